@@ -1,0 +1,36 @@
+"""The TLF dialects, from whole-tensor graphs down to the instructions of an NPU."""
+
+from collections.abc import Callable
+
+from xdsl.ir import Dialect
+
+
+def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Return all TLF dialects. Each is imported when it is first needed."""
+
+    def get_graph():
+        from tlf.dialects.graph import Graph
+
+        return Graph
+
+    def get_mem():
+        from tlf.dialects.mem import Mem
+
+        return Mem
+
+    def get_npu():
+        from tlf.dialects.npu import Npu
+
+        return Npu
+
+    def get_tile():
+        from tlf.dialects.tile import Tile
+
+        return Tile
+
+    return {
+        "graph": get_graph,
+        "mem": get_mem,
+        "npu": get_npu,
+        "tile": get_tile,
+    }

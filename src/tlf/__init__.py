@@ -1,0 +1,1 @@
+"""Tile, Loop, Fuse: a compiler from tensor graphs to tiled kernels."""
