@@ -1,0 +1,98 @@
+"""
+The `mem` dialect: where every tile lives, and what moves and computes on it.
+
+Buffers are memrefs whose memory space names a level (`memref<16x64xf32, "L2">`).
+`mem.dma` moves boxes between levels and computation works on whole buffers. On targets
+whose nearest level holds values, `mem.load` and `mem.store` move between memrefs and
+tensors, and the same computation returns tensors. Loops are `scf.parallel` and
+`scf.for`, views are `memref.subview` and `memref.reinterpret_cast`.
+
+```mlir
+func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
+    attributes {tlf.results = 1 : i64} {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 1000 : index
+  %step = arith.constant 128 : index
+  %far = mem.alloc : memref<128xf32, "L2">
+  %near = mem.alloc : memref<128xf32, "L1">
+  scf.for %i = %zero to %n step %step {
+    %t0 = mem.dma %x[%i] to %far[0] size [128] fill 0.0
+        : memref<1000xf32, "L3"> to memref<128xf32, "L2">
+    mem.wait %t0
+    %t1 = mem.dma %far[0] to %near[0] size [128]
+        : memref<128xf32, "L2"> to memref<128xf32, "L1">
+    mem.wait %t1
+    mem.map ins(%near : memref<128xf32, "L1">) outs(%near : memref<128xf32, "L1">)
+        domain [128] maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>] {
+    ^bb0(%a: f32):
+      %b = arith.addf %a, %a : f32
+      mem.yield %b : f32
+    }
+    %t2 = mem.dma %near[0] to %far[0] size [128]
+        : memref<128xf32, "L1"> to memref<128xf32, "L2">
+    mem.wait %t2
+    %t3 = mem.dma %far[0] to %y[%i] size [128]
+        : memref<128xf32, "L2"> to memref<1000xf32, "L3">
+    mem.wait %t3
+  }
+  func.return
+}
+```
+"""
+
+from xdsl.ir import Dialect
+
+from tlf.dialects.mem.access import Linear, accesses, is_identity, is_projection
+from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
+from tlf.dialects.mem.fill import FillOp, MaskOp
+from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.offsets import Index, level_of, mixed, split
+from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
+from tlf.dialects.mem.values import LoadOp, StoreOp
+
+Mem = Dialect(
+    "mem",
+    [
+        AllocOp,
+        ContractOp,
+        DmaOp,
+        FillOp,
+        LoadOp,
+        MapOp,
+        MaskOp,
+        ReduceOp,
+        StoreOp,
+        WaitOp,
+        YieldOp,
+    ],
+    [
+        TokenType,
+    ],
+)
+
+__all__ = [
+    "COMBINES",
+    "AllocOp",
+    "ContractOp",
+    "DmaOp",
+    "FillOp",
+    "Index",
+    "Linear",
+    "LoadOp",
+    "MapOp",
+    "MaskOp",
+    "Mem",
+    "ReduceOp",
+    "Shaped",
+    "StoreOp",
+    "StructuredOp",
+    "TokenType",
+    "WaitOp",
+    "YieldOp",
+    "accesses",
+    "is_identity",
+    "is_projection",
+    "level_of",
+    "mixed",
+    "split",
+]

@@ -1,0 +1,192 @@
+"""
+Constant fills: a whole buffer, or the part that lies outside a tensor's bounds.
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_result_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
+from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
+from tlf.dialects.mem.structured import Shaped
+
+
+class FillEffects(MemoryEffect):
+    """
+    A buffer is read (where it is only partly filled) and written.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        if op.results:
+            return set()
+        return {
+            EffectInstance(kind, op.operands[0])
+            for kind in (MemoryEffectKind.READ, MemoryEffectKind.WRITE)
+        }
+
+
+@irdl_op_definition
+class FillOp(IRDLOperation):
+    """
+    Set every element of a buffer, or return a tensor of equal elements.
+
+    ```mlir
+    mem.fill 0.0 into %buffer : memref<16x64xf32, "L1">
+    ```
+    """
+
+    name = "mem.fill"
+
+    destination = opt_operand_def(MemRefType)
+
+    value = prop_def()
+
+    result = opt_result_def(TensorType)
+
+    custom_directives = (Number,)
+
+    traits = traits_def(FillEffects())
+
+    assembly_format = (
+        "custom<Number>($value) (`into` $destination^ `:` type($destination))? "
+        "attr-dict (`->` type($result)^)?"
+    )
+
+    def __init__(
+        self,
+        value: float,
+        destination: SSAValue | Operation | None = None,
+        result_type: Attribute | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[destination],
+            result_types=[result_type],
+            properties={"value": number_attr(value)},
+        )
+
+    @property
+    def number(self) -> float:
+        return number_value(self.value)
+
+    @property
+    def shaped_type(self) -> Shaped:
+        """The type of the buffer or of the result."""
+        filled = self.destination if self.result is None else self.result
+        assert filled is not None
+        return cast(Shaped, filled.type)
+
+    def verify_(self) -> None:
+        if (self.destination is None) == (self.result is None):
+            raise VerifyException("expected either a buffer to fill or a result")
+        verify_number(self.value, self.shaped_type.element_type)
+
+
+@irdl_op_definition
+class MaskOp(IRDLOperation):
+    """
+    Set the elements whose position in a larger tensor lies outside its bounds.
+
+    The operand is a piece at `offsets` of a tensor of shape `bounds`; an element whose
+    global position `offset + index` is outside `[0, bound)` in some dimension becomes
+    `fill`. A buffer is changed in place, a tensor gives a new tensor.
+
+    ```mlir
+    mem.mask %v at [%i, 0] bounds [1000, 512] fill 0.0 : memref<16x64xf32, "L1">
+    ```
+    """
+
+    name = "mem.mask"
+
+    source = operand_def(MemRefType | TensorType)
+    offsets = var_operand_def(IndexType)
+
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    bounds = prop_def(DenseArrayBase.constr(i64))
+    fill = prop_def()
+
+    result = opt_result_def(TensorType)
+
+    custom_directives = (DynamicIndexList, Number)
+
+    traits = traits_def(FillEffects())
+
+    assembly_format = (
+        "$source `at` custom<DynamicIndexList>($offsets, $static_offsets) "
+        "`bounds` $bounds `fill` custom<Number>($fill) attr-dict `:` type($source) "
+        "(`->` type($result)^)?"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        offsets: Sequence[Index],
+        bounds: Sequence[int],
+        fill: float,
+    ) -> None:
+        static, dynamic = split(offsets)
+        source_type = SSAValue.get(source).type
+        super().__init__(
+            operands=[source, dynamic],
+            result_types=[None if isinstance(source_type, MemRefType) else source_type],
+            properties={
+                "static_offsets": static,
+                "bounds": DenseArrayBase.from_list(i64, bounds),
+                "fill": number_attr(fill),
+            },
+        )
+
+    @property
+    def source_type(self) -> Shaped:
+        return cast(Shaped, self.source.type)
+
+    @property
+    def mixed_offsets(self) -> tuple[Index, ...]:
+        return mixed(self.static_offsets, self.offsets)
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        """The bound of each dimension."""
+        return tuple(self.bounds.get_values())
+
+    @property
+    def number(self) -> float:
+        return number_value(self.fill)
+
+    def verify_(self) -> None:
+        rank = self.source_type.get_num_dims()
+        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        if len(self.limits) != rank:
+            raise VerifyException(
+                f"expected {rank} bounds, one per dimension, got {len(self.limits)}"
+            )
+        verify_number(self.fill, self.source_type.element_type)
+        is_tensor = isinstance(self.source.type, TensorType)
+        if is_tensor != (self.result is not None):
+            raise VerifyException("expected a result if and only if masking a tensor")
+        if self.result is not None and self.result.type != self.source.type:
+            raise VerifyException(
+                f"expected a result of type {self.source.type}, got {self.result.type}"
+            )

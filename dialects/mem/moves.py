@@ -1,0 +1,244 @@
+"""
+Buffers and the moves between them.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
+from tlf.dialects.mem.offsets import (
+    Index,
+    level_of,
+    mixed,
+    split,
+    verify_offsets,
+    verify_sizes,
+)
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """
+    The promise that a move will be complete.
+
+    ```mlir
+    !mem.token
+    ```
+    """
+
+    name = "mem.token"
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """
+    Reserve a buffer of undefined contents in a memory level.
+
+    `offset` is the buffer's first byte in the level, and is chosen by `mem-plan`.
+
+    ```mlir
+    %b = mem.alloc at 1024 : memref<16x64xf32, "L2">
+    ```
+    """
+
+    name = "mem.alloc"
+
+    offset = opt_prop_def(IntegerAttr.constr(i64))
+
+    buffer = result_def(MemRefType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    assembly_format = "(`at` $offset^)? attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer_type: Attribute, offset: int | None = None) -> None:
+        super().__init__(
+            result_types=[buffer_type],
+            properties={"offset": None if offset is None else IntegerAttr(offset, i64)},
+        )
+
+    @property
+    def buffer_type(self) -> MemRefType[Attribute]:
+        return self.buffer.type
+
+    @property
+    def level(self) -> str:
+        return level_of(self.buffer.type)
+
+    def verify_(self) -> None:
+        level_of(self.buffer.type)
+        if -1 in self.buffer_type.get_shape():
+            raise VerifyException(f"expected a static shape, got {self.buffer_type}")
+        if self.offset is not None and self.offset.value.data < 0:
+            raise VerifyException(
+                f"expected an offset of at least 0, got {self.offset.value.data}"
+            )
+
+
+@irdl_op_definition
+class DmaOp(IRDLOperation):
+    """
+    Start to move a box of elements from one buffer to another.
+
+    The box has `sizes` elements per dimension and starts at the offsets of each side.
+    Elements outside the source read as `fill`, and as an unspecified value without it;
+    elements outside the destination are not written. Offsets may be negative.
+    The destination holds the elements after the `mem.wait` of the token, and until then
+    neither side may be touched in a conflicting way.
+
+    ```mlir
+    %t = mem.dma %src[%i, -1] to %dst[0, 0] size [16, 66] fill 0.0
+        : memref<1000x64xf32, "L3"> to memref<16x66xf32, "L2">
+    ```
+    """
+
+    name = "mem.dma"
+
+    source = operand_def(MemRefType)
+    source_offsets = var_operand_def(IndexType)
+    destination = operand_def(MemRefType)
+    destination_offsets = var_operand_def(IndexType)
+
+    static_source_offsets = prop_def(DenseArrayBase.constr(i64))
+    static_destination_offsets = prop_def(DenseArrayBase.constr(i64))
+    sizes = prop_def(DenseArrayBase.constr(i64))
+    fill = opt_prop_def()
+
+    token = result_def(TokenType())
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    custom_directives = (DynamicIndexList, Number)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($source_offsets, $static_source_offsets) "
+        "`to` $destination `` custom<DynamicIndexList>($destination_offsets, "
+        "$static_destination_offsets) `size` $sizes (`fill` custom<Number>($fill)^)? "
+        "attr-dict `:` type($source) `to` type($destination)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        source_offsets: Sequence[Index],
+        destination: SSAValue | Operation,
+        destination_offsets: Sequence[Index],
+        sizes: Sequence[int],
+        fill: float | None = None,
+    ) -> None:
+        static_source, dynamic_source = split(source_offsets)
+        static_destination, dynamic_destination = split(destination_offsets)
+        super().__init__(
+            operands=[source, dynamic_source, destination, dynamic_destination],
+            result_types=[TokenType()],
+            properties={
+                "static_source_offsets": static_source,
+                "static_destination_offsets": static_destination,
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                "fill": None if fill is None else number_attr(fill),
+            },
+        )
+
+    @property
+    def source_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.source.type)
+
+    @property
+    def destination_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.destination.type)
+
+    @property
+    def mixed_source_offsets(self) -> tuple[Index, ...]:
+        return mixed(self.static_source_offsets, self.source_offsets)
+
+    @property
+    def mixed_destination_offsets(self) -> tuple[Index, ...]:
+        return mixed(self.static_destination_offsets, self.destination_offsets)
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The elements moved per dimension."""
+        return tuple(self.sizes.get_values())
+
+    @property
+    def fill_value(self) -> float | None:
+        return None if self.fill is None else number_value(self.fill)
+
+    def verify_(self) -> None:
+        level_of(self.source.type)
+        level_of(self.destination.type)
+        source, destination = self.source_type, self.destination_type
+        if source.element_type != destination.element_type:
+            raise VerifyException(
+                f"cannot move elements of type {source.element_type} into a buffer of "
+                f"{destination.element_type}"
+            )
+        rank = source.get_num_dims()
+        verify_offsets(
+            self.static_source_offsets, self.source_offsets, rank, "source offsets"
+        )
+        verify_sizes(self.box, rank)
+        verify_offsets(
+            self.static_destination_offsets,
+            self.destination_offsets,
+            destination.get_num_dims(),
+            "destination offsets",
+        )
+        if destination.get_num_dims() != rank:
+            raise VerifyException(
+                f"cannot move a box of rank {rank} into a buffer of rank "
+                f"{destination.get_num_dims()}"
+            )
+        if self.fill is not None:
+            verify_number(self.fill, source.element_type)
+
+
+@irdl_op_definition
+class WaitOp(IRDLOperation):
+    """
+    Wait until the moves of some tokens are complete.
+
+    ```mlir
+    mem.wait %t0, %t1
+    ```
+    """
+
+    name = "mem.wait"
+
+    tokens = var_operand_def(TokenType())
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    assembly_format = "$tokens attr-dict"
+
+    def __init__(self, tokens: Sequence[SSAValue | Operation]) -> None:
+        super().__init__(operands=[tokens])
+
+    def verify_(self) -> None:
+        if not self.tokens:
+            raise VerifyException("expected at least one token")

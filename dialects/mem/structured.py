@@ -1,0 +1,210 @@
+"""
+Structured compute: map, reduce and contract over an iteration domain.
+
+Each operation has a buffer form, which writes into its `outs`, and a value form, which
+returns one tensor per output.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import (
+    EffectInstance,
+    IsTerminator,
+    MemoryEffect,
+    MemoryEffectKind,
+    Pure,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.access import accesses, is_projection, verify_access
+
+Shaped: TypeAlias = MemRefType[Attribute] | TensorType[Attribute]
+
+
+class StructuredEffects(MemoryEffect):
+    """
+    Buffers are read and written; values are not touched.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        if op.results:
+            return set()
+        reads = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands}
+        assert isinstance(op, StructuredOp)
+        outs = op.output_operands
+        return reads | {EffectInstance(MemoryEffectKind.WRITE, value) for value in outs}
+
+
+class StructuredOp(IRDLOperation, ABC):
+    """
+    What map, reduce and contract share: a domain, and one map per input and output.
+    """
+
+    indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
+    domain = prop_def(DenseArrayBase.constr(i64))
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The size of the iteration domain, per dimension."""
+        return tuple(self.domain.get_values())
+
+    @property
+    def maps(self) -> tuple[AffineMap, ...]:
+        """One map per input, then one per output."""
+        return tuple(indexing.data for indexing in self.indexing_maps)
+
+    @property
+    def input_operands(self) -> tuple[SSAValue, ...]:
+        raise NotImplementedError
+
+    @property
+    def output_operands(self) -> tuple[SSAValue, ...]:
+        """The buffers written, or the values that results start from."""
+        raise NotImplementedError
+
+    @property
+    def is_buffer_form(self) -> bool:
+        return not self.results
+
+    @property
+    def input_types(self) -> tuple[Shaped, ...]:
+        return tuple(cast(Shaped, value.type) for value in self.input_operands)
+
+    @property
+    def output_types(self) -> tuple[Shaped, ...]:
+        outputs = self.results if self.results else self.output_operands
+        return tuple(cast(Shaped, value.type) for value in outputs)
+
+    @property
+    def input_maps(self) -> tuple[AffineMap, ...]:
+        return self.maps[: len(self.input_operands)]
+
+    @property
+    def output_maps(self) -> tuple[AffineMap, ...]:
+        return self.maps[len(self.input_operands) :]
+
+    def verify_structure(self) -> None:
+        """
+        Check forms, number of maps, and that every access is inside its operand.
+        """
+        self._verify_form()
+        types = self.input_types + self.output_types
+        if len(self.maps) != len(types):
+            raise VerifyException(
+                f"expected {len(types)} maps, one per input and output, got "
+                f"{len(self.maps)}"
+            )
+        if any(extent <= 0 for extent in self.extents):
+            raise VerifyException(
+                f"expected positive extents, got {list(self.extents)}"
+            )
+        inputs = len(self.input_operands)
+        for number, (indexing, shaped) in enumerate(zip(self.maps, types, strict=True)):
+            what = f"input {number}" if number < inputs else f"output {number - inputs}"
+            verify_access(indexing, self.extents, shaped.get_shape(), what)
+
+    def _verify_form(self) -> None:
+        wanted = TensorType if self.results else MemRefType
+        name = "tensors" if self.results else "memrefs"
+        for value in self.operands:
+            if not isinstance(value.type, wanted):
+                raise VerifyException(f"expected {name}, got {value.type}")
+        if not self.output_types:
+            raise VerifyException("expected at least one output")
+        outs = self.output_operands
+        if self.results and outs and [v.type for v in outs] != list(self.result_types):
+            raise VerifyException("expected results of the types of the outs")
+
+    def verify_body(self, body: Region, arguments: Sequence[Attribute]) -> None:
+        """
+        Check the scalar body: the types of its arguments and of what it yields.
+        """
+        block = body.block
+        if list(block.arg_types) != list(arguments):
+            raise VerifyException(
+                f"expected a body with arguments of types {_list(arguments)}, got "
+                f"{_list(block.arg_types)}"
+            )
+        results = [shaped.element_type for shaped in self.output_types]
+        terminator = block.last_op
+        if not isinstance(terminator, YieldOp):
+            raise VerifyException("expected a body that ends in `mem.yield`")
+        if list(terminator.values.types) != results:
+            raise VerifyException(
+                f"expected a body that yields {_list(results)}, got "
+                f"{_list(terminator.values.types)}"
+            )
+
+
+def _list(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(str(type) for type in types)})"
+
+
+def structure(
+    domain: Sequence[int], maps: Sequence[AffineMap]
+) -> dict[str, Attribute | None]:
+    return {
+        "indexing_maps": ArrayAttr([AffineMapAttr(indexing) for indexing in maps]),
+        "domain": DenseArrayBase.from_list(i64, domain),
+    }
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """
+    The scalars that a body computes, one per output.
+
+    ```mlir
+    mem.yield %z : f32
+    ```
+    """
+
+    name = "mem.yield"
+
+    values = var_operand_def()
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, values: Sequence[SSAValue | Operation]) -> None:
+        super().__init__(operands=[values])
+
+
+def verify_outputs(op: StructuredOp) -> None:
+    """
+    Check that outputs have one element per point of the dimensions they keep.
+    """
+    for number, indexing in enumerate(op.output_maps):
+        if not is_projection(indexing):
+            raise VerifyException(
+                f"output {number}: expected a projected permutation, got {indexing}"
+            )
+        kept = [access.dimension for access in accesses(indexing)]
+        shape = tuple(op.extents[dim] for dim in kept if dim is not None)
+        if shape != op.output_types[number].get_shape():
+            raise VerifyException(
+                f"output {number}: expected shape {list(shape)}, got "
+                f"{list(op.output_types[number].get_shape())}"
+            )

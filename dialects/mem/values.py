@@ -1,0 +1,204 @@
+"""
+The moves between buffers and values.
+"""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    MemRefType,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
+from tlf.dialects.mem.offsets import (
+    Index,
+    level_of,
+    mixed,
+    split,
+    verify_offsets,
+    verify_sizes,
+)
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """
+    Move a box of elements from a buffer into a value.
+
+    Elements outside the source read as `fill`, and as an unspecified value without it.
+
+    ```mlir
+    %v = mem.load %src[%i, 0] size [16, 64] fill 0.0
+        : memref<1000x512xf32, "L3"> -> tensor<16x64xf32>
+    ```
+    """
+
+    name = "mem.load"
+
+    source = operand_def(MemRefType)
+    offsets = var_operand_def(IndexType)
+
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+    sizes = prop_def(DenseArrayBase.constr(i64))
+    fill = opt_prop_def()
+
+    value = result_def(TensorType)
+
+    custom_directives = (DynamicIndexList, Number)
+
+    traits = traits_def(MemoryReadEffect())
+
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets) `size` $sizes "
+        "(`fill` custom<Number>($fill)^)? attr-dict "
+        "`:` type($source) `->` type($value)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue | Operation,
+        offsets: Sequence[Index],
+        value_type: TensorType[Attribute],
+        fill: float | None = None,
+    ) -> None:
+        static, dynamic = split(offsets)
+        super().__init__(
+            operands=[source, dynamic],
+            result_types=[value_type],
+            properties={
+                "static_offsets": static,
+                "sizes": DenseArrayBase.from_list(i64, value_type.get_shape()),
+                "fill": None if fill is None else number_attr(fill),
+            },
+        )
+
+    @property
+    def source_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.source.type)
+
+    @property
+    def value_type(self) -> TensorType[Attribute]:
+        return self.value.type
+
+    @property
+    def mixed_offsets(self) -> tuple[Index, ...]:
+        return mixed(self.static_offsets, self.offsets)
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The elements moved per dimension."""
+        return tuple(self.sizes.get_values())
+
+    @property
+    def fill_value(self) -> float | None:
+        return None if self.fill is None else number_value(self.fill)
+
+    def verify_(self) -> None:
+        verify_value_move(self.source_type, self.value_type)
+        rank = self.source_type.get_num_dims()
+        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        verify_sizes(self.box, rank)
+        if self.box != self.value_type.get_shape():
+            raise VerifyException(
+                f"expected a value of shape {list(self.box)}, the size of the box, got "
+                f"{self.value_type}"
+            )
+        if self.fill is not None:
+            verify_number(self.fill, self.source_type.element_type)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """
+    Move a value into a box of a buffer.
+
+    Elements outside the destination are not written.
+
+    ```mlir
+    mem.store %v to %dst[%i, 0]
+        : tensor<16x64xf32> to memref<1000x512xf32, "L3">
+    ```
+    """
+
+    name = "mem.store"
+
+    value = operand_def(TensorType)
+    destination = operand_def(MemRefType)
+    offsets = var_operand_def(IndexType)
+
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+
+    custom_directives = (DynamicIndexList,)
+
+    traits = traits_def(MemoryWriteEffect())
+
+    assembly_format = (
+        "$value `to` $destination `` custom<DynamicIndexList>($offsets, "
+        "$static_offsets) attr-dict `:` type($value) `to` type($destination)"
+    )
+
+    def __init__(
+        self,
+        value: SSAValue | Operation,
+        destination: SSAValue | Operation,
+        offsets: Sequence[Index],
+    ) -> None:
+        static, dynamic = split(offsets)
+        super().__init__(
+            operands=[value, destination, dynamic],
+            properties={"static_offsets": static},
+        )
+
+    @property
+    def value_type(self) -> TensorType[Attribute]:
+        return cast(TensorType[Attribute], self.value.type)
+
+    @property
+    def destination_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.destination.type)
+
+    @property
+    def mixed_offsets(self) -> tuple[Index, ...]:
+        return mixed(self.static_offsets, self.offsets)
+
+    def verify_(self) -> None:
+        verify_value_move(self.destination_type, self.value_type)
+        rank = self.destination_type.get_num_dims()
+        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+
+
+def verify_value_move(
+    buffer: MemRefType[Attribute], value: TensorType[Attribute]
+) -> None:
+    """
+    Check that a value and a buffer agree in rank and element type.
+    """
+    level_of(buffer)
+    if buffer.element_type != value.element_type:
+        raise VerifyException(
+            f"cannot move elements of type {value.element_type} to or from a buffer of "
+            f"{buffer.element_type}"
+        )
+    if buffer.get_num_dims() != value.get_num_dims():
+        raise VerifyException(
+            f"cannot move a value of rank {value.get_num_dims()} to or from a buffer "
+            f"of rank {buffer.get_num_dims()}"
+        )
