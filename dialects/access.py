@@ -1,0 +1,178 @@
+"""
+Affine accesses: which box of an operand a box of iterations touches.
+
+Plain arithmetic without IR. An operation's interface describes each dimension of each
+operand and result by an `Access`; tiling composes accesses backwards through a group,
+and the offsets it composes may depend on induction variables, as a `Linear` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Linear:
+    """
+    A constant plus integer multiples of symbols, such as `2 * i + k - 1`.
+    """
+
+    constant: int = 0
+    terms: tuple[tuple[Hashable, int], ...] = ()
+
+    @staticmethod
+    def of(symbol: Hashable) -> Linear:
+        """The symbol itself."""
+        return Linear(0, ((symbol, 1),))
+
+    def __add__(self, other: Linear | int) -> Linear:
+        if isinstance(other, int):
+            return Linear(self.constant + other, self.terms)
+        sums = dict(self.terms)
+        for symbol, factor in other.terms:
+            sums[symbol] = sums.get(symbol, 0) + factor
+        terms = tuple((symbol, factor) for symbol, factor in sums.items() if factor)
+        return Linear(self.constant + other.constant, terms)
+
+    def __sub__(self, other: Linear | int) -> Linear:
+        return self + other * -1
+
+    def __mul__(self, factor: int) -> Linear:
+        if factor == 0:
+            return Linear()
+        terms = tuple((symbol, each * factor) for symbol, each in self.terms)
+        return Linear(self.constant * factor, terms)
+
+    def divided(self, divisor: int) -> Linear | None:
+        """The exact quotient, or None where some part is not a multiple."""
+        factors = (self.constant, *(factor for _, factor in self.terms))
+        if any(factor % divisor for factor in factors):
+            return None
+        terms = tuple((symbol, factor // divisor) for symbol, factor in self.terms)
+        return Linear(self.constant // divisor, terms)
+
+    def bounds(self, ranges: Mapping[Hashable, tuple[int, int]]) -> tuple[int, int]:
+        """The least and the greatest value, given those of each symbol."""
+        least = greatest = self.constant
+        for symbol, factor in self.terms:
+            ends = [factor * end for end in ranges[symbol]]
+            least += min(ends)
+            greatest += max(ends)
+        return least, greatest
+
+    def substitute(self, values: Mapping[Hashable, Linear]) -> Linear:
+        """Replace the symbols that `values` names."""
+        result = Linear(self.constant)
+        for symbol, factor in self.terms:
+            result += values.get(symbol, Linear.of(symbol)) * factor
+        return result
+
+
+@dataclass(frozen=True)
+class Interval:
+    """
+    `size` consecutive indices from `offset` on. The size is static.
+    """
+
+    offset: Linear
+    size: int
+
+    @staticmethod
+    def whole(size: int) -> Interval:
+        """All indices of an axis of `size` elements."""
+        return Interval(Linear(), size)
+
+    def hull(self, other: Interval) -> Interval | None:
+        """
+        The least interval over both, or None where their distance is not constant.
+        """
+        distance = other.offset - self.offset
+        if distance.terms:
+            return None
+        first = min(0, distance.constant)
+        last = max(self.size, distance.constant + other.size)
+        return Interval(self.offset + first, last - first)
+
+    def shrunk_to(self, bound: int) -> Interval:
+        """The interval, no longer than an axis of `bound` elements needs."""
+        if self.offset.terms or self.offset.constant < 0:
+            return self
+        return Interval(self.offset, min(self.size, bound - self.offset.constant))
+
+
+Box = tuple[Interval, ...]
+"""One interval per axis."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """
+    The indices of one axis that an iteration touches: `width` of them from
+    `offset + sum(coefficient * iterator)` on. Coefficients are positive.
+    """
+
+    terms: tuple[tuple[int, int], ...] = ()
+    offset: int = 0
+    width: int = 1
+
+    @staticmethod
+    def of(iterator: int) -> Access:
+        """The index is the iterator itself."""
+        return Access(((iterator, 1),))
+
+    def interval(self, box: Box) -> Interval:
+        """The least interval over what all iterations of `box` touch."""
+        offset = Linear(self.offset)
+        size = self.width
+        for iterator, coefficient in self.terms:
+            offset += box[iterator].offset * coefficient
+            size += coefficient * (box[iterator].size - 1)
+        return Interval(offset, size)
+
+    def uses(self, iterators: set[int]) -> bool:
+        """Whether the index depends on one of `iterators`."""
+        return any(iterator in iterators for iterator, _ in self.terms)
+
+
+Accesses = tuple[Access, ...]
+"""One access per axis of an operand or a result."""
+
+
+def identity(rank: int) -> Accesses:
+    """Axis `i` is indexed by iterator `i`."""
+    return tuple(Access.of(axis) for axis in range(rank))
+
+
+def region(accesses: Accesses, box: Box) -> Box:
+    """The box of an operand or a result that a box of iterations touches."""
+    return tuple(access.interval(box) for access in accesses)
+
+
+def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
+    """
+    The least box of iterations that computes the box `wanted` of a result.
+
+    Iterators that do not move the result, reductions among them, run whole. So does
+    an iterator for which `wanted` is not aligned to what one iteration computes; the
+    iterations then cover more than was wanted, which is always right.
+    """
+    box = [Interval.whole(extent) for extent in extents]
+    for access, interval in zip(accesses, wanted, strict=True):
+        terms = sorted(access.terms, key=lambda term: -term[1])
+        offset = interval.offset - access.offset
+        size = interval.size
+        for position, (iterator, coefficient) in enumerate(terms):
+            start = offset.divided(coefficient)
+            if start is not None and size % coefficient == 0:
+                box[iterator] = Interval(start, size // coefficient)
+                break
+            inner = terms[position + 1 :]
+            if offset.terms or not inner:
+                break
+            quotient, remainder = divmod(offset.constant, coefficient)
+            if remainder + size > coefficient:
+                break
+            box[iterator] = Interval(Linear(quotient), 1)
+            offset = Linear(remainder)
+    return tuple(box)

@@ -1,0 +1,341 @@
+"""
+What passes and lowerings may ask of an operation, so that they need to know none.
+
+An operation inherits the interfaces that describe it. They are modelled on MLIR's
+TilingInterface and on the structured operations of its linalg dialect.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import AffineMapAttr, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects.access import Access, Accesses
+from tlf.dialects.types import tensor_type
+
+if TYPE_CHECKING:
+    from xdsl.builder import Builder
+
+Array: TypeAlias = NDArray[np.generic]
+Scalar: TypeAlias = int | float
+
+
+class IteratorKind(StrEnum):
+    """Whether iterations along an axis are independent, or combine."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+
+
+@dataclass(frozen=True)
+class Iterator:
+    """One axis of an operation's iteration domain, counted from 0 to `extent`."""
+
+    kind: IteratorKind
+    extent: int
+
+
+def parallel(extent: int) -> Iterator:
+    """An axis whose iterations are independent."""
+    return Iterator(IteratorKind.PARALLEL, extent)
+
+
+def reduction(extent: int) -> Iterator:
+    """An axis whose iterations combine."""
+    return Iterator(IteratorKind.REDUCTION, extent)
+
+
+class OperationClass(StrEnum):
+    """What limits an operation: arithmetic, memory, or nothing but moving data."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    MOVEMENT = "movement"
+
+
+class ReferenceInterface(Operation, abc.ABC):
+    """
+    An operation that can be computed on numpy arrays.
+    """
+
+    @abc.abstractmethod
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        """
+        Compute the results from the operands, in the declared element types.
+        """
+
+
+class TilingInterface(ReferenceInterface):
+    """
+    An operation any box of whose iterations can be computed by itself.
+    """
+
+    @abc.abstractmethod
+    def iterators(self) -> tuple[Iterator, ...]:
+        """The iteration domain."""
+
+    @abc.abstractmethod
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        """
+        For each operand, what an iteration reads of it, axis by axis; None for an
+        operand that is no tensor.
+        """
+
+    @abc.abstractmethod
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        """For each result, what an iteration writes of it, axis by axis."""
+
+    def border(self, operand: int) -> Scalar | None:
+        """
+        What elements outside of `operand` must read as where an iteration touches them:
+        the neutral element of a reduction, the padding of a window. None where such
+        elements reach no element of a result.
+        """
+        return None
+
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> Operation:
+        """
+        The same computation on tiles: operands are exactly the regions that the
+        accesses name, with borders filled in.
+        """
+        return type(self).create(
+            operands=operands,
+            result_types=result_types,
+            properties=dict(self.properties),
+            attributes=dict(self.attributes),
+        )
+
+    def flops(self) -> int:
+        """Scalar arithmetic operations, a multiply-accumulate counting as two."""
+        return 0
+
+    @property
+    def operation_class(self) -> OperationClass:
+        """What limits the operation on most machines."""
+        return OperationClass.MEMORY
+
+    def linear_in(self) -> tuple[int, ...]:
+        """The operands that a result is linear in, each by itself."""
+        return ()
+
+    def untileable(self) -> dict[int, str]:
+        """Iterators that only run whole, each with the reason."""
+        return {}
+
+
+class PositionInterface(TilingInterface):
+    """
+    An operation whose elements depend on where they are in its result, so that a tile
+    must know its place.
+    """
+
+    @abc.abstractmethod
+    def tiled_at(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        position: Sequence[SSAValue | int],
+        add: Callable[[SSAValue | int, SSAValue | int], SSAValue | int],
+    ) -> Operation:
+        """
+        The computation on the tile that starts at `position` in the result. `add`
+        builds the sum of two indices.
+        """
+
+
+class ElementwiseInterface(TilingInterface):
+    """
+    An operation that computes each element of its result from one element of every
+    operand, with numpy broadcasting.
+    """
+
+    @abc.abstractmethod
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        """Build the computation of one element, with `arith` and `math`."""
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        shape = tensor_type(self.results[0]).get_shape()
+        return tuple(parallel(extent) for extent in shape)
+
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        shape = tensor_type(self.results[0]).get_shape()
+        return tuple(
+            broadcast_accesses(tensor_type(operand).get_shape(), shape)
+            for operand in self.operands
+        )
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        shape = tensor_type(self.results[0]).get_shape()
+        return (tuple(Access.of(axis) for axis in range(len(shape))),)
+
+    def flops(self) -> int:
+        return tensor_type(self.results[0]).element_count()
+
+
+class AccumulatingInterface(TilingInterface):
+    """
+    An operation that combines many values into each element of its one result. Its
+    last operand may be `init`, a tensor like the result that the values are combined
+    with, so that a reduction can be computed piece by piece.
+    """
+
+    @property
+    @abc.abstractmethod
+    def init_value(self) -> SSAValue | None:
+        """The operand that the result starts from."""
+
+    @property
+    @abc.abstractmethod
+    def accumulator_type(self) -> Attribute:
+        """The element type that values are combined in."""
+
+    @abc.abstractmethod
+    def neutral(self) -> Scalar:
+        """The value that changes nothing when it is combined."""
+
+    @property
+    def inputs(self) -> tuple[SSAValue, ...]:
+        """The operands other than `init`."""
+        if self.init_value is None:
+            return tuple(self.operands)
+        return tuple(self.operands)[:-1]
+
+    def with_accumulator_result(self) -> Operation | None:
+        """
+        The same operation with a result of the accumulator type, or None where the
+        result has that type already.
+        """
+        result = tensor_type(self.results[0])
+        if result.element_type == self.accumulator_type or self.init_value is not None:
+            return None
+        wide = TensorType(self.accumulator_type, result.get_shape(), result.encoding)
+        return type(self).create(
+            operands=self.operands,
+            result_types=[wide],
+            properties=dict(self.properties),
+            attributes=dict(self.attributes),
+        )
+
+
+class ContractionInterface(AccumulatingInterface):
+    """
+    A sum of products of two operands: matrix products, convolutions.
+    """
+
+    @property
+    @abc.abstractmethod
+    def precision(self) -> str:
+        """How inputs of type f32 are multiplied: `ieee`, `tf32` or `tf32x3`."""
+
+    def neutral(self) -> Scalar:
+        return 0
+
+    def border(self, operand: int) -> Scalar | None:
+        return 0 if operand < 2 else None
+
+    def flops(self) -> int:
+        count = 2
+        for iterator in self.iterators():
+            count *= iterator.extent
+        return count
+
+    @property
+    def operation_class(self) -> OperationClass:
+        return OperationClass.COMPUTE
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0, 1)
+
+
+class ReductionInterface(AccumulatingInterface):
+    """
+    A reduction of one operand along some of its axes.
+    """
+
+    @abc.abstractmethod
+    def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
+        """Build the combination of one element with what was combined before."""
+
+    def border(self, operand: int) -> Scalar | None:
+        return self.neutral() if operand == 0 else None
+
+    def flops(self) -> int:
+        return tensor_type(self.operands[0]).element_count()
+
+
+class MovementInterface(TilingInterface):
+    """
+    An operation each element of whose result is some element of its operand.
+    """
+
+    @property
+    def operation_class(self) -> OperationClass:
+        return OperationClass.MOVEMENT
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,)
+
+
+class ViewInterface(MovementInterface):
+    """
+    A movement whose result, in row-major order, holds the elements of its operand in
+    their order: a contiguous buffer serves both.
+    """
+
+
+class ConstantInterface(TilingInterface):
+    """
+    An operation whose result is known when compiling.
+    """
+
+    @abc.abstractmethod
+    def splat(self) -> Attribute | None:
+        """The one value of all elements, if there is one."""
+
+
+class DecompositionInterface(ReferenceInterface):
+    """
+    An operation that is a short program of simpler ones.
+    """
+
+    @abc.abstractmethod
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """Build the program, and return the values of the results."""
+
+
+def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
+    """How an operand of `shape` is read when it is broadcast to `result`."""
+    first = len(result) - len(shape)
+    return tuple(
+        Access() if extent == 1 and result[first + axis] != 1 else Access.of(first + axis)
+        for axis, extent in enumerate(shape)
+    )
+
+
+def indexing_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
+    """
+    The accesses as an affine map from the iteration domain.
+
+    Accesses are of width 1: a wider one has no map.
+    """
+    results: list[AffineExpr] = []
+    for access in accesses:
+        expression: AffineExpr = AffineExpr.constant(access.offset)
+        for position, (iterator, coefficient) in enumerate(access.terms):
+            term = AffineExpr.dimension(iterator)
+            term = term if coefficient == 1 else term * coefficient
+            alone = position == 0 and access.offset == 0
+            expression = term if alone else expression + term
+        results.append(expression)
+    return AffineMapAttr(AffineMap(iterators, 0, tuple(results)))

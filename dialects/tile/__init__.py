@@ -1,0 +1,68 @@
+"""
+The `tile` dialect: loops over tiles of tensors.
+
+Tiles are cut with `tile.slice`, computed with the operations of the `graph` dialect on
+smaller tensors, and put into their place with `tile.deslice`. A tensor's encoding names
+the memory level it lives in.
+"""
+
+from xdsl.ir import Dialect
+
+from tlf.dialects.tile.attributes import (
+    EncodingAttr,
+    LoopKind,
+    LoopKindAttr,
+    Mapping,
+    MappingAttr,
+    level_of,
+)
+from tlf.dialects.tile.loops import WhileOp, YieldOp
+from tlf.dialects.tile.moves import (
+    DesliceOp,
+    EmptyOp,
+    FillOp,
+    Index,
+    MaskOp,
+    RollOp,
+    SliceOp,
+    moved,
+)
+
+Tile = Dialect(
+    "tile",
+    [
+        DesliceOp,
+        EmptyOp,
+        FillOp,
+        MaskOp,
+        RollOp,
+        SliceOp,
+        WhileOp,
+        YieldOp,
+    ],
+    [
+        EncodingAttr,
+        LoopKindAttr,
+        MappingAttr,
+    ],
+)
+
+__all__ = [
+    "DesliceOp",
+    "EmptyOp",
+    "EncodingAttr",
+    "FillOp",
+    "Index",
+    "LoopKind",
+    "LoopKindAttr",
+    "Mapping",
+    "MappingAttr",
+    "MaskOp",
+    "RollOp",
+    "SliceOp",
+    "Tile",
+    "WhileOp",
+    "YieldOp",
+    "level_of",
+    "moved",
+]

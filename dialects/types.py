@@ -1,0 +1,132 @@
+"""Element types and tensor types: numpy's names for them, and common questions."""
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import DTypeLike
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+AnyTensor: TypeAlias = TensorType[Attribute]
+
+DTYPES: dict[Attribute, np.dtype[np.generic]] = {
+    f64: np.dtype(np.float64),
+    f32: np.dtype(np.float32),
+    f16: np.dtype(np.float16),
+    bf16: np.dtype(ml_dtypes.bfloat16),
+    i64: np.dtype(np.int64),
+    i32: np.dtype(np.int32),
+    i8: np.dtype(np.int8),
+    i1: np.dtype(np.bool_),
+}
+"""The numpy dtype of every element type."""
+
+ELEMENT_TYPES = (f32, f16, bf16, i32, i1)
+"""The element types of the graph dialect."""
+
+
+def tensor_type(value: SSAValue) -> AnyTensor:
+    """The type of a value that is known to be a tensor."""
+    if not isinstance(value.type, TensorType):
+        raise VerifyException(f"expected a tensor, got {value.type}")
+    return cast(AnyTensor, value.type)
+
+
+def dtype_of(element: Attribute) -> np.dtype[np.generic]:
+    """The numpy dtype of an element type."""
+    if (found := DTYPES.get(element)) is None:
+        raise VerifyException(f"expected a known element type, got {element}")
+    return found
+
+
+def element_type_of(dtype: DTypeLike) -> Attribute:
+    """The element type of a numpy dtype."""
+    wanted = np.dtype(dtype)
+    for element, known in DTYPES.items():
+        if known == wanted:
+            return element
+    raise VerifyException(f"expected a known element type, got {wanted}")
+
+
+def is_float(element: Attribute) -> bool:
+    """Whether the element type is a floating-point type."""
+    return isinstance(element, AnyFloat)
+
+
+def is_half(element: Attribute) -> bool:
+    """Whether the element type is a 16-bit floating-point type."""
+    return isinstance(element, Float16Type | BFloat16Type)
+
+
+def accumulator_of(element: Attribute) -> Attribute:
+    """The type that values of `element` are added up in: f32 for 16-bit floats."""
+    return f32 if is_half(element) else element
+
+
+def scalar_attribute(
+    value: int | float, element: Attribute
+) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
+    """`value` as an attribute of the element type."""
+    match element:
+        case Float16Type() | BFloat16Type() | Float32Type() | Float64Type():
+            return FloatAttr(float(value), element)
+        case IntegerType():
+            return IntegerAttr(int(value), element)
+        case _:
+            raise VerifyException(f"expected a known element type, got {element}")
+
+
+def scalar_value(attribute: Attribute) -> int | float:
+    """The number that a float or integer attribute holds."""
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, IntegerAttr):
+        return attribute.value.data
+    raise VerifyException(f"expected a number, got {attribute}")
+
+
+def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
+    """The bytes that the elements take."""
+    return type_.element_count() * dtype_of(type_.get_element_type()).itemsize
+
+
+def like(
+    model: AnyTensor, shape: Sequence[int], element: Attribute | None = None
+) -> AnyTensor:
+    """A tensor type with the encoding of `model` and, unless given, its elements."""
+    return TensorType(
+        model.element_type if element is None else element, shape, model.encoding
+    )
+
+
+def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that numpy broadcasts `shapes` to."""
+    try:
+        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+    except ValueError as error:
+        listed = " and ".join("x".join(map(str, shape)) for shape in shapes)
+        raise VerifyException(
+            f"expected shapes that broadcast, got {listed}"
+        ) from error
