@@ -1,0 +1,61 @@
+"""
+Loads a plan printed by the target `triton` and runs it.
+
+    plan = load_plan(Path("layer.py").read_text())
+    outputs = run(plan, {"x": x, "w": w})
+
+Without a CUDA device the kernels run in Triton's interpreter.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tlf.runtime.triton import device
+from tlf.runtime.triton.errors import (
+    GuardError,
+    KernelError,
+    PlanError,
+    TritonRuntimeError,
+    UnavailableError,
+)
+from tlf.runtime.triton.plan import Plan, load_plan
+
+if TYPE_CHECKING:
+    from tlf.runtime.triton.executable import Executable, Inputs
+    from tlf.runtime.triton.tensors import Array
+
+__all__ = [
+    "GuardError",
+    "KernelError",
+    "Plan",
+    "PlanError",
+    "TritonRuntimeError",
+    "UnavailableError",
+    "load_plan",
+    "prepare",
+    "run",
+]
+
+
+def prepare(plan: Plan | str | Mapping[str, object]) -> "Executable":
+    """
+    Make a plan ready for repeated calls. Raises `TritonRuntimeError`.
+    """
+    loaded = plan if isinstance(plan, Plan) else load_plan(plan)
+    name = device.select()
+    # Torch and Triton are optional, and the device decides how Triton is imported.
+    from tlf.runtime.triton.executable import Executable
+
+    return Executable(loaded, name)
+
+
+def run(
+    plan: Plan | str | Mapping[str, object], inputs: "Inputs"
+) -> "dict[str, Array]":
+    """
+    Run a plan once on `inputs`, by name or in order, and return its results by name.
+
+    Inputs are contiguous numpy arrays or torch tensors of the plan's dtypes and shapes.
+    Raises `TritonRuntimeError`.
+    """
+    return prepare(plan)(inputs)

@@ -1,0 +1,23 @@
+"""
+bfloat16 bit patterns, as Triton's interpreter stores them (uint16), and their values.
+"""
+
+from typing import cast
+
+import ml_dtypes
+import numpy as np
+
+
+def decode(bits: np.ndarray) -> np.ndarray:
+    """
+    The values of `bits` (uint16) in float32, exactly.
+    """
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def encode(values: np.ndarray) -> np.ndarray:
+    """
+    The bit patterns (uint16) of `values`, rounded to nearest, ties to even.
+    """
+    rounded = np.asarray(values).astype(ml_dtypes.bfloat16)
+    return cast(np.ndarray, rounded.view(np.uint16))

@@ -1,0 +1,55 @@
+"""
+The functions of CUDA's libdevice that kernels may call, on numpy arrays.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+
+def erf(x: np.ndarray) -> np.ndarray:
+    """
+    The error function, elementwise, in the dtype of `x`.
+    """
+    values = [math.erf(value) for value in x.ravel().tolist()]
+    return np.array(values, dtype=x.dtype).reshape(x.shape)
+
+
+def erfc(x: np.ndarray) -> np.ndarray:
+    """
+    The complementary error function, elementwise, in the dtype of `x`.
+    """
+    values = [math.erfc(value) for value in x.ravel().tolist()]
+    return np.array(values, dtype=x.dtype).reshape(x.shape)
+
+
+def _round_half_away(x: np.ndarray) -> np.ndarray:
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+
+
+FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
+    "copysign": np.copysign,
+    "cosh": np.cosh,
+    "erfc": erfc,
+    "expm1": np.expm1,
+    "fmod": np.fmod,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "pow": np.power,
+    "rint": np.rint,
+    "round": _round_half_away,
+    "sinh": np.sinh,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "trunc": np.trunc,
+}

@@ -1,0 +1,39 @@
+"""
+Element types of buffers: their name in a plan and their numpy dtype.
+"""
+
+import ml_dtypes
+import numpy as np
+
+_DTYPES: dict[str, np.dtype[np.generic]] = {
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "i1": np.dtype(np.bool_),
+    "i8": np.dtype(np.int8),
+    "i16": np.dtype(np.int16),
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+}
+
+
+def is_known(name: str) -> bool:
+    """
+    Whether a plan may use `name` as an element type.
+    """
+    return name in _DTYPES
+
+
+def numpy_dtype(name: str) -> np.dtype[np.generic]:
+    """
+    The numpy dtype of `name`; `bf16` is that of ml_dtypes.
+    """
+    return _DTYPES[name]
+
+
+def name_of(dtype: np.dtype[np.generic]) -> str:
+    """
+    The name of a numpy dtype in a plan, or numpy's own name if plans have none.
+    """
+    return next((name for name, known in _DTYPES.items() if known == dtype), str(dtype))

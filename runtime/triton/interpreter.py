@@ -1,0 +1,214 @@
+"""
+Repairs for Triton's CPU interpreter, so that kernels compute what a GPU computes.
+
+As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
+they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
+lets NaN through `maxnum`, has no libdevice, reduces with a user's function one element
+at a time, and fails in loops with numpy 2.4. Import this module only once Triton's
+mode is chosen (see `device`).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+
+from tlf.runtime.triton import bfloat16, device_math, sanitizers
+
+_tl = import_module("triton.language")
+_triton = import_module("triton.runtime.interpreter")
+_Handle: Callable[..., Any] = _triton.TensorHandle
+_Builder: Any = _triton.InterpreterBuilder
+
+_TF32_BITS = np.uint32(0xFFFFE000)
+"""The bits of a float32 that a tf32 multiplier reads."""
+
+
+def install() -> None:
+    """
+    Repair the interpreter of this process. Further calls change nothing.
+    """
+    if isinstance(_triton.interpreter_builder, RepairedBuilder):
+        return
+    # Triton keeps one builder, and everything refers to that object.
+    _triton.interpreter_builder.__class__ = RepairedBuilder
+    patch_tensor = partial(_patch_tensor, _triton._patch_lang_tensor)
+    setattr(_triton, "_patch_lang_tensor", patch_tensor)
+    _triton.ReduceOps.generic_reduce = _reduce_by_halves
+    _triton.ReduceOps.sum = _sum
+    sanitizers.install_launch_hook()
+    libdevice = import_module("triton.language.extra.libdevice")
+    for name, function in device_math.FUNCTIONS.items():
+        setattr(libdevice, name, partial(_call_device_function, function))
+
+
+def _is_bfloat16(handle: Any) -> bool:
+    is_pointer = isinstance(handle.dtype, _tl.pointer_type)
+    return not is_pointer and handle.get_element_ty() == _tl.bfloat16
+
+
+def _values(handle: Any) -> np.ndarray:
+    """
+    The numbers of a handle: bfloat16 as float32, all others as they are.
+    """
+    return bfloat16.decode(handle.data) if _is_bfloat16(handle) else handle.data
+
+
+def _handle(values: np.ndarray, element_type: Any) -> Any:
+    """
+    A handle of numbers; booleans of a comparison stay as they are.
+    """
+    if values.dtype == np.bool_ and element_type != _tl.int1:
+        return _Handle(values, element_type)
+    if element_type == _tl.bfloat16:
+        return _Handle(bfloat16.encode(values), element_type)
+    return _Handle(values.astype(_triton._get_np_dtype(element_type)), element_type)
+
+
+class RepairedBuilder(_Builder):
+    """
+    The interpreter's builder: executes one operation on whole blocks at a time.
+    """
+
+    def binary_op(self, lhs: Any, rhs: Any, op: Callable[..., np.ndarray]) -> Any:
+        if not _is_bfloat16(lhs):
+            return _Builder.binary_op(self, lhs, rhs, op)
+        return _handle(op(_values(lhs), _values(rhs)), _tl.bfloat16)
+
+    def unary_op(self, arg: Any, op: Callable[..., np.ndarray]) -> Any:
+        if not _is_bfloat16(arg):
+            return _Builder.unary_op(self, arg, op)
+        return _handle(op(_values(arg)), _tl.bfloat16)
+
+    def ternary_op(
+        self, lhs: Any, rhs: Any, other: Any, op: Callable[..., np.ndarray]
+    ) -> Any:
+        if op is np.where or not _is_bfloat16(other):
+            return _Builder.ternary_op(self, lhs, rhs, other, op)
+        values = op(_values(lhs), _values(rhs), _values(other))
+        return _handle(values, _tl.bfloat16)
+
+    def create_fma(self, x: Any, y: Any, z: Any) -> Any:
+        # The product of two f32 is exact in f64.
+        wide = [_values(handle).astype(np.float64) for handle in (x, y, z)]
+        return _handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
+
+    def create_maxnumf(self, lhs: Any, rhs: Any) -> Any:
+        return self.binary_op(lhs, rhs, np.fmax)
+
+    def create_minnumf(self, lhs: Any, rhs: Any) -> Any:
+        return self.binary_op(lhs, rhs, np.fmin)
+
+    def create_erf(self, arg: Any) -> Any:
+        return self.unary_op(arg, device_math.erf)
+
+    def cast_impl(self, src: Any, dst_type: Any) -> Any:
+        source, target = src.dtype.scalar, dst_type.scalar
+        if _tl.bfloat16 not in (source, target):
+            return _Builder.cast_impl(self, src, dst_type)
+        return _handle(_values(src), target)
+
+    def create_fp_to_fp(self, src: Any, dst_type: Any, rounding_mode: Any) -> Any:
+        if str(rounding_mode) != str(_triton._ir.ROUNDING_MODE.RTNE):
+            return _Builder.create_fp_to_fp(self, src, dst_type, rounding_mode)
+        return _handle(_values(src), dst_type.scalar)
+
+    def create_dot(
+        self, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any
+    ) -> Any:
+        accumulator = d.data
+        truncate = str(input_precision).endswith(".TF32")
+        factors = [
+            _factor(handle, accumulator.dtype, truncate=truncate) for handle in (a, b)
+        ]
+        return _Handle(np.matmul(*factors) + accumulator, d.dtype.scalar)
+
+    def create_masked_load(
+        self, ptrs: Any, mask: Any, other: Any, *options: Any, **named: Any
+    ) -> Any:
+        sanitizers.check_load(ptrs, mask, self.grid_idx)
+        if other is None and sanitizers.poisons():
+            element_type = ptrs.get_element_ty()
+            dtype = _triton._get_np_dtype(element_type)
+            other = _Handle(sanitizers.poison(ptrs.data.shape, dtype), element_type)
+        return _Builder.create_masked_load(self, ptrs, mask, other, *options, **named)
+
+    def create_masked_store(
+        self, ptrs: Any, value: Any, mask: Any, *options: Any
+    ) -> Any:
+        sanitizers.check_store(ptrs, mask, self.grid_idx)
+        return _Builder.create_masked_store(self, ptrs, value, mask, *options)
+
+
+def _factor(handle: Any, dtype: np.dtype[Any], *, truncate: bool) -> np.ndarray:
+    values = _values(handle)
+    if truncate and values.dtype == np.float32:
+        bits = np.ascontiguousarray(values).view(np.uint32) & _TF32_BITS
+        values = cast(np.ndarray, bits.view(np.float32))
+    return values.astype(dtype)
+
+
+def _patch_tensor(original: Callable[..., None], tensor: Any, scope: Any) -> None:
+    original(tensor, scope)
+    scope.set_attr(tensor, "__index__", _index)
+
+
+def _index(tensor: Any) -> int:
+    return int(tensor.handle.data.item())
+
+
+def _sum(self: Any, operand: Any) -> Any:
+    values = _values(operand.handle)
+    total = np.sum(values, axis=self.axis, keepdims=self.keep_dims)
+    if operand.dtype == _tl.bfloat16:
+        total = bfloat16.encode(total)
+    return self.to_tensor(total, operand.dtype)
+
+
+def _reduce_by_halves(self: Any, operands: tuple[Any, ...]) -> list[Any]:
+    """
+    Reduce with any function as a GPU does: combine halves, whole blocks at a time.
+    """
+    axis = 0 if self.axis is None else self.axis
+    blocks = [
+        operand.handle.data.reshape(-1) if self.axis is None else operand.handle.data
+        for operand in operands
+    ]
+    types = [operand.dtype for operand in operands]
+    while (extent := blocks[0].shape[axis]) > 1:
+        half = extent // 2
+        first, second, rest = (
+            [np.take(block, range(*ends), axis=axis) for block in blocks]
+            for ends in ((0, half), (half, 2 * half), (2 * half, extent))
+        )
+        pairs = [
+            self.to_tensor(block, type_)
+            for block, type_ in zip(first + second, types * 2, strict=True)
+        ]
+        results: Any = self.combine_fn.fn(*pairs)
+        if len(blocks) == 1:
+            results = (results,)
+        blocks = [
+            np.concatenate([result.handle.data, tail], axis=axis)
+            for result, tail in zip(results, rest, strict=True)
+        ]
+    if not self.keep_dims:
+        blocks = [np.take(block, 0, axis=axis) for block in blocks]
+    elif self.axis is None:
+        rank = operands[0].handle.data.ndim
+        blocks = [block.reshape((1,) * rank) for block in blocks]
+    return [
+        self.to_tensor(block, type_) for block, type_ in zip(blocks, types, strict=True)
+    ]
+
+
+def _call_device_function(
+    function: Callable[..., np.ndarray], *arguments: Any, _semantic: Any = None
+) -> Any:
+    to_tensor = _triton.interpreter_semantic.to_tensor
+    operands = [to_tensor(argument) for argument in arguments]
+    shaped = max(operands, key=lambda operand: len(operand.shape))
+    values = function(*(_values(operand.handle) for operand in operands))
+    return _tl.tensor(_handle(values, shaped.dtype.scalar), shaped.type)

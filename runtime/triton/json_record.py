@@ -1,0 +1,87 @@
+"""
+Typed access to the objects of a JSON text, with the path in each message.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from tlf.runtime.triton.errors import PlanError
+
+
+@dataclass(frozen=True)
+class Record:
+    """
+    One JSON object and where it lies in the text, such as `plan.kernels[0]`.
+    """
+
+    fields: Mapping[str, object]
+
+    path: str
+
+    @classmethod
+    def of(cls, value: object, path: str) -> "Record":
+        """
+        `value` as a record; raises `PlanError` if it is no JSON object.
+        """
+        if not isinstance(value, Mapping):
+            raise PlanError(f"{path}: expected an object, got {_kind(value)}")
+        return cls(cast(Mapping[str, object], value), path)
+
+    def has(self, key: str) -> bool:
+        return key in self.fields
+
+    def text(self, key: str) -> str:
+        value = self._field(key)
+        if not isinstance(value, str):
+            raise self._wrong(key, "a string", value)
+        return value
+
+    def integer(self, key: str) -> int:
+        value = self._field(key)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(key, "an integer", value)
+        return value
+
+    def integers(self, key: str) -> tuple[int, ...]:
+        values = self._list(key)
+        if not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+            raise self._wrong(key, "a list of integers", values)
+        return cast(tuple[int, ...], tuple(values))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        values = self._list(key)
+        if not all(isinstance(value, str) for value in values):
+            raise self._wrong(key, "a list of strings", values)
+        return cast(tuple[str, ...], tuple(values))
+
+    def record(self, key: str) -> "Record":
+        return Record.of(self._field(key), f"{self.path}.{key}")
+
+    def records(self, key: str) -> tuple["Record", ...]:
+        return tuple(
+            Record.of(value, f"{self.path}.{key}[{index}]")
+            for index, value in enumerate(self._list(key))
+        )
+
+    def _field(self, key: str) -> object:
+        if key not in self.fields:
+            raise PlanError(f"{self.path}: missing `{key}`")
+        return self.fields[key]
+
+    def _list(self, key: str) -> list[object]:
+        value = self._field(key)
+        if not isinstance(value, list | tuple):
+            raise self._wrong(key, "a list", value)
+        return list(cast(list[object], value))
+
+    def _wrong(self, key: str, expected: str, value: object) -> PlanError:
+        return PlanError(f"{self.path}.{key}: expected {expected}, got {_kind(value)}")
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return repr(value) if isinstance(value, str | int | float) else "an object"

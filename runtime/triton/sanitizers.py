@@ -1,0 +1,178 @@
+"""
+Faults that a GPU does not report, found while a kernel runs in the interpreter.
+
+- *poison*: lanes that a load masks off without `other=` become NaN, not zero.
+- *bounds*: no access may leave the tensors that the kernel got.
+- *races*: no program may touch an element that another program of the launch writes.
+
+    with sanitize():
+        executable(inputs)
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, cast
+
+import numpy as np
+
+from tlf.runtime.triton.errors import KernelError
+
+_NOBODY = -1
+
+_SEVERAL = -2
+
+
+@dataclass
+class _Tensor:
+    """
+    One argument of a launch: its address range in bytes, and who touched each element.
+    """
+
+    first: int
+    last: int
+    itemsize: int
+    writer: np.ndarray
+    reader: np.ndarray
+
+
+@dataclass
+class _State:
+    poison: bool = False
+    bounds: bool = False
+    races: bool = False
+    tensors: list[_Tensor] = field(default_factory=list[_Tensor])
+
+
+_state = _State()
+
+
+@contextmanager
+def sanitize(
+    *, poison: bool = True, bounds: bool = True, races: bool = True
+) -> Generator[None]:
+    """
+    Switch sanitizers on inside a `with`; a fault raises `KernelError`.
+    """
+    before = _state.poison, _state.bounds, _state.races
+    _state.poison, _state.bounds, _state.races = poison, bounds, races
+    try:
+        yield
+    finally:
+        _state.poison, _state.bounds, _state.races = before
+
+
+def poisons() -> bool:
+    """
+    Whether masked lanes without a fill value must be recognisable.
+    """
+    return _state.poison
+
+
+def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """
+    An array of values that spoil whatever uses them: NaN, or 0x55 in each byte.
+    """
+    if dtype.kind == "b":
+        return np.ones(shape, dtype)
+    # The unsigned integers of the interpreter hold the bits of floats.
+    byte = 0xFF if dtype.kind in "fu" else 0x55
+    pattern = np.full((*shape, dtype.itemsize), byte, np.uint8)
+    return pattern.view(dtype).reshape(shape)
+
+
+def install_launch_hook() -> None:
+    """
+    Note the tensors of each launch of the interpreter.
+    """
+    executor: Any = import_module("triton.runtime.interpreter").GridExecutor
+    initialise, call = executor._init_args_hst, executor.__call__
+
+    def noting_arguments(self: Any, arguments: Any, named: Any) -> Any:
+        host_arguments, host_named = initialise(self, arguments, named)
+        if _state.bounds or _state.races:
+            values = [*host_arguments, *host_named.values()]
+            _state.tensors = [_tensor(v) for v in values if hasattr(v, "data_ptr")]
+        return host_arguments, host_named
+
+    def forgetting(self: Any, *arguments: Any, **named: Any) -> None:
+        try:
+            call(self, *arguments, **named)
+        finally:
+            _state.tensors = []
+
+    executor._init_args_hst, executor.__call__ = noting_arguments, forgetting
+
+
+def check_load(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
+    """
+    Check the addresses of the active lanes of a load.
+    """
+    _check(pointers, mask, program, "load", _note_read)
+
+
+def check_store(pointers: Any, mask: Any, program: tuple[int, int, int]) -> None:
+    """
+    Check the addresses of the active lanes of a store.
+    """
+    _check(pointers, mask, program, "store", _note_write)
+
+
+def _tensor(value: Any) -> _Tensor:
+    first, itemsize = cast(int, value.data_ptr()), cast(int, value.element_size())
+    count = cast(int, value.numel())
+    owners = np.full(count if _state.races else 0, _NOBODY)
+    return _Tensor(first, first + count * itemsize, itemsize, owners, owners.copy())
+
+
+def _check(
+    pointers: Any, mask: Any, program: tuple[int, int, int], what: str, note: Any
+) -> None:
+    if not _state.tensors:
+        return
+    lanes: Any = mask if type(mask) is np.ndarray else mask.data
+    shape = cast(tuple[int, ...], pointers.data.shape)
+    active = pointers.data[np.broadcast_to(lanes, shape)].astype(np.int64)
+    outside = np.ones(active.shape, bool)
+    for tensor in _state.tensors:
+        inside = (active >= tensor.first) & (active < tensor.last)
+        outside &= ~inside
+        if _state.races:
+            elements = (active[inside] - tensor.first) // tensor.itemsize
+            note(tensor, elements, program)
+    if _state.bounds and outside.any():
+        raise KernelError(
+            f"{what} out of bounds in program {program}: {int(outside.sum())} lanes, "
+            f"the first at address {int(active[outside][0]):#x}"
+        )
+
+
+def _number(program: tuple[int, int, int]) -> int:
+    x, y, z = program
+    return (x << 40) | (y << 20) | z
+
+
+def _note_read(
+    tensor: _Tensor, elements: np.ndarray, program: tuple[int, int, int]
+) -> None:
+    me = _number(program)
+    writers = tensor.writer[elements]
+    if ((writers != _NOBODY) & (writers != me)).any():
+        raise KernelError(f"program {program} loads what another program stores")
+    readers = tensor.reader[elements]
+    alone = (readers == _NOBODY) | (readers == me)
+    tensor.reader[elements] = np.where(alone, me, _SEVERAL)
+
+
+def _note_write(
+    tensor: _Tensor, elements: np.ndarray, program: tuple[int, int, int]
+) -> None:
+    me = _number(program)
+    writers = tensor.writer[elements]
+    if ((writers != _NOBODY) & (writers != me)).any():
+        raise KernelError(f"program {program} stores where another program stores")
+    readers = tensor.reader[elements]
+    if ((readers != _NOBODY) & (readers != me)).any():
+        raise KernelError(f"program {program} stores what another program loads")
+    tensor.writer[elements] = me

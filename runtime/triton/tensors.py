@@ -1,0 +1,117 @@
+"""
+Torch tensors as device buffers: allocation, copies and views, and nothing else.
+
+No function here computes: values are allocated, copied or reinterpreted.
+"""
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+import torch
+
+from tlf.runtime.triton import dtypes
+from tlf.runtime.triton.errors import GuardError
+from tlf.runtime.triton.plan import Buffer
+
+_TORCH_DTYPES = {
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "i1": torch.bool,
+    "i8": torch.int8,
+    "i16": torch.int16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
+
+_from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
+
+Array = np.ndarray | torch.Tensor
+"""What a caller passes in and gets back."""
+
+
+def allocate(buffer: Buffer, device: str) -> torch.Tensor:
+    """
+    Uninitialised memory for `buffer`.
+    """
+    return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
+
+
+def constant(buffer: Buffer, device: str) -> torch.Tensor:
+    """
+    The elements of a constant buffer on `device`.
+    """
+    dtype = dtypes.numpy_dtype(buffer.dtype)
+    array = np.frombuffer(bytearray(buffer.data), dtype=dtype).reshape(buffer.shape)
+    return _share(array, buffer.dtype).to(device)
+
+
+def argument(buffer: Buffer, value: object, device: str) -> torch.Tensor:
+    """
+    An input as a tensor on `device`, without a copy if it is there already.
+
+    Raises `GuardError` if its dtype, shape or layout is not that of `buffer`.
+    """
+    if isinstance(value, torch.Tensor):
+        _guard(buffer, value)
+        return value.detach().to(device)
+    if isinstance(value, np.ndarray):
+        array = cast(np.ndarray, value)
+        _guard(buffer, array)
+        return _share(array, buffer.dtype).to(device)
+    raise GuardError(
+        f"argument '{buffer.name}': expected a numpy array or a torch tensor, "
+        f"got {type(value).__name__}"
+    )
+
+
+def _guard(buffer: Buffer, value: Array) -> None:
+    if (dtype := _dtype_name(value)) != buffer.dtype:
+        raise _mismatch(buffer, "dtype", buffer.dtype, dtype)
+    if (shape := tuple(value.shape)) != buffer.shape:
+        raise _mismatch(buffer, "shape", buffer.shape, shape)
+    if not _is_contiguous(value):
+        raise _mismatch(buffer, "layout", "contiguous", f"strides {_strides(value)}")
+
+
+def to_numpy(tensor: torch.Tensor, dtype: str) -> np.ndarray:
+    """
+    A numpy array with the elements of `tensor`, sharing its memory on the CPU.
+    """
+    host = tensor.cpu()
+    if dtype == "bf16":
+        return host.view(torch.int16).numpy().view(dtypes.numpy_dtype("bf16"))
+    return host.numpy()
+
+
+def _share(array: np.ndarray, dtype: str) -> torch.Tensor:
+    writable = array if array.flags.writeable else array.copy()
+    if dtype == "bf16":
+        return _from_numpy(writable.view(np.int16)).view(torch.bfloat16)
+    return _from_numpy(writable)
+
+
+def _dtype_name(value: Array) -> str:
+    if isinstance(value, np.ndarray):
+        return dtypes.name_of(cast(np.dtype[np.generic], value.dtype))
+    names = (name for name, dtype in _TORCH_DTYPES.items() if dtype == value.dtype)
+    return next(names, str(value.dtype))
+
+
+def _is_contiguous(value: Array) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.is_contiguous()
+    return value.flags.c_contiguous or math.prod(value.shape) == 0
+
+
+def _strides(value: Array) -> tuple[int, ...]:
+    return value.strides if isinstance(value, np.ndarray) else tuple(value.stride())
+
+
+def _mismatch(buffer: Buffer, what: str, expected: object, got: object) -> GuardError:
+    return GuardError(
+        f"argument '{buffer.name}': expected {what} {expected}, got {got}"
+    )
