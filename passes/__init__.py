@@ -1,1 +1,22 @@
-"""TLF."""
+"""The TLF passes: they improve a program and leave it in the dialects it came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+
+def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Return all TLF passes by name. Each is imported when it is first needed."""
+
+    def get_tlf_cse():
+        from tlf.passes.cse import CsePass
+
+        return CsePass
+
+    return {
+        "tlf-cse": get_tlf_cse,
+    }

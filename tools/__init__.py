@@ -1,1 +1,1 @@
-"""TLF."""
+"""The TLF command-line tools and what they share."""

@@ -1,0 +1,39 @@
+"""How lit runs the tests in this folder."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import lit.formats
+
+HERE = Path(__file__).parent
+
+sys.path.insert(0, str(HERE / "support"))
+
+from forklit import ForkShTest, warm_up  # noqa: E402
+
+forks = lit_config.params.get("fork", "1") != "0" and hasattr(os, "fork")
+
+config.name = "TLF"
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "support"]
+config.test_source_root = str(HERE)
+config.test_exec_root = str(HERE / "Output")
+config.test_format = ForkShTest() if forks else lit.formats.ShTest()
+if forks:
+    warm_up()  # before lit forks its workers
+
+# The commands of the environment that lit itself runs in.
+bin_folder = str(Path(sys.executable).parent)
+config.environment["PATH"] = os.pathsep.join([bin_folder, os.environ.get("PATH", "")])
+
+ROUNDTRIP = (
+    "tlf-opt %s --split-input-file --print-op-generic"
+    " | tlf-opt --split-input-file | filecheck %s"
+)
+config.substitutions += [
+    ("TLF_ROUNDTRIP", ROUNDTRIP),
+    ("%python", shlex.quote(sys.executable)),
+    ("%root", shlex.quote(str(HERE.parent))),
+]

@@ -1,0 +1,141 @@
+"""
+What a tool says when something is wrong: one line, `file:line:col: error: message`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import NoReturn
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+
+@dataclass(frozen=True)
+class Position:
+    """
+    A place in a source file; lines and columns count from 1.
+    """
+
+    file: str
+    line: int
+    column: int
+
+    @classmethod
+    def of(cls, op: Operation) -> Position | None:
+        """Where `op` or the nearest operation around it was written, if known."""
+        at: Operation | None = op
+        while at is not None and not isinstance(at.location, FileLineColLoc):
+            at = at.parent_op()
+        if at is None or not isinstance(location := at.location, FileLineColLoc):
+            return None
+        return cls(location.filename.data, location.line.data, location.column.data)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """
+    One error, and where it is when that is known.
+    """
+
+    position: Position | None
+    message: str
+
+    def __str__(self) -> str:
+        where = "" if self.position is None else f"{self.position}: "
+        return f"{where}error: {self.message}"
+
+
+_OP = "_tlf_op"
+
+
+@contextmanager
+def operations_noted() -> Generator[None]:
+    """
+    While this is active, `Operation.emit_error` notes its operation in the exception
+    instead of printing the whole module into it. Verifiers, pattern walkers and passes
+    all report through it.
+    """
+    original = Operation.emit_error
+    setattr(Operation, "emit_error", _note_operation)
+    try:
+        yield
+    finally:
+        setattr(Operation, "emit_error", original)
+
+
+def _note_operation(
+    self: Operation, message: str, underlying_error: Exception
+) -> NoReturn:
+    if not hasattr(underlying_error, _OP):
+        setattr(underlying_error, _OP, self)
+    raise underlying_error
+
+
+def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagnostic:
+    """
+    Put `error` in one line. Its position is that of the operation it was raised for,
+    else of the innermost function's local variable `op`, else of `otherwise`.
+    """
+    if isinstance(error, ParseError):
+        at = error.span.get_location()
+        return Diagnostic(Position(at.file, at.line, at.col), _one_line(error.msg))
+    op = getattr(error, _OP, None)
+    message = _one_line(str(error)) or type(error).__name__
+    if isinstance(error, VerifyException) and isinstance(op, Operation):
+        message = message if op.name in message else f"{op.name}: {message}"
+    for candidate in (op, _innermost_op(error.__traceback__), otherwise):
+        if isinstance(candidate, Operation) and (at := Position.of(candidate)):
+            return Diagnostic(at, message)
+    return Diagnostic(None, message)
+
+
+def _innermost_op(traceback: TracebackType | None) -> Operation | None:
+    """The local variable `op` of the innermost function that has one with a place."""
+    found = None
+    while traceback is not None:
+        op = traceback.tb_frame.f_locals.get("op")
+        if isinstance(op, Operation) and Position.of(op) is not None:
+            found = op
+        traceback = traceback.tb_next
+    return found
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())
+
+
+class CompileError(Exception):
+    """
+    A program that cannot be compiled, with the diagnostic that says why and where.
+    """
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(str(diagnostic))
+        self.diagnostic = diagnostic
+
+
+@contextmanager
+def errors_located(otherwise: Operation | None, step: str) -> Generator[None]:
+    """
+    Turn what goes wrong inside into a `CompileError`. `otherwise` gives the position of
+    an error that belongs to no operation, `step` names what failed unexpectedly.
+    """
+    try:
+        with operations_noted():
+            yield
+    except (DiagnosticException, ParseError) as error:
+        raise CompileError(diagnose(error, otherwise)) from error
+    except CompileError:
+        raise
+    except Exception as error:
+        found = diagnose(error, otherwise)
+        message = f"internal error in {step}: {type(error).__name__}: {found.message}"
+        raise CompileError(replace(found, message=message)) from error

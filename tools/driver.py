@@ -1,0 +1,69 @@
+"""
+From text to a module and back: what the tools share around the passes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import Dialect
+from xdsl.targets.mlir import MLIRTarget
+from xdsl.universe import XDSL_UNIVERSE
+from xdsl.utils.target import Target
+
+from tlf.tools.located_parser import LocatedParser
+from tlf.tools.pipeline import PassFactories, TargetFactories
+from tlf.tools.source import Source
+from tlf.tools.universe import TLF_UNIVERSE
+
+# Other installed plugins are left out, so that a run depends on TLF alone.
+UNIVERSES = (XDSL_UNIVERSE, TLF_UNIVERSE)
+PASSES: PassFactories = {**XDSL_UNIVERSE.all_passes, **TLF_UNIVERSE.all_passes}
+TARGETS: TargetFactories = {**XDSL_UNIVERSE.all_targets, **TLF_UNIVERSE.all_targets}
+
+
+def new_context(allow_unregistered: bool = False) -> Context:
+    """A context that knows xDSL's and TLF's dialects, loading them when needed."""
+    context = Context(allow_unregistered)
+    for universe in UNIVERSES:
+        for name, factory in universe.all_dialects.items():
+            context.register_dialect(
+                name, _fresh_builtin if name == Builtin.name else factory
+            )
+    context.load_registered_dialect(Builtin.name)
+    return context
+
+
+def _fresh_builtin() -> Dialect:
+    """
+    The builtin dialect with a resource store of its own: xDSL's is one per process, and
+    confuses equal keys of two modules.
+    """
+    return Dialect(
+        Builtin.name,
+        list(Builtin.operations),
+        list(Builtin.attributes),
+        [OpAsmDialectInterface()],
+    )
+
+
+def parse(
+    context: Context, source: Source, allow_implicit_module: bool = True
+) -> ModuleOp:
+    """Read a module; every operation in it knows its place. Raises `ParseError`."""
+    parser = LocatedParser(context, source.text, source.name)
+    return parser.parse_module(allow_implicit_module)
+
+
+def emit(context: Context, module: ModuleOp, target: Target, **printing: bool) -> str:
+    """The text of `module` in `target`; `printing` goes to the `mlir` target alone."""
+    if isinstance(target, MLIRTarget):
+        target = dataclasses.replace(target, **printing)
+    output = StringIO()
+    target.emit(context, module, output)
+    text = output.getvalue()
+    return text.rstrip("\n") + "\n" if isinstance(target, MLIRTarget) else text

@@ -1,0 +1,84 @@
+"""A parser that gives every operation the place it was written at."""
+
+from bisect import bisect_right
+from functools import cached_property
+
+from typing_extensions import TypeVar
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import ParseError, Parser, UnresolvedOperand
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+
+class LocatedParser(Parser):
+    """
+    xDSL's parser, with three differences: operations without a `loc(...)` get their
+    own place, every error has a position, and an empty input is an empty module.
+    """
+
+    def __init__(self, context: Context, text: str, name: str) -> None:
+        super().__init__(context, text, name)
+        self._file = StringAttr(name)
+        self._first_uses: dict[str, Span] = {}
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        start = self._current_token.span
+        if allow_implicit_module and self._current_token.kind is MLIRTokenKind.EOF:
+            module = ModuleOp([])
+        else:
+            module = self._parse_nonempty(allow_implicit_module)
+        if isinstance(module.location, UnknownLoc):
+            module.location = self._location(start.start)
+        return module
+
+    def _parse_nonempty(self, allow_implicit_module: bool) -> ModuleOp:
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError:
+            at_end = self._current_token.kind is MLIRTokenKind.EOF
+            if not at_end or not self.forward_ssa_references:
+                raise
+        except RecursionError:
+            self.raise_error("operations are nested too deeply")
+        name = next(iter(self.forward_ssa_references))
+        self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
+
+    def parse_operation(self) -> Operation:
+        span = self._current_token.span
+        try:
+            op = super().parse_operation()
+        except (ParseError, RecursionError):
+            raise
+        except Exception as error:
+            # Constructors of attributes and operations verify what they are given,
+            # and know nothing of the text.
+            self.raise_error(str(error) or type(error).__name__, span)
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._location(span.start)
+        return op
+
+    def resolve_operand(
+        self, operand: UnresolvedOperand, type: AttributeT
+    ) -> SSAValue[AttributeT]:
+        self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        text = self._parser_state.lexer.input.content
+        return [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
+
+    def _location(self, offset: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, offset)
+        column = offset - self._line_starts[line - 1] + 1
+        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))

@@ -1,0 +1,101 @@
+"""The command line of `tlf-opt`. Imports nothing of xDSL, so that help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+DESCRIPTION = "Run passes over a program and print it."
+EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
+
+FLAGS = {
+    "split-input-file": "process the pieces between lines `// -----` one by one",
+    "verify-diagnostics": "expect the errors that `// expected-error {{...}}` says",
+    "print-ir-after-all": "show the program after every pass, on stderr",
+    "print-ir-after-change": "show the program after every pass that changed it",
+    "timing": "report the seconds that each pass took, on stderr",
+    "print-op-generic": "print all operations in their generic form",
+    "print-debuginfo": "print the locations of operations",
+    "allow-unregistered-dialect": "read operations of unknown dialects",
+    "no-implicit-module": "require a `builtin.module` at the top",
+    "disable-verify": "do not check the program, neither before nor after passes",
+    "traceback": "show where in the tool an error was raised",
+    "list": "list what `-p`, `-t` and `--target` know, and stop",
+}
+
+
+class Options(argparse.Namespace):
+    """
+    The command line, as parsed.
+    """
+
+    input: str | None
+    output: str | None
+    passes: list[str]
+    emit: str
+    target: str | None
+    print_ir_after: list[str]
+    split_input_file: bool
+    verify_diagnostics: bool
+    print_ir_after_all: bool
+    print_ir_after_change: bool
+    timing: bool
+    print_op_generic: bool
+    print_debuginfo: bool
+    allow_unregistered_dialect: bool
+    no_implicit_module: bool
+    disable_verify: bool
+    traceback: bool
+    list: bool
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        fail(message)
+
+
+def fail(message: str) -> NoReturn:
+    """End the tool with a message that concerns no place in a program."""
+    print(f"tlf-opt: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(1)
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line; a wrong one ends the tool."""
+    parser = _ArgumentParser("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
+    parser.add_argument("input", nargs="?", help="file to read, stdin if left out")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file to write instead of stdout"
+    )
+    parser.add_argument(
+        "-p",
+        "--passes",
+        metavar="PIPELINE",
+        action="append",
+        default=[],
+        help="passes and named pipelines, as in `a,b{option=1 other=x,y},c`",
+    )
+    parser.add_argument(
+        "-t",
+        "--emit",
+        metavar="FORMAT",
+        default="mlir",
+        help="what to print: `mlir`, `triton`, `npu`, ... (default: mlir)",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="NAME|FILE.toml",
+        help="description of the target chip, to be attached to the module",
+    )
+    parser.add_argument(
+        "--print-ir-after",
+        metavar="PASS",
+        action="append",
+        default=[],
+        help="show the program after this pass, on stderr",
+    )
+    for name, text in FLAGS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+    return parser.parse_args(arguments, namespace=Options())

@@ -1,0 +1,167 @@
+"""What `tlf-opt` does once its command line is read."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.passes import ModulePass
+from xdsl.universe import XDSL_UNIVERSE
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+
+from tlf.dialects import target as descriptions
+from tlf.lowering.pipelines import PIPELINES
+from tlf.tools.diagnostics import CompileError, Diagnostic, errors_located
+from tlf.tools.driver import (
+    PASSES,
+    TARGETS,
+    emit,
+    new_context,
+    parse,
+)
+from tlf.tools.expected_diagnostics import (
+    ExpectationError,
+    compare,
+    find_expectations,
+)
+from tlf.tools.opt_options import Options
+from tlf.tools.pass_manager import PassManager, PrintAfter
+from tlf.tools.pipeline import PipelineError, build_passes, build_target
+from tlf.tools.source import Source, SourceError, read_source, write_text
+from tlf.tools.timing import Timing
+from tlf.tools.universe import TLF_UNIVERSE
+
+
+class UsageError(Exception):
+    """
+    Something asked for on the command line that cannot be had.
+    """
+
+
+def run(options: Options) -> bool:
+    """
+    Do what `options` say; return whether all went as it should, the rest having been
+    said on stderr. Raises `UsageError`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+    if options.list:
+        print(_listing())
+        return True
+    try:
+        opt = Opt.from_options(options)
+        source = read_source(options.input)
+        succeeded = opt.process(source)
+        text = "// -----\n".join(opt.outputs)
+        if options.output is None:
+            sys.stdout.write(text)
+        else:
+            write_text(options.output, text)
+    except (PipelineError, SourceError, DiagnosticException) as error:
+        raise UsageError(str(error)) from error
+    if options.timing:
+        print(opt.timing.report(), file=sys.stderr)
+    return succeeded
+
+
+@dataclass
+class Opt:
+    """
+    One run of `tlf-opt`: what the command line chose, and what came of it.
+    """
+
+    options: Options
+    passes: Sequence[ModulePass]
+    format: Target
+    target: descriptions.Target | None
+    timing: Timing = field(default_factory=Timing)
+    outputs: list[str] = field(default_factory=list[str])
+    """The printed pieces that had no errors."""
+
+    @classmethod
+    def from_options(cls, options: Options) -> Opt:
+        """
+        Look up what `options` name. Raises `PipelineError`, and `DiagnosticException`
+        for a target description.
+        """
+        passes = build_passes(",".join(options.passes), PASSES, PIPELINES)
+        build_passes(",".join(options.print_ir_after), PASSES, {})
+        output = build_target(options.emit, TARGETS)
+        target = None if options.target is None else descriptions.load(options.target)
+        return cls(options, passes, output, target)
+
+    def process(self, source: Source) -> bool:
+        """Process all of `source`; return whether all went as it should."""
+        pieces = source.split() if self.options.split_input_file else [source]
+        problems = [problem for piece in pieces for problem in self._piece(piece)]
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        return not problems
+
+    def _piece(self, piece: Source) -> Sequence[object]:
+        """Process `piece`; return what is wrong with it."""
+        expects = self.options.verify_diagnostics
+        try:
+            expectations = find_expectations(piece) if expects else []
+        except ExpectationError as error:
+            return [error]
+        found: list[Diagnostic] = []
+        try:
+            self.outputs.append(self._compile(piece))
+        except CompileError as error:
+            if self.options.traceback:
+                traceback.print_exception(error)
+            found.append(error.diagnostic)
+        return compare(expectations, found) if expects else found
+
+    def _compile(self, piece: Source) -> str:
+        options = self.options
+        context = new_context(options.allow_unregistered_dialect)
+        with self.timing.measure("(parse)"), errors_located(None, "the parser"):
+            module = parse(context, piece, not options.no_implicit_module)
+        if self.target is not None:
+            self.target.attach(module)
+        self._manager().run(context, module)
+        with self.timing.measure("(print)"), errors_located(module, "the printer"):
+            return emit(
+                context,
+                module,
+                self.format,
+                print_generic_format=options.print_op_generic,
+                print_debuginfo=options.print_debuginfo,
+            )
+
+    def _manager(self) -> PassManager:
+        options = self.options
+        print_after = PrintAfter.CHOSEN
+        if options.print_ir_after_change:
+            print_after = PrintAfter.CHANGE
+        if options.print_ir_after_all:
+            print_after = PrintAfter.ALL
+        return PassManager(
+            self.passes,
+            verifies=not options.disable_verify,
+            print_after=print_after,
+            chosen=frozenset(options.print_ir_after),
+            timing=self.timing,
+        )
+
+
+def _listing() -> str:
+    """The names that `-p`, `-t` and `--target` take; xDSL's passes last."""
+    groups = {
+        "passes": TLF_UNIVERSE.all_passes,
+        "pipelines": PIPELINES,
+        "formats": TARGETS,
+        "target descriptions": descriptions.presets(),
+        "passes of xDSL": XDSL_UNIVERSE.all_passes,
+    }
+    return "\n".join(
+        f"{title}:\n" + "".join(f"  {name}\n" for name in sorted(names))
+        for title, names in groups.items()
+    ).rstrip()

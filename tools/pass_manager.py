@@ -1,0 +1,81 @@
+"""Running passes over a module, checking and showing the program in between."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.dominance import verify_dominance
+from tlf.tools.locations import locate_all, locations_kept
+from tlf.tools.timing import Timing
+
+
+class PrintAfter(StrEnum):
+    """After which passes the program is shown."""
+
+    CHOSEN = auto()
+    CHANGE = auto()
+    ALL = auto()
+
+
+def verify(module: ModuleOp) -> None:
+    """Check the operations and the dominance of values in `module`."""
+    module.verify()
+    verify_dominance(module)
+
+
+@dataclass
+class PassManager:
+    """
+    Runs `passes` in order. The module is verified before the first and after each;
+    operations that passes make take the location of what they replace.
+    """
+
+    passes: Sequence[ModulePass]
+    verifies: bool = True
+    print_after: PrintAfter = PrintAfter.CHOSEN
+    chosen: frozenset[str] = frozenset()
+    """Names of passes after which the program is shown in any case."""
+    timing: Timing = field(default_factory=Timing)
+    show: Callable[[str], object] = sys.stderr.write
+
+    def run(self, context: Context, module: ModuleOp) -> None:
+        """Apply all passes to `module` in place. Raises `CompileError`."""
+        self._verify(module, "verifier")
+        before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
+        for each in self.passes:
+            step = f"pass `{each.name}`"
+            with (
+                self.timing.measure(each.name),
+                errors_located(module, step),
+                locations_kept(),
+            ):
+                each.apply(context, module)
+            locate_all(module)
+            before = self._print(each.name, module, before)
+            self._verify(module, step)
+
+    def _verify(self, module: ModuleOp, step: str) -> None:
+        if self.verifies:
+            with self.timing.measure("(verify)"), errors_located(module, step):
+                verify(module)
+
+    def _print(self, name: str, module: ModuleOp, before: str) -> str:
+        """Show `module` if asked to; return the text to compare the next one with."""
+        compares = self.print_after is PrintAfter.CHANGE
+        is_chosen = self.print_after is PrintAfter.ALL or name in self.chosen
+        if not (compares or is_chosen):
+            return before
+        after = self._text(module)
+        if is_chosen or after != before:
+            self.show(f"// -----// IR after {name} //----- //\n{after}\n")
+        return after
+
+    @staticmethod
+    def _text(module: ModuleOp) -> str:
+        return str(module)

@@ -1,0 +1,34 @@
+"""How long each step of a run took."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+
+@dataclass
+class Timing:
+    """
+    The steps of a run in their order, with their seconds. Equal names add up.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def measure(self, step: str) -> Generator[None]:
+        """Count the time spent inside as that of `step`, errors included."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            spent = perf_counter() - start
+            self.seconds[step] = self.seconds.get(step, 0.0) + spent
+
+    def report(self) -> str:
+        """A table of seconds and shares, one line per step, and the total."""
+        total = sum(self.seconds.values())
+        lines = ["   seconds   share  step"]
+        for step, spent in [*self.seconds.items(), ("total", total)]:
+            share = 100 * spent / total if total else 0.0
+            lines.append(f"{spent:10.4f} {share:6.1f}%  {step}")
+        return "\n".join(lines)

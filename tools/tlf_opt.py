@@ -1,0 +1,36 @@
+"""
+`tlf-opt`: read a program, run passes over it, and print it.
+
+Errors are lines `file:line:col: error: message` on stderr, and the exit status 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tlf.tools.opt_options import fail, parse_arguments
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tlf-opt` command."""
+    options = parse_arguments(arguments)
+
+    # What needs xDSL is imported only now, so that `--help` answers at once.
+    from tlf.tools.opt_run import UsageError, run
+
+    try:
+        succeeded = run(options)
+        sys.stdout.flush()
+    except UsageError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        # The reader of the output has gone; nothing more can be said to it.
+        sys.stdout = None
+        sys.exit(1)
+    if not succeeded:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
