@@ -1,0 +1,93 @@
+"""
+The `graph` dialect: whole tensors, by value.
+
+A program at this level is what a frontend produces: named operations on tensors of
+static shape. A `graph.group` holds operations that are to run together, with the plan
+for them; `convert-graph-to-tile` turns groups into loops over tiles.
+"""
+
+from xdsl.ir import Dialect
+
+from tlf.dialects.graph.cast import CastOp, convert_scalar
+from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
+from tlf.dialects.graph.contraction import ContractOp, MatmulOp
+from tlf.dialects.graph.elementwise import (
+    AddOp,
+    DivOp,
+    ErfOp,
+    ExpOp,
+    MaximumOp,
+    MulOp,
+    ReluOp,
+    RsqrtOp,
+    SqrtOp,
+    SubOp,
+    TanhOp,
+)
+from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
+from tlf.dialects.graph.plan import PlanAttr
+from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
+
+Graph = Dialect(
+    "graph",
+    [
+        AddOp,
+        BroadcastOp,
+        CastOp,
+        ConstantOp,
+        ContractOp,
+        DivOp,
+        ErfOp,
+        ExpOp,
+        GroupOp,
+        MatmulOp,
+        MaximumOp,
+        MulOp,
+        ReduceOp,
+        ReluOp,
+        ReshapeOp,
+        RsqrtOp,
+        SqrtOp,
+        SubOp,
+        TanhOp,
+        TransposeOp,
+        YieldOp,
+    ],
+    [
+        FileAttr,
+        PlanAttr,
+        ReduceKindAttr,
+    ],
+)
+
+__all__ = [
+    "AddOp",
+    "BroadcastOp",
+    "CastOp",
+    "ConstantOp",
+    "ContractOp",
+    "DivOp",
+    "ErfOp",
+    "ExpOp",
+    "FileAttr",
+    "Graph",
+    "GroupOp",
+    "MatmulOp",
+    "MaximumOp",
+    "MulOp",
+    "PlanAttr",
+    "ReduceKind",
+    "ReduceKindAttr",
+    "ReduceOp",
+    "ReluOp",
+    "ReshapeOp",
+    "RsqrtOp",
+    "SqrtOp",
+    "SubOp",
+    "TanhOp",
+    "TransposeOp",
+    "YieldOp",
+    "convert_scalar",
+    "dense_attribute",
+]

@@ -1,0 +1,87 @@
+"""What contractions and reductions share: an accumulator type and an optional start."""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import IRDLOperation, opt_prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.tensors import (
+    NUMBERS,
+    default_accumulator,
+    element_of,
+    rounded,
+    shape_of,
+    shape_text,
+    widened,
+)
+from tlf.dialects.interfaces import AccumulatingInterface, Array
+from tlf.dialects.types import dtype_of, is_float, is_half
+
+
+class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
+    """
+    An operation with an optional operand `init` and an optional property `acc`.
+
+    Values are combined in `acc`, f32 by default for floats of 16 and 32 bits and i32
+    for integers, `init` among them, and rounded once to the type of the result, which
+    is that of the inputs or `acc`.
+    """
+
+    acc = opt_prop_def(TypeAttribute)
+
+    @property
+    def default_accumulator(self) -> Attribute:
+        """The accumulator type where none is named."""
+        return default_accumulator(element_of(self.operands[0]))
+
+    @property
+    def accumulator_type(self) -> Attribute:
+        return self.default_accumulator if self.acc is None else self.acc
+
+    @property
+    def reference_dtype(self) -> np.dtype[np.generic]:
+        """The dtype that the reference combines in: never a 16-bit one."""
+        return widened(np.empty(0, dtype_of(self.accumulator_type))).dtype
+
+    def verify_accumulation(self) -> None:
+        """Check the accumulator type, the type of the result, and `init`."""
+        element, acc = element_of(self.operands[0]), self.accumulator_type
+        if acc not in NUMBERS or is_float(acc) != is_float(element):
+            raise VerifyException(f"expected an accumulator for {element}, got {acc}")
+        if is_half(acc) and acc != element:
+            raise VerifyException(
+                f"expected an accumulator no narrower than {element}, got {acc}"
+            )
+        found = element_of(self.results[0])
+        if found not in (element, acc):
+            either = " or ".join(dict.fromkeys((str(element), str(acc))))
+            raise VerifyException(f"expected a result of {either}, got {found}")
+        self._verify_init()
+
+    def _verify_init(self) -> None:
+        if (init := self.init_value) is None:
+            return
+        result = self.results[0]
+        if (shape_of(init), element_of(init)) != (shape_of(result), element_of(result)):
+            raise VerifyException(
+                "expected an init like the result, "
+                f"{shape_text(shape_of(result))} of {element_of(result)}, "
+                f"got {shape_text(shape_of(init))} of {element_of(init)}"
+            )
+
+    def accumulated(self, total: Array, *init: Array) -> Array:
+        """`total` combined with `init`, if there is one, and rounded to the result."""
+        with np.errstate(all="ignore"):
+            for start in init:
+                total = self.merge(total, start.astype(total.dtype))
+        return rounded(
+            rounded(total, self.accumulator_type), element_of(self.results[0])
+        )
+
+    def merge(self, total: Array, start: Array) -> Array:
+        """Combine two partial results of one type."""
+        return np.add(total, start)

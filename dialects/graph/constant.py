@@ -1,0 +1,270 @@
+"""Tensors that are known when compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Self, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    RankedStructure,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Accesses, identity
+from tlf.dialects.graph.side_file import read_array
+from tlf.dialects.graph.tensors import GraphTensor, element_of, shape_of, shape_text
+from tlf.dialects.interfaces import (
+    Array,
+    ConstantInterface,
+    Iterator,
+    OperationClass,
+    Scalar,
+    parallel,
+)
+from tlf.dialects.types import (
+    AnyTensor,
+    dtype_of,
+    element_type_of,
+    scalar_attribute,
+    tensor_type,
+)
+
+
+@irdl_attr_definition
+class FileAttr(ParametrizedAttribute):
+    """
+    An array in a side file.
+
+    `path` names an `.npz` archive, relative to the current directory, `key` the array
+    in it, and `sha256` is the digest of the array's bytes in row-major order, or empty
+    where nobody wrote it down.
+
+    ```mlir
+    #graph.file<"weights.npz" key "w0" sha256 "9f86d081884c7d65">
+    ```
+    """
+
+    name = "graph.file"
+
+    path: StringAttr
+    key: StringAttr
+    sha256: StringAttr
+
+    def __init__(self, path: str, key: str, sha256: str = ""):
+        super().__init__(StringAttr(path), StringAttr(key), StringAttr(sha256))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            self.print_body(printer)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return cls.parse_body(parser)
+
+    def print_body(self, printer: Printer) -> None:
+        """Print without angle brackets."""
+        printer.print_attribute(self.path)
+        printer.print_string(" key ")
+        printer.print_attribute(self.key)
+        if self.sha256.data:
+            printer.print_string(" sha256 ")
+            printer.print_attribute(self.sha256)
+
+    @staticmethod
+    def parse_body(parser: AttrParser) -> tuple[StringAttr, StringAttr, StringAttr]:
+        """Parse without angle brackets."""
+        path = parser.parse_str_literal()
+        parser.parse_keyword("key")
+        key = parser.parse_str_literal()
+        digest = ""
+        if parser.parse_optional_keyword("sha256") is not None:
+            digest = parser.parse_str_literal()
+        return StringAttr(path), StringAttr(key), StringAttr(digest)
+
+
+def dense_attribute(array: Array, type_: AnyTensor) -> DenseIntOrFPElementsAttr:
+    """The elements of an array as an attribute of a tensor type."""
+    data = np.ascontiguousarray(array, dtype_of(type_.element_type)).tobytes()
+    return DenseIntOrFPElementsAttr(cast(RankedStructure, type_), BytesAttr(data))
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation, ConstantInterface):
+    """
+    A tensor that is known when compiling, written out or in a side file.
+
+    ```mlir
+    %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    ```
+    """
+
+    name = "graph.constant"
+
+    value = prop_def(Attribute)
+    result = result_def(GraphTensor())
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        value: Array | DenseIntOrFPElementsAttr | FileAttr,
+        type_: Attribute | None = None,
+    ):
+        if isinstance(value, np.ndarray):
+            if type_ is None:
+                type_ = TensorType(element_type_of(value.dtype), value.shape)
+            value = dense_attribute(value, cast(AnyTensor, type_))
+        if type_ is None and isinstance(value, DenseIntOrFPElementsAttr):
+            type_ = value.type
+        if type_ is None:
+            raise VerifyException("expected the type of an array in a side file")
+        super().__init__(result_types=[type_], properties={"value": value})
+
+    @staticmethod
+    def filled(value: Scalar, type_: Attribute) -> ConstantOp:
+        """A tensor all of whose elements are `value`."""
+        tensor = cast(AnyTensor, type_)
+        dtype = dtype_of(tensor.element_type)
+        return ConstantOp(np.full(tensor.get_shape(), value, dtype), tensor)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        if parser.parse_optional_keyword("file") is not None:
+            value: Attribute = FileAttr.new(FileAttr.parse_body(parser))
+            attributes = parser.parse_optional_attr_dict()
+            parser.parse_punctuation(":")
+            type_: Attribute = parser.parse_type()
+        else:
+            attributes = parser.parse_optional_attr_dict()
+            value = parser.parse_attribute()
+            if not isinstance(value, DenseIntOrFPElementsAttr):
+                parser.raise_error(f"expected dense elements or a file, got {value}")
+            type_ = value.type
+            if parser.parse_optional_punctuation("->") is not None:
+                type_ = parser.parse_type()
+        return cls.create(
+            result_types=[type_], properties={"value": value}, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        if isinstance(self.value, FileAttr):
+            printer.print_string(" file ")
+            self.value.print_body(printer)
+            printer.print_op_attributes(self.attributes)
+            printer.print_string(" : ")
+            printer.print_attribute(self.result.type)
+            return
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        if (
+            isinstance(self.value, DenseIntOrFPElementsAttr)
+            and self.value.type != self.result.type
+        ):
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
+
+    def verify_(self) -> None:
+        if isinstance(self.value, FileAttr):
+            return
+        if not isinstance(self.value, DenseIntOrFPElementsAttr):
+            raise VerifyException(
+                f"expected dense elements or a file, got {self.value}"
+            )
+        type_ = cast(AnyTensor, self.value.type)
+        wanted = tensor_type(self.result)
+        if (type_.get_shape(), type_.element_type) != (
+            wanted.get_shape(),
+            wanted.element_type,
+        ):
+            raise VerifyException(f"expected elements of {wanted}, got {type_}")
+        if len(self.value) != prod(wanted.get_shape()):
+            raise VerifyException(
+                f"expected {prod(wanted.get_shape())} elements, got {len(self.value)}"
+            )
+
+    def array(self) -> Array:
+        """
+        The elements as a numpy array.
+
+        Raises a `DiagnosticException` where a side file does not hold them.
+        """
+        shape, dtype = shape_of(self.result), dtype_of(element_of(self.result))
+        if not isinstance(self.value, FileAttr):
+            assert isinstance(self.value, DenseIntOrFPElementsAttr)
+            return np.frombuffer(self.value.data.data, dtype).reshape(shape)
+        path, key = self.value.path.data, self.value.key.data
+        array = read_array(path, key, self.value.sha256.data)
+        if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+            array = array.view(dtype)
+        if array.shape != shape or array.dtype != dtype:
+            raise VerifyException(
+                f"expected {dtype} of shape {shape_text(shape)} in `{path}` under "
+                f"`{key}`, got {array.dtype} of shape {shape_text(array.shape)}"
+            )
+        return array
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (self.array(),)
+
+    def splat(self) -> FloatAttr | IntegerAttr | None:
+        if isinstance(self.value, FileAttr):
+            return None
+        bits = self.array().reshape(-1)
+        raw = bits.view(f"u{bits.dtype.itemsize}")
+        if (raw != raw[0]).any():
+            return None
+        value = bits[0].item() if bits.dtype.kind in "fib" else float(bits[0])
+        return scalar_attribute(value, element_of(self.result))
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(extent) for extent in shape_of(self.result))
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return ()
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(len(shape_of(self.result))),)
+
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> ConstantOp:
+        (type_,) = result_types
+        if type_ == self.result.type:
+            return ConstantOp.create(
+                result_types=[type_], properties={"value": self.value}
+            )
+        first = self.array().reshape(-1)[:1]
+        tensor = cast(AnyTensor, type_)
+        return ConstantOp(np.broadcast_to(first, tensor.get_shape()), tensor)
+
+    @property
+    def operation_class(self) -> OperationClass:
+        return OperationClass.MOVEMENT
+
+    def untileable(self) -> dict[int, str]:
+        if self.splat() is not None:
+            return {}
+        reason = "the elements of the constant differ: slice its value"
+        return {axis: reason for axis in range(len(shape_of(self.result)))}

@@ -1,0 +1,326 @@
+"""
+Sums of products of two tensors.
+
+`graph.contract` says by maps which axes are multiplied and which are summed;
+`graph.matmul` is the batched matrix product under its usual name.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Access, Accesses, identity
+from tlf.dialects.graph.accumulation import AccumulatingOperation
+from tlf.dialects.graph.tensors import (
+    NUMBERS,
+    GraphTensor,
+    element_of,
+    result_type,
+    shape_of,
+    shape_text,
+    verify_same_elements,
+    verify_shape,
+)
+from tlf.dialects.interfaces import (
+    Array,
+    ContractionInterface,
+    Iterator,
+    broadcast_accesses,
+    parallel,
+    reduction,
+)
+from tlf.dialects.types import broadcast_shape
+
+PRECISIONS = ("ieee", "tf32", "tf32x3")
+"""How inputs of type f32 may be multiplied."""
+
+
+class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC):
+    """
+    A sum of products of `lhs` and `rhs`, added to `init`.
+
+    The reference multiplies in full precision, whatever `precision` allows.
+    """
+
+    lhs = operand_def(GraphTensor(NUMBERS))
+    rhs = operand_def(GraphTensor(NUMBERS))
+    init = opt_operand_def(GraphTensor(NUMBERS))
+
+    input_precision = prop_def(
+        StringAttr, default_value=StringAttr("ieee"), prop_name="precision"
+    )
+
+    result = result_def(GraphTensor(NUMBERS))
+
+    traits = traits_def(Pure())
+
+    @property
+    def init_value(self) -> SSAValue | None:
+        return self.init
+
+    @property
+    def precision(self) -> str:
+        return self.input_precision.data
+
+    def verify_(self) -> None:
+        verify_same_elements([self.lhs, self.rhs])
+        if self.precision not in PRECISIONS:
+            listed = ", ".join(PRECISIONS)
+            raise VerifyException(
+                f"expected a precision among {listed}, got {self.precision}"
+            )
+        verify_shape(self.result, self.inferred_shape())
+        self.verify_accumulation()
+
+    @abc.abstractmethod
+    def inferred_shape(self) -> tuple[int, ...]:
+        """The shape of the result, or an error where the operands do not fit."""
+
+    @abc.abstractmethod
+    def multiply(self, lhs: Array, rhs: Array) -> Array:
+        """Compute without `init`, in the element type of the arguments."""
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        work = self.reference_dtype
+        with np.errstate(all="ignore"):
+            product = self.multiply(operands[0].astype(work), operands[1].astype(work))
+        return (self.accumulated(product, *operands[2:]),)
+
+
+def _contract_shape(
+    maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
+) -> tuple[int, ...]:
+    """The shape of the result, the last map, from those of the inputs."""
+    extents = _extents(maps, shapes)
+    return tuple(extents[axis] for axis in _axes(maps[-1]))
+
+
+def _axes(map_: AffineMap) -> tuple[int, ...]:
+    return tuple(
+        result.position for result in map_.results if isinstance(result, AffineDimExpr)
+    )
+
+
+def _extents(
+    maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]
+) -> dict[int, int]:
+    """The extent of each iterator that an input names."""
+    extents: dict[int, int] = {}
+    for map_, shape in zip(maps, shapes, strict=False):
+        for iterator, extent in zip(_axes(map_), shape, strict=True):
+            if extents.setdefault(iterator, extent) != extent:
+                raise VerifyException(
+                    f"expected one extent for d{iterator}, "
+                    f"got {extents[iterator]} and {extent}"
+                )
+    return extents
+
+
+def _verify_maps(maps: Sequence[AffineMap], ranks: Sequence[int]) -> None:
+    if len(maps) != 3:
+        raise VerifyException(
+            f"expected 3 maps, of two inputs and the result, got {len(maps)}"
+        )
+    for map_, rank in zip(maps, ranks, strict=True):
+        if not map_.is_projected_permutation():
+            raise VerifyException(f"expected a projected permutation, got {map_}")
+        if map_.num_dims != maps[0].num_dims:
+            raise VerifyException(
+                f"expected maps from {maps[0].num_dims} dimensions, got {map_.num_dims}"
+            )
+        if len(map_.results) != rank:
+            raise VerifyException(
+                f"expected a map with {rank} results, one per axis, got {map_}"
+            )
+    read = {axis for map_ in maps[:2] for axis in _axes(map_)}
+    if missing := sorted(set(range(maps[0].num_dims)) - read):
+        raise VerifyException(
+            f"expected an input that uses d{missing[0]}, got {maps[0]} and {maps[1]}"
+        )
+
+
+@irdl_op_definition
+class ContractOp(ContractionOperation):
+    """
+    Multiply and sum as the maps of `lhs`, `rhs` and the result say: over all iterators
+    that the last map does not name. Maps are projected permutations.
+
+    ```mlir
+    %c = graph.contract %a, %b maps [
+        affine_map<(m, n, k) -> (m, k)>,
+        affine_map<(m, n, k) -> (n, k)>,
+        affine_map<(m, n, k) -> (m, n)>
+      ] acc f32 : (tensor<4x8xbf16>, tensor<6x8xbf16>) -> tensor<4x6xbf16>
+    ```
+    """
+
+    name = "graph.contract"
+
+    maps = prop_def(ArrayAttr[AffineMapAttr])
+
+    assembly_format = (
+        "$lhs `,` $rhs (`init` $init^)? `maps` $maps (`acc` $acc^)?"
+        " (`precision` $precision^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+        maps: Sequence[AffineMap],
+        init: SSAValue | Operation | None = None,
+        acc: Attribute | None = None,
+        precision: str = "ieee",
+        element: Attribute | None = None,
+    ):
+        inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
+        ranks = [len(shape_of(value)) for value in inputs]
+        _verify_maps(maps, [*ranks, len(maps[-1].results)])
+        shape = _contract_shape(maps, [shape_of(value) for value in inputs])
+        wanted = element_of(inputs[0]) if element is None else element
+        type_ = (
+            result_type(inputs, shape, wanted)
+            if init is None
+            else SSAValue.get(init).type
+        )
+        super().__init__(
+            operands=[*inputs, init],
+            properties={
+                "maps": ArrayAttr([AffineMapAttr(each) for each in maps]),
+                "acc": acc,
+                "precision": StringAttr(precision),
+            },
+            result_types=[type_],
+        )
+
+    @property
+    def affine_maps(self) -> tuple[AffineMap, ...]:
+        """The maps of `lhs`, `rhs` and the result."""
+        return tuple(each.data for each in self.maps)
+
+    def inferred_shape(self) -> tuple[int, ...]:
+        shapes = [shape_of(self.lhs), shape_of(self.rhs), shape_of(self.result)]
+        _verify_maps(self.affine_maps, [len(shape) for shape in shapes])
+        return _contract_shape(self.affine_maps, shapes[:2])
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        extents = _extents(self.affine_maps, [shape_of(self.lhs), shape_of(self.rhs)])
+        kept = set(_axes(self.affine_maps[-1]))
+        return tuple(
+            (parallel if axis in kept else reduction)(extents[axis])
+            for axis in range(self.affine_maps[0].num_dims)
+        )
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        lhs, rhs, result = (
+            tuple(Access.of(axis) for axis in _axes(map_)) for map_ in self.affine_maps
+        )
+        return (lhs, rhs, result)[: len(self.operands)]
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (tuple(Access.of(axis) for axis in _axes(self.affine_maps[-1])),)
+
+    def multiply(self, lhs: Array, rhs: Array) -> Array:
+        left, right, result = (list(_axes(map_)) for map_ in self.affine_maps)
+        return np.einsum(lhs, left, rhs, right, result, optimize=True)
+
+
+def _matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:
+    if len(lhs) < 2 or len(rhs) < 2:
+        raise VerifyException(
+            "expected operands of rank 2 or more, "
+            f"got {shape_text(lhs)} and {shape_text(rhs)}"
+        )
+    if lhs[-1] != rhs[-2]:
+        raise VerifyException(
+            f"expected an rhs with {lhs[-1]} rows, one per column of the lhs, "
+            f"got {rhs[-2]}"
+        )
+    return (*broadcast_shape(lhs[:-2], rhs[:-2]), lhs[-2], rhs[-1])
+
+
+@irdl_op_definition
+class MatmulOp(ContractionOperation):
+    """
+    Matrix product of the last two axes, the others broadcast as in numpy.
+
+    ```mlir
+    %c = graph.matmul %a, %b acc f32
+        : (tensor<2x4x8xbf16>, tensor<8x6xbf16>) -> tensor<2x4x6xbf16>
+    ```
+    """
+
+    name = "graph.matmul"
+
+    assembly_format = (
+        "$lhs `,` $rhs (`init` $init^)? (`acc` $acc^)? (`precision` $precision^)?"
+        " attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+        init: SSAValue | Operation | None = None,
+        acc: Attribute | None = None,
+        precision: str = "ieee",
+        element: Attribute | None = None,
+    ):
+        inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
+        shape = _matmul_shape(shape_of(inputs[0]), shape_of(inputs[1]))
+        wanted = element_of(inputs[0]) if element is None else element
+        type_ = (
+            result_type(inputs, shape, wanted)
+            if init is None
+            else SSAValue.get(init).type
+        )
+        super().__init__(
+            operands=[*inputs, init],
+            properties={"acc": acc, "precision": StringAttr(precision)},
+            result_types=[type_],
+        )
+
+    def inferred_shape(self) -> tuple[int, ...]:
+        return _matmul_shape(shape_of(self.lhs), shape_of(self.rhs))
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        kept = (parallel(extent) for extent in shape_of(self.result))
+        return (*kept, reduction(shape_of(self.lhs)[-1]))
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        shape = shape_of(self.result)
+        rank = len(shape)
+        row, column, inner = (Access.of(axis) for axis in range(rank - 2, rank + 1))
+        lhs, rhs = (
+            broadcast_accesses(shape_of(operand)[:-2], shape[:-2])
+            for operand in (self.lhs, self.rhs)
+        )
+        accesses = ((*lhs, row, inner), (*rhs, inner, column), identity(rank))
+        return accesses[: len(self.operands)]
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(len(shape_of(self.result))),)
+
+    def multiply(self, lhs: Array, rhs: Array) -> Array:
+        return np.matmul(lhs, rhs)

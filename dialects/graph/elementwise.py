@@ -1,0 +1,383 @@
+"""
+Elementwise operations, with numpy broadcasting.
+
+16-bit floats are computed in f32 and rounded once by each operation.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.tensors import (
+    FLOATS,
+    NUMBERS,
+    GraphTensor,
+    element_of,
+    result_type,
+    rounded,
+    shape_of,
+    verify_element,
+    verify_same_elements,
+    verify_shape,
+    widened,
+)
+from tlf.dialects.interfaces import Array, ElementwiseInterface
+from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
+
+
+class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
+    """
+    An elementwise operation all of whose operands and results have one element type.
+
+    Its text ends in a functional type, or in one type where a unary operation has the
+    same on both sides.
+    """
+
+    ELEMENTS: ClassVar[tuple[Attribute, ...]] = FLOATS
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        if (types := parser.parse_optional_function_type()) is None:
+            one = parser.parse_type()
+            inputs, outputs = [one] * len(operands), [one]
+        else:
+            inputs, outputs = list(types.inputs), list(types.outputs)
+        resolved = parser.resolve_operands(operands, inputs, position)
+        return cls.create(
+            operands=resolved, result_types=outputs, attributes=attributes
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.operand_types == self.result_types:
+            printer.print_attribute(self.result_types[0])
+        else:
+            printer.print_operation_type(self)
+
+    def verify_(self) -> None:
+        for operand in self.operands:
+            if element_of(operand) not in self.ELEMENTS:
+                listed = ", ".join(map(str, self.ELEMENTS))
+                raise VerifyException(
+                    f"expected elements of {listed}, got {element_of(operand)}"
+                )
+        verify_same_elements(self.operands)
+        verify_shape(self.results[0], broadcast_shape(*map(shape_of, self.operands)))
+        verify_element(self.results[0], self.result_element())
+
+    def result_element(self) -> Attribute:
+        """The element type that the result must have."""
+        return element_of(self.operands[0])
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            value = self.compute(*(widened(operand) for operand in operands))
+        return (rounded(value, element_of(self.results[0])),)
+
+    @abc.abstractmethod
+    def compute(self, *operands: Array) -> Array:
+        """Compute in numpy; 16-bit floats have been widened to f32."""
+
+
+class UnaryOperation(ElementwiseOperation):
+    """An elementwise operation on one tensor."""
+
+    operand = operand_def(GraphTensor())
+    result = result_def(GraphTensor())
+
+    def __init__(self, operand: SSAValue | Operation):
+        super().__init__(operands=[operand], result_types=[SSAValue.get(operand).type])
+
+
+class BinaryOperation(ElementwiseOperation):
+    """An elementwise operation on two tensors, with numpy broadcasting."""
+
+    lhs = operand_def(GraphTensor())
+    rhs = operand_def(GraphTensor())
+    result = result_def(GraphTensor())
+
+    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
+        operands = [SSAValue.get(lhs), SSAValue.get(rhs)]
+        shape = broadcast_shape(*map(shape_of, operands))
+        super().__init__(
+            operands=operands,
+            result_types=[result_type(operands, shape, element_of(operands[0]))],
+        )
+
+
+def _inserted(builder: Builder, op: Operation) -> SSAValue:
+    return builder.insert(op).results[0]
+
+
+def _zero(builder: Builder, element: Attribute) -> SSAValue:
+    return _inserted(builder, arith.ConstantOp(scalar_attribute(0, element)))
+
+
+@irdl_op_definition
+class AddOp(BinaryOperation):
+    """
+    Elementwise sum.
+
+    ```mlir
+    %sum = graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.add"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        return np.add(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        kind = arith.AddfOp if is_float(lhs.type) else arith.AddiOp
+        return _inserted(builder, kind(lhs, rhs))
+
+
+@irdl_op_definition
+class SubOp(BinaryOperation):
+    """
+    Elementwise difference.
+
+    ```mlir
+    %difference = graph.sub %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.sub"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        return np.subtract(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        kind = arith.SubfOp if is_float(lhs.type) else arith.SubiOp
+        return _inserted(builder, kind(lhs, rhs))
+
+
+@irdl_op_definition
+class MulOp(BinaryOperation):
+    """
+    Elementwise product; of i1, the conjunction.
+
+    ```mlir
+    %product = graph.mul %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.mul"
+    ELEMENTS: ClassVar = (*NUMBERS, i1)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.multiply(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        if is_float(lhs.type):
+            return _inserted(builder, arith.MulfOp(lhs, rhs))
+        kind = arith.AndIOp if lhs.type == i1 else arith.MuliOp
+        return _inserted(builder, kind(lhs, rhs))
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0, 1)
+
+
+@irdl_op_definition
+class DivOp(BinaryOperation):
+    """
+    Elementwise quotient.
+
+    ```mlir
+    %quotient = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.div"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.divide(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, arith.DivfOp(*elements))
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,)
+
+
+@irdl_op_definition
+class MaximumOp(BinaryOperation):
+    """
+    Elementwise maximum, NaN where an operand is NaN; of i1, the disjunction.
+
+    ```mlir
+    %y = graph.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.maximum"
+    ELEMENTS: ClassVar = (*NUMBERS, i1)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.maximum(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        if is_float(lhs.type):
+            return _inserted(builder, arith.MaximumfOp(lhs, rhs))
+        kind = arith.OrIOp if lhs.type == i1 else arith.MaxSIOp
+        return _inserted(builder, kind(lhs, rhs))
+
+
+@irdl_op_definition
+class ExpOp(UnaryOperation):
+    """
+    Elementwise exponential.
+
+    ```mlir
+    %power = graph.exp %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.exp"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.exp(operands[0])
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, math_dialect.ExpOp(elements[0]))
+
+
+@irdl_op_definition
+class SqrtOp(UnaryOperation):
+    """
+    Elementwise square root, NaN where the operand is negative.
+
+    ```mlir
+    %root = graph.sqrt %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.sqrt"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.sqrt(operands[0])
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, math_dialect.SqrtOp(elements[0]))
+
+
+@irdl_op_definition
+class RsqrtOp(UnaryOperation):
+    """
+    Elementwise reciprocal of the square root.
+
+    ```mlir
+    %scale = graph.rsqrt %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.rsqrt"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.reciprocal(np.sqrt(operands[0]))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, math_dialect.RsqrtOp(elements[0]))
+
+
+@irdl_op_definition
+class TanhOp(UnaryOperation):
+    """
+    Elementwise hyperbolic tangent.
+
+    ```mlir
+    %y = graph.tanh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.tanh"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.tanh(operands[0])
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, math_dialect.TanhOp(elements[0]))
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+@irdl_op_definition
+class ErfOp(UnaryOperation):
+    """
+    Elementwise error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from
+    0 to x (NIST Digital Library of Mathematical Functions, 7.2.1).
+
+    ```mlir
+    %y = graph.erf %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.erf"
+
+    def compute(self, *operands: Array) -> Array:
+        return _erf(operands[0])
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return _inserted(builder, math_dialect.ErfOp(elements[0]))
+
+
+@irdl_op_definition
+class ReluOp(UnaryOperation):
+    """
+    Elementwise maximum of x and 0, NaN where x is NaN.
+
+    ```mlir
+    %y = graph.relu %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.relu"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        return np.maximum(operands[0], operands[0].dtype.type(0))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        (element,) = elements
+        zero = _zero(builder, element.type)
+        kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
+        return _inserted(builder, kind(element, zero))

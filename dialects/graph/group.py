@@ -1,0 +1,234 @@
+"""Operations that are chosen to run together, tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import (
+    HasParent,
+    IsolatedFromAbove,
+    IsTerminator,
+    Pure,
+    RecursivelySpeculatable,
+    RecursiveMemoryEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.plan import PlanAttr
+from tlf.dialects.graph.tensors import GraphTensor
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    IteratorKind,
+    TilingInterface,
+)
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """
+    End a group, naming its results.
+
+    ```mlir
+    graph.yield %y : tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.yield"
+
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(GroupOp), Pure()))
+
+
+@irdl_op_definition
+class GroupOp(IRDLOperation):
+    """
+    Operations that run together. The body uses nothing from outside but its arguments,
+    which are the operands; what it yields are the results.
+
+    ```mlir
+    %y = graph.group ins(%a = %x : tensor<4x8xf32>)
+        plan #graph.plan<L1, tile [2, 8], mapping loop> -> (tensor<4x8xf32>) {
+      %0 = graph.exp %a : tensor<4x8xf32>
+      graph.yield %0 : tensor<4x8xf32>
+    }
+    ```
+    """
+
+    name = "graph.group"
+
+    inputs = var_operand_def(GraphTensor())
+    plan = opt_prop_def(PlanAttr)
+    body = region_def("single_block")
+    outputs = var_result_def(GraphTensor())
+
+    traits = traits_def(
+        IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable()
+    )
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue | Operation],
+        result_types: Sequence[Attribute],
+        body: Region | Block,
+        plan: PlanAttr | None = None,
+    ):
+        super().__init__(
+            operands=[inputs],
+            result_types=[result_types],
+            regions=[Region(body) if isinstance(body, Block) else body],
+            properties={"plan": plan},
+        )
+
+    @property
+    def yielded(self) -> tuple[SSAValue, ...]:
+        """The values that the body yields."""
+        last = self.body.block.last_op
+        return tuple(last.operands) if isinstance(last, YieldOp) else ()
+
+    @property
+    def tiled_operation(self) -> TilingInterface | None:
+        """The operation that defines the first result, where it can be tiled."""
+        owner = self.yielded[0].owner if self.yielded else None
+        return owner if isinstance(owner, TilingInterface) else None
+
+    @property
+    def reducing_operation(self) -> AccumulatingInterface | None:
+        """The last accumulating operation of the body."""
+        found = [
+            op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
+        ]
+        return found[-1] if found else None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        names: list[Parser.UnresolvedArgument] = []
+        sources: list[UnresolvedOperand] = []
+        types: list[Attribute] = []
+
+        def parse_input() -> None:
+            names.append(parser.parse_argument(expect_type=False))
+            parser.parse_punctuation("=")
+            sources.append(parser.parse_unresolved_operand())
+
+        parser.parse_keyword("ins")
+        position = parser.pos
+        parser.parse_punctuation("(")
+        if parser.parse_optional_punctuation(")") is None:
+            parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_input)
+            parser.parse_punctuation(":")
+            types = list(
+                parser.parse_comma_separated_list(
+                    parser.Delimiter.NONE, parser.parse_type
+                )
+            )
+            parser.parse_punctuation(")")
+        operands = parser.resolve_operands(sources, types, position)
+        plan = None
+        if parser.parse_optional_keyword("plan") is not None:
+            plan = parser.parse_attribute()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        parser.parse_punctuation("->")
+        outputs = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_type
+        )
+        arguments = [
+            name.resolve(type_) for name, type_ in zip(names, types, strict=True)
+        ]
+        return cls.create(
+            operands=operands,
+            result_types=outputs,
+            properties={} if plan is None else {"plan": plan},
+            attributes=attributes.data if attributes is not None else {},
+            regions=[parser.parse_region(arguments)],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ins(")
+        pairs = tuple(zip(self.body.block.args, self.inputs, strict=True))
+        for position, (argument, source) in enumerate(pairs):
+            printer.print_string(", " if position else "")
+            printer.print_ssa_value(argument)
+            printer.print_string(" = ")
+            printer.print_ssa_value(source)
+        if pairs:
+            printer.print_string(" : ")
+            printer.print_list(self.inputs.types, printer.print_attribute)
+        printer.print_string(")")
+        if self.plan is not None:
+            printer.print_string(" plan ")
+            printer.print_attribute(self.plan)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" -> (")
+        printer.print_list(self.outputs.types, printer.print_attribute)
+        printer.print_string(") ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    def verify_(self) -> None:
+        block = self.body.block
+        if block.arg_types != self.inputs.types:
+            raise VerifyException(
+                f"expected arguments of the operands' types, "
+                f"{_listed(self.inputs.types)}, got {_listed(block.arg_types)}"
+            )
+        if not isinstance(block.last_op, YieldOp):
+            last = "nothing" if block.last_op is None else block.last_op.name
+            raise VerifyException(
+                f"expected a body that ends in graph.yield, got {last}"
+            )
+        found = tuple(value.type for value in self.yielded)
+        if found != self.outputs.types:
+            raise VerifyException(
+                f"expected the body to yield {_listed(self.outputs.types)}, "
+                f"got {_listed(found)}"
+            )
+        if self.plan is not None:
+            self._verify_plan(self.plan)
+
+    def _verify_plan(self, plan: PlanAttr) -> None:
+        """Check that the plan has the loops that the body has."""
+        if (tiled := self.tiled_operation) is None:
+            raise VerifyException(
+                "expected a first result of an operation that tiles, "
+                "got a plan for one that does not"
+            )
+        count = _count(tiled, IteratorKind.PARALLEL)
+        if len(plan.tile) != count:
+            raise VerifyException(
+                f"expected {count} tile sizes, one per parallel iterator of "
+                f"{tiled.name}, got {len(plan.tile)}"
+            )
+        if not len(plan.reduce):
+            return
+        if (reducing := self.reducing_operation) is None:
+            raise VerifyException(
+                "expected no reduce sizes for a body without reductions, "
+                f"got {len(plan.reduce)}"
+            )
+        count = _count(reducing, IteratorKind.REDUCTION)
+        if len(plan.reduce) != count:
+            raise VerifyException(
+                f"expected {count} reduce sizes, one per reduction iterator of "
+                f"{reducing.name}, got {len(plan.reduce)}"
+            )
+
+
+def _count(op: TilingInterface, kind: IteratorKind) -> int:
+    return sum(iterator.kind is kind for iterator in op.iterators())
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"

@@ -1,0 +1,323 @@
+"""Operations that only move elements: reshape, transpose, broadcast."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lcm, prod
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.interfaces import (
+    HasCanonicalizationPatternsInterface,
+    HasFolderInterface,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Access, Accesses, identity
+from tlf.dialects.graph.tensors import (
+    GraphTensor,
+    axes_attribute,
+    element_of,
+    result_type,
+    shape_of,
+    shape_text,
+    verify_element,
+    verify_shape,
+)
+from tlf.dialects.interfaces import (
+    Array,
+    Iterator,
+    MovementInterface,
+    ViewInterface,
+    broadcast_accesses,
+    parallel,
+)
+
+
+class MovementOperation(
+    IRDLOperation,
+    HasFolderInterface,
+    HasCanonicalizationPatternsInterface,
+    MovementInterface,
+    abc.ABC,
+):
+    """
+    An operation that moves elements of one tensor. It is nothing where the types of
+    operand and result are equal and it says so.
+    """
+
+    operand = operand_def(GraphTensor())
+    result = result_def(GraphTensor())
+
+    traits = traits_def(Pure())
+
+    def is_identity(self) -> bool:
+        """Whether every element stays where it is."""
+        return self.operand.type == self.result.type
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return [self.operand] if self.is_identity() else None
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(extent) for extent in shape_of(self.result))
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(len(shape_of(self.result))),)
+
+
+@dataclass(frozen=True)
+class ReshapeGroup:
+    """
+    Axes of a reshape's operand and result that hold the same elements, in one order.
+
+    One iteration moves `step` elements, the least number of whole rows on both sides;
+    where no step divides all of them, it moves all.
+    """
+
+    source: tuple[int, ...]
+    result: tuple[int, ...]
+    extent: int
+    step: int
+    divides: bool
+
+    @staticmethod
+    def of(
+        source: Sequence[int],
+        result: Sequence[int],
+        source_shape: Sequence[int],
+        result_shape: Sequence[int],
+    ) -> ReshapeGroup:
+        """The group of two lists of axes."""
+        total = prod(source_shape[axis] for axis in source)
+        rows = (
+            prod(source_shape[axis] for axis in source[1:]),
+            prod(result_shape[axis] for axis in result[1:]),
+        )
+        step = lcm(*rows)
+        divides = total % step == 0
+        step = step if divides else total
+        return ReshapeGroup(tuple(source), tuple(result), total // step, step, divides)
+
+
+def reshape_groups(
+    source: Sequence[int], result: Sequence[int]
+) -> tuple[ReshapeGroup, ...]:
+    """
+    Split two shapes with equally many elements into the shortest runs of axes with
+    equally many elements. Axes of extent 1 belong to no group.
+    """
+    sources = [axis for axis, extent in enumerate(source) if extent != 1]
+    results = [axis for axis, extent in enumerate(result) if extent != 1]
+    groups: list[ReshapeGroup] = []
+    while sources:
+        left, right = [sources.pop(0)], [results.pop(0)]
+        counts = [source[left[0]], result[right[0]]]
+        while counts[0] != counts[1]:
+            if counts[0] < counts[1]:
+                left.append(sources.pop(0))
+                counts[0] *= source[left[-1]]
+            else:
+                right.append(results.pop(0))
+                counts[1] *= result[right[-1]]
+        groups.append(ReshapeGroup.of(left, right, source, result))
+    return tuple(groups)
+
+
+def _group_accesses(
+    groups: Sequence[tuple[tuple[int, ...], int]], shape: Sequence[int]
+) -> Accesses:
+    """Accesses of one side: for each group its axes and the step of its iterator."""
+    accesses = [Access() for _ in shape]
+    for iterator, (axes, step) in enumerate(groups):
+        rows = step // prod(shape[axis] for axis in axes[1:])
+        accesses[axes[0]] = Access(((iterator, rows),), width=rows)
+        for axis in axes[1:]:
+            accesses[axis] = Access(width=shape[axis])
+    return tuple(accesses)
+
+
+@irdl_op_definition
+class ReshapeOp(MovementOperation, ViewInterface):
+    """
+    The same elements in row-major order under another shape.
+
+    ```mlir
+    %heads = graph.reshape %x : (tensor<16x64xf32>) -> tensor<16x4x16xf32>
+    ```
+    """
+
+    name = "graph.reshape"
+
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
+        value = SSAValue.get(operand)
+        super().__init__(
+            operands=[value],
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    def verify_(self) -> None:
+        verify_element(self.result, element_of(self.operand))
+        source, result = shape_of(self.operand), shape_of(self.result)
+        if prod(source) != prod(result):
+            raise VerifyException(
+                f"expected a result of {prod(source)} elements, got {prod(result)}"
+            )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import MergeReshapesPattern
+
+        return (MergeReshapesPattern(),)
+
+    def _groups(self) -> tuple[ReshapeGroup, ...]:
+        return reshape_groups(shape_of(self.operand), shape_of(self.result))
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(group.extent) for group in self._groups())
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        sides = [(group.source, group.step) for group in self._groups()]
+        return (_group_accesses(sides, shape_of(self.operand)),)
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        sides = [(group.result, group.step) for group in self._groups()]
+        return (_group_accesses(sides, shape_of(self.result)),)
+
+    def untileable(self) -> dict[int, str]:
+        source, result = shape_of(self.operand), shape_of(self.result)
+        return {
+            iterator: (
+                f"axes of {shape_text(source[axis] for axis in group.source)} and of "
+                f"{shape_text(result[axis] for axis in group.result)} have no rows "
+                "in common"
+            )
+            for iterator, group in enumerate(self._groups())
+            if not group.divides
+        }
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (operands[0].reshape(shape_of(self.result)),)
+
+
+@irdl_op_definition
+class TransposeOp(MovementOperation):
+    """
+    Permute axes: axis `i` of the result is axis `permutation[i]` of the operand.
+
+    ```mlir
+    %y = graph.transpose %x permutation [0, 2, 1]
+        : (tensor<2x4x8xf32>) -> tensor<2x8x4xf32>
+    ```
+    """
+
+    name = "graph.transpose"
+
+    permutation = prop_def(DenseArrayBase.constr(i64))
+
+    assembly_format = (
+        "$operand `permutation` $permutation attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, operand: SSAValue | Operation, permutation: Sequence[int]):
+        value = SSAValue.get(operand)
+        shape = [shape_of(value)[axis] for axis in permutation]
+        super().__init__(
+            operands=[value],
+            properties={"permutation": axes_attribute(permutation)},
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    @property
+    def axis_list(self) -> tuple[int, ...]:
+        """For each axis of the result, that of the operand."""
+        return tuple(self.permutation.get_values())
+
+    def verify_(self) -> None:
+        shape = shape_of(self.operand)
+        if sorted(self.axis_list) != list(range(len(shape))):
+            raise VerifyException(
+                f"expected a permutation of {len(shape)} axes, "
+                f"got {list(self.axis_list)}"
+            )
+        verify_element(self.result, element_of(self.operand))
+        verify_shape(self.result, [shape[axis] for axis in self.axis_list])
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import MergeTransposesPattern
+
+        return (MergeTransposesPattern(),)
+
+    def is_identity(self) -> bool:
+        in_order = self.axis_list == tuple(range(len(self.axis_list)))
+        return in_order and super().is_identity()
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        positions = sorted(range(len(self.axis_list)), key=lambda i: self.axis_list[i])
+        return (tuple(Access.of(position) for position in positions),)
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (np.transpose(operands[0], self.axis_list),)
+
+
+@irdl_op_definition
+class BroadcastOp(MovementOperation):
+    """
+    Repeat along axes of extent 1 and new leading axes, as numpy does.
+
+    ```mlir
+    %y = graph.broadcast %x : (tensor<4x1xf32>) -> tensor<2x4x8xf32>
+    ```
+    """
+
+    name = "graph.broadcast"
+
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: SSAValue | Operation, shape: Sequence[int]):
+        value = SSAValue.get(operand)
+        super().__init__(
+            operands=[value],
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    def verify_(self) -> None:
+        verify_element(self.result, element_of(self.operand))
+        source, result = shape_of(self.operand), shape_of(self.result)
+        aligned = result[len(result) - len(source) :]
+        if len(source) > len(result) or any(
+            each not in (1, wanted)
+            for each, wanted in zip(source, aligned, strict=True)
+        ):
+            raise VerifyException(
+                f"expected a shape that {shape_text(source)} broadcasts to, "
+                f"got {shape_text(result)}"
+            )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import MergeBroadcastsPattern
+
+        return (MergeBroadcastsPattern(),)
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return (broadcast_accesses(shape_of(self.operand), shape_of(self.result)),)
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        return (np.broadcast_to(operands[0], shape_of(self.result)),)

@@ -1,0 +1,153 @@
+"""How a group is to be tiled: what an engine or a person decides for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.tile.attributes import LEVEL_NAME, Mapping
+
+
+def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr([IntAttr(value) for value in values])
+
+
+@irdl_attr_definition
+class PlanAttr(ParametrizedAttribute):
+    """
+    How one level of a group is tiled.
+
+    Tiles live in the memory level `level`. `tile` gives a tile size for each parallel
+    iterator of the operation that defines the first result; `reduce`, one for each
+    reduction iterator of the group's last accumulating operation, or none to run its
+    reductions whole. `mapping` says what the loops over tiles become, `order` the loops
+    from the outermost on as positions in `tile`, and `stages` how many iterations are
+    in flight.
+
+    ```mlir
+    #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
+    ```
+    """
+
+    name = "graph.plan"
+
+    level: StringAttr
+    tile: ArrayAttr[IntAttr]
+    reduce: ArrayAttr[IntAttr]
+    mapping: StringAttr
+    order: ArrayAttr[IntAttr]
+    stages: IntAttr
+
+    def __init__(
+        self,
+        level: str,
+        tile: Sequence[int],
+        reduce: Sequence[int] = (),
+        mapping: Mapping | str = Mapping.LOOP,
+        order: Sequence[int] = (),
+        stages: int = 1,
+    ):
+        super().__init__(
+            StringAttr(level),
+            _integers(tile),
+            _integers(reduce),
+            StringAttr(str(mapping)),
+            _integers(order),
+            IntAttr(stages),
+        )
+
+    @property
+    def tile_sizes(self) -> tuple[int, ...]:
+        """Elements per tile along each parallel iterator."""
+        return tuple(size.data for size in self.tile)
+
+    @property
+    def reduce_sizes(self) -> tuple[int, ...]:
+        """Elements per step along each reduction iterator, or nothing."""
+        return tuple(size.data for size in self.reduce)
+
+    @property
+    def loop_mapping(self) -> Mapping:
+        """What the loops over tiles become."""
+        return Mapping(self.mapping.data)
+
+    @property
+    def loop_order(self) -> tuple[int, ...]:
+        """Positions in `tile_sizes`, outermost loop first."""
+        given = tuple(position.data for position in self.order)
+        return given or tuple(range(len(self.tile)))
+
+    @property
+    def stage_count(self) -> int:
+        """How many iterations are in flight."""
+        return self.stages.data
+
+    def verify(self) -> None:
+        if not LEVEL_NAME.fullmatch(self.level.data):
+            raise VerifyException(
+                f"expected a memory level such as L1, got {self.level.data}"
+            )
+        for size in (*self.tile_sizes, *self.reduce_sizes):
+            if size < 1:
+                raise VerifyException(f"expected sizes of at least 1, got {size}")
+        if self.mapping.data not in list(Mapping):
+            listed = ", ".join(Mapping)
+            raise VerifyException(
+                f"expected a mapping among {listed}, got {self.mapping.data}"
+            )
+        if sorted(self.loop_order) != list(range(len(self.tile))):
+            raise VerifyException(
+                f"expected an order of {len(self.tile)} loops, "
+                f"got {list(self.loop_order)}"
+            )
+        if self.stage_count < 1:
+            raise VerifyException(f"expected at least 1 stage, got {self.stage_count}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            level = parser.parse_identifier()
+            sizes: dict[str, list[int]] = {"tile": [], "reduce": [], "order": []}
+            mapping, stages = str(Mapping.LOOP), 1
+            while parser.parse_optional_punctuation(",") is not None:
+                position = parser.pos
+                match parser.parse_identifier():
+                    case "mapping":
+                        mapping = parser.parse_identifier()
+                    case "stages":
+                        stages = parser.parse_integer()
+                    case "tile" | "reduce" | "order" as key:
+                        sizes[key] = parser.parse_comma_separated_list(
+                            parser.Delimiter.SQUARE, parser.parse_integer
+                        )
+                    case key:
+                        parser.raise_error(
+                            "expected tile, reduce, mapping, order or stages, "
+                            f"got {key}",
+                            position,
+                        )
+        return (
+            StringAttr(level),
+            _integers(sizes["tile"]),
+            _integers(sizes["reduce"]),
+            StringAttr(mapping),
+            _integers(sizes["order"]),
+            IntAttr(stages),
+        )
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.level.data}, tile {list(self.tile_sizes)}")
+            if self.reduce_sizes:
+                printer.print_string(f", reduce {list(self.reduce_sizes)}")
+            printer.print_string(f", mapping {self.mapping.data}")
+            if len(self.order):
+                printer.print_string(f", order {list(self.loop_order)}")
+            if self.stage_count != 1:
+                printer.print_string(f", stages {self.stage_count}")

@@ -1,0 +1,150 @@
+"""What tensors the graph dialect takes, and which types of results follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerType,
+    NoneAttr,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import (
+    ELEMENT_TYPES,
+    AnyTensor,
+    dtype_of,
+    is_float,
+    is_half,
+    tensor_type,
+)
+
+FLOATS = tuple(element for element in ELEMENT_TYPES if is_float(element))
+"""The floating-point element types of the graph dialect."""
+
+NUMBERS = (*FLOATS, i32)
+"""The element types that arithmetic is done in."""
+
+
+@dataclass(frozen=True)
+class GraphTensor(AttrConstraint[AnyTensor]):
+    """
+    A tensor of static shape, none of whose extents is zero, of an accepted element
+    type.
+    """
+
+    elements: tuple[Attribute, ...] = ELEMENT_TYPES
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, TensorType):
+            raise VerifyException(f"expected a tensor, got {attr}")
+        type_ = cast(AnyTensor, attr)
+        if any(extent < 0 for extent in type_.get_shape()):
+            raise VerifyException(f"expected a static shape, got {attr}")
+        if 0 in type_.get_shape():
+            raise VerifyException(f"expected extents of at least 1, got {attr}")
+        if type_.element_type not in self.elements:
+            listed = ", ".join(map(str, self.elements))
+            raise VerifyException(
+                f"expected an element type among {listed}, got {type_.element_type}"
+            )
+
+    def mapping_type_vars(
+        self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
+    ) -> GraphTensor:
+        return self
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a value that is known to be a tensor."""
+    return tensor_type(value).get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a value that is known to be a tensor."""
+    return tensor_type(value).element_type
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """A shape as messages write it."""
+    return "x".join(map(str, shape)) or "()"
+
+
+def result_type(
+    operands: Sequence[SSAValue], shape: Sequence[int], element: Attribute
+) -> AnyTensor:
+    """A tensor type with the encoding of the first operand that has one."""
+    encodings = (tensor_type(operand).encoding for operand in operands)
+    found = next((each for each in encodings if each != NoneAttr()), NoneAttr())
+    return TensorType(element, shape, found)
+
+
+def default_accumulator(element: Attribute) -> Attribute:
+    """The type that values of `element` are combined in unless another is named."""
+    if is_half(element):
+        return f32
+    return i32 if isinstance(element, IntegerType) else element
+
+
+def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:
+    """Check the shape of a result."""
+    if (found := shape_of(result)) != tuple(expected):
+        raise VerifyException(
+            f"expected a result of shape {shape_text(expected)}, "
+            f"got {shape_text(found)}"
+        )
+
+
+def verify_element(value: SSAValue, expected: Attribute, what: str = "result") -> None:
+    """Check the element type of a value."""
+    if (found := element_of(value)) != expected:
+        raise VerifyException(f"expected a {what} of {expected}, got {found}")
+
+
+def verify_same_elements(operands: Sequence[SSAValue]) -> None:
+    """Check that all operands have one element type."""
+    elements = [element_of(operand) for operand in operands]
+    if any(element != elements[0] for element in elements):
+        listed = " and ".join(map(str, elements))
+        raise VerifyException(f"expected operands of one element type, got {listed}")
+
+
+def axes_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """Integers as a property of an operation."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def verify_axes(axes: Sequence[int], rank: int) -> None:
+    """Check that axes exist, and that none is named twice."""
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise VerifyException(
+                f"expected axes between 0 and {rank - 1}, got {axis}"
+                if rank
+                else f"expected no axes for a scalar, got {axis}"
+            )
+    if len(set(axes)) != len(axes):
+        raise VerifyException(f"expected each axis once, got {list(axes)}")
+
+
+def widened(array: Array) -> Array:
+    """The array, in f32 where it is of a 16-bit float."""
+    half = array.dtype.kind in "fV" and array.dtype.itemsize == 2
+    return array.astype(np.float32) if half else array
+
+
+def rounded(array: Array, element: Attribute) -> Array:
+    """The array in an element type; too large values become infinite."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array).astype(dtype_of(element))

@@ -1,0 +1,68 @@
+// RUN: TLF_ROUNDTRIP
+
+%a, %b, %c = "test.op"() : () -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8x4xf32>)
+%h, %g = "test.op"() : () -> (tensor<2x4x8xbf16>, tensor<8x6xbf16>)
+%acc = "test.op"() : () -> tensor<2x4x6xf32>
+%l1 = "test.op"() : () -> tensor<4x8xf32, #tile.encoding<L1>>
+
+// CHECK: graph.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+%c0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+// CHECK: graph.constant dense<0> : tensor<4xi32> -> tensor<4xi32, #tile.encoding<L1>>
+%c1 = graph.constant dense<0> : tensor<4xi32> -> tensor<4xi32, #tile.encoding<L1>>
+// CHECK: graph.constant file "weights.npz" key "w0" sha256 "00ff" : tensor<4x4xbf16>
+%c2 = graph.constant file "weights.npz" key "w0" sha256 "00ff" : tensor<4x4xbf16>
+// CHECK: graph.constant file "weights.npz" key "w1" : tensor<4xf32>
+%c3 = graph.constant file "weights.npz" key "w1" : tensor<4xf32>
+// CHECK: graph.constant dense<true> : tensor<4xi1>
+%c4 = graph.constant dense<true> : tensor<4xi1>
+
+// CHECK: graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%0 = graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK: graph.exp %a {note = 1 : i32} : tensor<4x8xf32>
+%1 = graph.exp %a {note = 1 : i32} : tensor<4x8xf32>
+// CHECK: graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
+%2 = graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
+// CHECK: graph.relu %l1 : (tensor<4x8xf32, #tile.encoding<L1>>) -> tensor<4x8xf32>
+%3 = graph.relu %l1 : (tensor<4x8xf32, #tile.encoding<L1>>) -> tensor<4x8xf32>
+// CHECK: graph.cast %h : (tensor<2x4x8xbf16>) -> tensor<2x4x8xf32>
+%4 = graph.cast %h : (tensor<2x4x8xbf16>) -> tensor<2x4x8xf32>
+
+// CHECK: graph.matmul %h, %g : (tensor<2x4x8xbf16>, tensor<8x6xbf16>) -> tensor<2x4x6xbf16>
+%5 = graph.matmul %h, %g : (tensor<2x4x8xbf16>, tensor<8x6xbf16>) -> tensor<2x4x6xbf16>
+// CHECK: graph.matmul %h, %g init %acc acc f32 : (tensor<2x4x8xbf16>, tensor<8x6xbf16>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+%6 = graph.matmul %h, %g init %acc acc f32 : (tensor<2x4x8xbf16>, tensor<8x6xbf16>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
+// CHECK: graph.matmul %a, %c precision "tf32" : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+%7 = graph.matmul %a, %c precision "tf32" : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+// CHECK: graph.contract %a, %c maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1, d0)>] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+%8 = graph.contract %a, %c maps [
+    affine_map<(m, n, k) -> (m, k)>,
+    affine_map<(m, n, k) -> (k, n)>,
+    affine_map<(m, n, k) -> (n, m)>
+  ] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+
+// CHECK: graph.reduce %h <sum> axes [1] keepdims acc f32 : (tensor<2x4x8xbf16>) -> tensor<2x1x8xf32>
+%9 = graph.reduce %h <sum> axes [1] keepdims acc f32 : (tensor<2x4x8xbf16>) -> tensor<2x1x8xf32>
+// CHECK: graph.reduce %a <max> init %b axes [0] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+%10 = graph.reduce %a <max> init %b axes [0] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+
+// CHECK: graph.reshape %a : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+%11 = graph.reshape %a : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+// CHECK: graph.transpose %h permutation [0, 2, 1] : (tensor<2x4x8xbf16>) -> tensor<2x8x4xbf16>
+%12 = graph.transpose %h permutation [0, 2, 1] : (tensor<2x4x8xbf16>) -> tensor<2x8x4xbf16>
+// CHECK: graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
+%13 = graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
+
+// CHECK:      %{{.*}}, %{{.*}} = graph.group ins(%[[X:.*]] = %a, %[[B:.*]] = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+// CHECK-NEXT:   %[[S:.*]] = graph.add %[[X]], %[[B]]
+// CHECK-NEXT:   %[[R:.*]] = graph.reduce %[[S]] <sum> axes [1]
+// CHECK-NEXT:   graph.yield %[[S]], %[[R]] : tensor<4x8xf32>, tensor<4xf32>
+%14, %15 = graph.group ins(%x = %a, %y = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+  %s = graph.add %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %r = graph.reduce %s <sum> axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  graph.yield %s, %r : tensor<4x8xf32>, tensor<4xf32>
+}
+// CHECK: graph.group ins() -> (tensor<4xf32>) {
+%16 = graph.group ins() -> (tensor<4xf32>) {
+  %z = graph.constant dense<1.0> : tensor<4xf32>
+  graph.yield %z : tensor<4xf32>
+}
