@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, i1
+from xdsl.dialects.builtin import AnyFloat, f32, i1, i32
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -53,10 +53,8 @@ def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAV
     if isinstance(wanted, AnyFloat):
         build = _between_floats if is_float(value.type) else _to_float
         return build(builder, value, wanted)
-    assert isinstance(wanted, IntegerType)
-    if value.type == i1:
-        return builder.insert(arith.ExtUIOp(value, wanted)).results[0]
-    return builder.insert(arith.FPToSIOp(value, wanted)).results[0]
+    kind = arith.ExtUIOp if value.type == i1 else arith.FPToSIOp
+    return builder.insert(kind(value, i32)).results[0]
 
 
 @irdl_op_definition

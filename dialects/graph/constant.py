@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Self, cast
+from typing import Self, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     RankedStructure,
     StringAttr,
     TensorType,
@@ -103,10 +105,21 @@ class FileAttr(ParametrizedAttribute):
         return StringAttr(path), StringAttr(key), StringAttr(digest)
 
 
-def dense_attribute(array: Array, type_: AnyTensor) -> DenseIntOrFPElementsAttr:
+Elements: TypeAlias = DenseIntOrFPElementsAttr[AnyFloat | IntegerType]
+"""The elements of a tensor, written out."""
+
+
+def dense_attribute(array: Array, type_: AnyTensor) -> Elements:
     """The elements of an array as an attribute of a tensor type."""
     data = np.ascontiguousarray(array, dtype_of(type_.element_type)).tobytes()
-    return DenseIntOrFPElementsAttr(cast(RankedStructure, type_), BytesAttr(data))
+    ranked = cast(RankedStructure[AnyFloat | IntegerType], type_)
+    return DenseIntOrFPElementsAttr(ranked, BytesAttr(data))
+
+
+def _dense(value: Attribute) -> Elements | None:
+    return (
+        cast(Elements, value) if isinstance(value, DenseIntOrFPElementsAttr) else None
+    )
 
 
 @irdl_op_definition
@@ -128,17 +141,19 @@ class ConstantOp(IRDLOperation, ConstantInterface):
 
     def __init__(
         self,
-        value: Array | DenseIntOrFPElementsAttr | FileAttr,
+        value: Array | Elements | FileAttr,
         type_: Attribute | None = None,
     ):
-        if isinstance(value, np.ndarray):
-            if type_ is None:
-                type_ = TensorType(element_type_of(value.dtype), value.shape)
-            value = dense_attribute(value, cast(AnyTensor, type_))
-        if type_ is None and isinstance(value, DenseIntOrFPElementsAttr):
-            type_ = value.type
-        if type_ is None:
-            raise VerifyException("expected the type of an array in a side file")
+        match value:
+            case FileAttr():
+                if type_ is None:
+                    raise VerifyException("expected the type of an array in a file")
+            case DenseIntOrFPElementsAttr():
+                type_ = value.type if type_ is None else type_
+            case _:
+                if type_ is None:
+                    type_ = TensorType(element_type_of(value.dtype), value.shape)
+                value = dense_attribute(value, cast(AnyTensor, type_))
         super().__init__(result_types=[type_], properties={"value": value})
 
     @staticmethod
@@ -158,9 +173,9 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         else:
             attributes = parser.parse_optional_attr_dict()
             value = parser.parse_attribute()
-            if not isinstance(value, DenseIntOrFPElementsAttr):
+            if (dense := _dense(value)) is None:
                 parser.raise_error(f"expected dense elements or a file, got {value}")
-            type_ = value.type
+            type_ = dense.type
             if parser.parse_optional_punctuation("->") is not None:
                 type_ = parser.parse_type()
         return cls.create(
@@ -178,30 +193,28 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        if (
-            isinstance(self.value, DenseIntOrFPElementsAttr)
-            and self.value.type != self.result.type
-        ):
+        dense = _dense(self.value)
+        if dense is not None and dense.type != self.result.type:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
         if isinstance(self.value, FileAttr):
             return
-        if not isinstance(self.value, DenseIntOrFPElementsAttr):
+        if (dense := _dense(self.value)) is None:
             raise VerifyException(
                 f"expected dense elements or a file, got {self.value}"
             )
-        type_ = cast(AnyTensor, self.value.type)
+        type_ = cast(AnyTensor, dense.type)
         wanted = tensor_type(self.result)
         if (type_.get_shape(), type_.element_type) != (
             wanted.get_shape(),
             wanted.element_type,
         ):
             raise VerifyException(f"expected elements of {wanted}, got {type_}")
-        if len(self.value) != prod(wanted.get_shape()):
+        if len(dense) != prod(wanted.get_shape()):
             raise VerifyException(
-                f"expected {prod(wanted.get_shape())} elements, got {len(self.value)}"
+                f"expected {prod(wanted.get_shape())} elements, got {len(dense)}"
             )
 
     def array(self) -> Array:
@@ -212,8 +225,8 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         """
         shape, dtype = shape_of(self.result), dtype_of(element_of(self.result))
         if not isinstance(self.value, FileAttr):
-            assert isinstance(self.value, DenseIntOrFPElementsAttr)
-            return np.frombuffer(self.value.data.data, dtype).reshape(shape)
+            dense = cast(Elements, self.value)
+            return np.frombuffer(dense.data.data, dtype).reshape(shape)
         path, key = self.value.path.data, self.value.key.data
         array = read_array(path, key, self.value.sha256.data)
         if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
@@ -228,7 +241,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         return (self.array(),)
 
-    def splat(self) -> FloatAttr | IntegerAttr | None:
+    def splat(self) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType] | None:
         if isinstance(self.value, FileAttr):
             return None
         bits = self.array().reshape(-1)

@@ -8,7 +8,8 @@ Sums of products of two tensors.
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -243,7 +244,8 @@ class ContractOp(ContractionOperation):
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         left, right, result = (list(_axes(map_)) for map_ in self.affine_maps)
-        return np.einsum(lhs, left, rhs, right, result, optimize=True)
+        einsum = cast(Callable[..., Array], np.einsum)
+        return einsum(lhs, left, rhs, right, result, optimize=True)
 
 
 def _matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:

@@ -231,7 +231,8 @@ class DivOp(BinaryOperation):
         return np.divide(*operands)
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, arith.DivfOp(*elements))
+        lhs, rhs = elements
+        return _inserted(builder, arith.DivfOp(lhs, rhs))
 
     def linear_in(self) -> tuple[int, ...]:
         return (0,)

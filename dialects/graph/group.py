@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
+    BaseAttr,
     IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
@@ -70,7 +72,7 @@ class GroupOp(IRDLOperation):
 
     name = "graph.group"
 
-    inputs = var_operand_def(GraphTensor())
+    inputs = var_operand_def(GraphTensor() | BaseAttr(IndexType))
     plan = opt_prop_def(PlanAttr)
     body = region_def("single_block")
     outputs = var_result_def(GraphTensor())

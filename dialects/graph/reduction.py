@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
+from enum import auto
 
 import numpy as np
 from xdsl.builder import Builder
@@ -13,8 +13,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -28,6 +27,7 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
@@ -55,12 +55,12 @@ from tlf.dialects.types import dtype_of, is_float
 class ReduceKind(StrEnum):
     """How a reduction combines elements."""
 
-    SUM = "sum"
-    MAX = "max"
+    SUM = auto()
+    MAX = auto()
 
 
 @irdl_attr_definition
-class ReduceKindAttr(EnumAttribute[ReduceKind]):
+class ReduceKindAttr(Data[ReduceKind]):
     """
     How a reduction combines elements.
 
@@ -73,7 +73,7 @@ class ReduceKindAttr(EnumAttribute[ReduceKind]):
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            super().print_parameter(printer)
+            printer.print_string(self.data)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ReduceKind:
@@ -203,7 +203,7 @@ class ReduceOp(AccumulatingOperation, ReductionInterface):
             return 0
         if is_float(self.accumulator_type):
             return -np.inf
-        return int(np.iinfo(dtype_of(self.accumulator_type)).min)
+        return int(np.iinfo(dtype_of(self.accumulator_type).name).min)
 
     def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
         floats = is_float(total.type)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import cast
 
 import numpy as np
+from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerType,
@@ -59,6 +60,9 @@ class GraphTensor(AttrConstraint[AnyTensor]):
             raise VerifyException(
                 f"expected an element type among {listed}, got {type_.element_type}"
             )
+
+    def get_bases(self) -> set[type[Attribute]] | None:
+        return {TensorType}
 
     def mapping_type_vars(
         self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]
