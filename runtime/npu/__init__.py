@@ -1,0 +1,28 @@
+"""
+A simulator of a small NPU: `parse` a text program, `run` it on numpy arrays.
+
+docs/npu-isa.md is the reference of the text. The simulator knows nothing of the
+compiler.
+"""
+
+from tlf.runtime.npu.errors import (
+    NPUError,
+    NPUInputError,
+    NPUParseError,
+    NPUTrap,
+)
+from tlf.runtime.npu.parse import parse
+from tlf.runtime.npu.program import Program
+from tlf.runtime.npu.report import Report
+from tlf.runtime.npu.simulate import run
+
+__all__ = [
+    "NPUError",
+    "NPUInputError",
+    "NPUParseError",
+    "NPUTrap",
+    "Program",
+    "Report",
+    "parse",
+    "run",
+]

@@ -1,0 +1,85 @@
+"""
+Run an NPU program from files:
+
+    python -m tlf.runtime.npu program.npu --input x=x.npy --output y=y.npy
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tlf.runtime.npu import NPUError, NPUInputError, Program, parse, run
+from tlf.runtime.npu.dtypes import DTYPES, Array
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and run. Return the exit status."""
+    options = _parser().parse_args(arguments)
+    path: Path = options.program
+    try:
+        program = parse(path.read_text(), path.parent)
+        inputs = _inputs(program, options.input)
+        report = run(
+            program,
+            inputs,
+            functional=not options.timing,
+            timeline=options.trace is not None,
+        )
+        for name, file in _pairs(options.output):
+            if name not in report.outputs:
+                raise NPUInputError(f"the program has no output `{name}`")
+            np.save(file, report.outputs[name])
+    except (NPUError, OSError, UnicodeDecodeError) as error:
+        print(f"{path}: {error}", file=sys.stderr)
+        return 1
+    if options.trace is not None:
+        options.trace.write_text(report.trace())
+    print(report.table())
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tlf.runtime.npu", description="Run an NPU program."
+    )
+    parser.add_argument("program", type=Path, help="text of the program")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy")
+    parser.add_argument(
+        "--output", action="append", default=[], metavar="NAME=FILE.npy"
+    )
+    parser.add_argument(
+        "--timing", action="store_true", help="find time and traffic only"
+    )
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE.json", help="write a timeline for Perfetto"
+    )
+    return parser
+
+
+def _pairs(words: list[str]) -> list[tuple[str, str]]:
+    pairs = [word.partition("=") for word in words]
+    for name, _, file in pairs:
+        if not name or not file:
+            raise NPUInputError(f"expected NAME=FILE.npy, got `{name}`")
+    return [(name, file) for name, _, file in pairs]
+
+
+def _inputs(program: Program, words: list[str]) -> dict[str, Array]:
+    inputs: dict[str, Array] = {}
+    for name, file in _pairs(words):
+        try:
+            array = np.load(file, allow_pickle=False)
+        except ValueError:
+            raise NPUInputError(f"expected an array in {file}") from None
+        if name in program.inputs and array.dtype.kind == "V":
+            dtype = DTYPES[program.inputs[name].dtype]
+            if dtype.itemsize == array.dtype.itemsize:
+                array = array.view(dtype)
+        inputs[name] = array
+    return inputs
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,448 @@
+"""
+The engines at work: each instruction's effect on memory, its checks and its time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, prod
+
+from tlf.runtime.npu import engines, timing
+from tlf.runtime.npu.dtypes import BITS, DTYPES, ITEMSIZE, Array
+from tlf.runtime.npu.errors import Fault
+from tlf.runtime.npu.footprint import Footprint, bus_bytes, distinct, footprint
+from tlf.runtime.npu.memory import Memory
+from tlf.runtime.npu.program import (
+    Address,
+    Dma,
+    DmaEngine,
+    Immediate,
+    Instruction,
+    Matmul,
+    MatrixEngine,
+    Program,
+    Reduce,
+    Value,
+    Vector,
+    VectorEngine,
+)
+from tlf.runtime.npu.report import Event, Traffic
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A strided array in memory, with its address known."""
+
+    memory: Memory
+    base: int
+    shape: Sizes
+    address: Address
+    footprint: Footprint
+
+    @property
+    def low(self) -> int:
+        return self.base + self.footprint.low
+
+    @property
+    def high(self) -> int:
+        return self.base + self.footprint.high
+
+    def meets(self, other: "_Place") -> bool:
+        """Whether the address ranges intersect."""
+        return self.low < other.high and other.low < self.high
+
+    def equals(self, other: "_Place") -> bool:
+        """Whether each element is the same bytes as in `other`, of the same shape."""
+        mine, others = self.address, other.address
+        return (
+            self.base == other.base
+            and mine.strides == others.strides
+            and ITEMSIZE[mine.dtype] == ITEMSIZE[others.dtype]
+        )
+
+    def view(self) -> Array:
+        """Return the array."""
+        dtype = DTYPES[self.address.dtype]
+        return self.memory.view(self.base, self.shape, self.address.strides, dtype)
+
+
+class Executor:
+    """
+    The machine without its control processor.
+
+    Times are cycles; `issue` is when the control processor hands an instruction over.
+    """
+
+    registers: dict[str, int]
+    """The scalar registers, written by the control processor."""
+    queues: dict[str, timing.Queue]
+    """The time of each engine."""
+    memories: dict[str, Memory]
+    traffic: dict[str, Traffic]
+    lines: list[int]
+    """Line of each engine instruction by its number; 0 is before the program."""
+    events: list[Event]
+
+    def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
+        machine = program.machine
+        self._machine = machine
+        self._granule = program.granule
+        self._functional = functional
+        self._timeline = timeline
+        self._ids = {name: index for index, name in enumerate(machine.engines)}
+        self._clocks = [[0] * len(self._ids) for _ in self._ids]
+        self._ports = {name: timing.Port() for name in machine.levels}
+        self._macs: dict[str, int] = {}
+        self._elements = {False: 0, True: 0}
+        self.registers = {}
+        self.queues = {name: timing.Queue() for name in machine.engines}
+        self.traffic = {name: Traffic() for name in machine.levels}
+        self.memories = {
+            name: Memory(level, program.granule, list(machine.engines))
+            for name, level in machine.levels.items()
+        }
+        self.lines = [0]
+        self.events = []
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates so far."""
+        return sum(self._macs.values())
+
+    def signal(self, engine: str, issue: int) -> tuple[int, list[int]]:
+        """Return when a signal goes out, and what is ordered before it."""
+        return self.queues[engine].signal(issue), list(self._clocks[self._ids[engine]])
+
+    def wait(self, engine: str, issue: int, token: tuple[int, list[int]]) -> None:
+        """Hold an engine until a signal, which `signal` returned."""
+        time, clock = token
+        self.queues[engine].wait(issue, time)
+        own = self._ids[engine]
+        self._clocks[own] = list(map(max, self._clocks[own], clock))
+
+    def dma(self, op: Dma, issue: int) -> None:
+        """Move."""
+        shape = self._sizes(op.shape)
+        number = self._begin(op.engine, op)
+        if 0 in shape:
+            return
+        box = self._inside(op, shape)
+        read = tuple([upper - lower for lower, upper in box])
+        source = self.value(op.source.base)
+        for (lower, _), stride in zip(box, op.source.strides, strict=True):
+            source += lower * stride
+        destination = self.value(op.destination.base)
+        if self._functional:
+            self._move(op, number, shape, box, read, source, destination)
+        self._transfer(op, issue, shape, read, source, destination)
+
+    def _inside(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
+        """Return the range of indices to read, per dimension; all empty if any is."""
+        if op.inside is None:
+            return [(0, extent) for extent in shape]
+        box: list[tuple[int, int]] = []
+        for (first, end), extent in zip(op.inside, shape, strict=True):
+            lower, upper = max(self.value(first), 0), min(self.value(end), extent)
+            if lower >= upper:
+                return [(0, 0)] * len(shape)
+            box.append((lower, upper))
+        return box
+
+    def _move(
+        self,
+        op: Dma,
+        number: int,
+        shape: Sizes,
+        box: list[tuple[int, int]],
+        read: Sizes,
+        source: int,
+        destination: int,
+    ) -> None:
+        own = self._ids[op.engine]
+        clock = self._clocks[own]
+        bits = BITS[op.fill.itemsize]
+        values: Array = op.fill
+        if 0 not in read:
+            place = self._locate(op.source, source, read)
+            place.memory.read(source, place.footprint, own, number, clock)
+            values = place.memory.view(source, read, op.source.strides, bits)
+        place = self._locate(op.destination, destination, shape, written=True)
+        place.memory.write(destination, place.footprint, own, number, clock)
+        target = place.memory.view(destination, shape, op.destination.strides, bits)
+        if read == shape:
+            target[...] = values
+            return
+        target[...] = op.fill
+        if 0 not in read:
+            target[tuple([slice(lower, upper) for lower, upper in box])] = values
+
+    def _transfer(
+        self,
+        op: Dma,
+        issue: int,
+        shape: Sizes,
+        read: Sizes,
+        source: int,
+        destination: int,
+    ) -> None:
+        engine = self._machine.engines[op.engine]
+        assert isinstance(engine, DmaEngine)
+        levels = self._machine.levels
+        above, below = levels[engine.source], levels[engine.destination]
+        size = op.fill.itemsize
+        payload = bus_in = 0
+        if 0 not in read:
+            strides = op.source.strides
+            payload = size * prod(
+                [n for n, stride in zip(read, strides, strict=True) if stride]
+            )
+            phase = source % above.burst
+            bus_in = bus_bytes(phase, read, strides, size, above.burst)
+        phase = destination % below.burst
+        bus_out = bus_bytes(phase, shape, op.destination.strides, size, below.burst)
+        counts = self.traffic[above.name]
+        counts.read += payload
+        counts.bus_read += bus_in
+        counts = self.traffic[below.name]
+        counts.written += size * prod(shape)
+        counts.bus_written += bus_out
+        queue = self.queues[op.engine]
+        start = max(issue, queue.free)
+        end = max(
+            self._ports[above.name].reserve(
+                start, timing.transfer_cycles(bus_in, above.bandwidth)
+            ),
+            self._ports[below.name].reserve(
+                start, timing.transfer_cycles(bus_out, below.bandwidth)
+            ),
+        )
+        queue.finish(start, end, max(above.latency, below.latency))
+        self._record(op.engine, op, start)
+
+    def matmul(self, op: Matmul, issue: int) -> None:
+        """Multiply and accumulate."""
+        groups = (op.batch, op.m, op.n, op.k)
+        batch, m, n, k = (self._sizes(group) for group in groups)
+        extents = (prod(batch), prod(m), prod(n), prod(k))
+        unit = self._machine.engines["matrix"]
+        assert isinstance(unit, MatrixEngine)
+        number = self._begin(unit.name, op)
+        if 0 in extents[:3]:
+            return
+        if self._functional:
+            self._multiply(op, number, unit.level, (batch, m, n, k), extents)
+        kind = op.a.dtype
+        if op.precision == "tf32" and "tf32" in unit.cycles:
+            kind = "tf32"
+        self._macs[kind] = self._macs.get(kind, 0) + prod(extents)
+        cycles = timing.matmul_cycles(
+            *extents,
+            rows=unit.rows,
+            cols=unit.cols,
+            cycles=unit.cycles[kind],
+            startup=unit.startup,
+        )
+        self._record(unit.name, op, self.queues[unit.name].work(issue, cycles))
+
+    def _multiply(
+        self,
+        op: Matmul,
+        number: int,
+        level: str,
+        groups: tuple[Sizes, Sizes, Sizes, Sizes],
+        extents: tuple[int, int, int, int],
+    ) -> None:
+        batch, m, n, k = groups
+        target = self._compute(op.c, batch + m + n, level, written=True)
+        shapes = batch + m + k, batch + k + n
+        if extents[3] == 0:
+            if not op.accumulate:
+                self._commit(target, (), "matrix", number)
+                target.view()[...] = 0
+            return
+        sources = [
+            self._compute(address, shape, level)
+            for address, shape in zip((op.a, op.b), shapes, strict=True)
+        ]
+        views = self._fetch(sources, target, "matrix", number, in_place=False)
+        if op.accumulate:
+            self._check_read(target, "matrix", number, mark=False)
+        self._commit(target, sources, "matrix", number)
+        a, b = views
+        engines.matmul(a, b, target.view(), extents, op.accumulate, op.precision)
+
+    def vector(self, op: Vector, issue: int) -> None:
+        """Compute element by element."""
+        shape = self._sizes(op.shape)
+        unit = self._machine.engines["vector"]
+        assert isinstance(unit, VectorEngine)
+        number = self._begin(unit.name, op)
+        if 0 in shape:
+            return
+        if self._functional:
+            self._map(op, number, unit.level, shape)
+        slow = op.operation in timing.TRANSCENDENTAL
+        self._spend(unit, op, issue, prod(shape), slow=slow)
+
+    def _map(self, op: Vector, number: int, level: str, shape: Sizes) -> None:
+        target = self._compute(op.destination, shape, level, written=True)
+        places = [
+            self._compute(source, shape, level)
+            for source in op.sources
+            if isinstance(source, Address)
+        ]
+        views = iter(self._fetch(places, target, "vector", number, in_place=True))
+        values = [
+            source.value if isinstance(source, Immediate) else next(views)
+            for source in op.sources
+        ]
+        self._commit(target, places, "vector", number)
+        out = target.view()
+        engines.elementwise(op.operation, values, op.dtype, out, op.destination.dtype)
+
+    def reduce(self, op: Reduce, issue: int) -> None:
+        """Reduce some dimensions."""
+        shape = self._sizes(op.shape)
+        unit = self._machine.engines["vector"]
+        assert isinstance(unit, VectorEngine)
+        number = self._begin(unit.name, op)
+        kept = tuple(
+            [1 if axis in op.axes else extent for axis, extent in enumerate(shape)]
+        )
+        if 0 in kept or (0 in shape and op.accumulate):
+            return
+        if self._functional:
+            self._fold(op, number, unit.level, shape, kept)
+        self._spend(unit, op, issue, prod(shape), slow=False)
+
+    def _fold(
+        self, op: Reduce, number: int, level: str, shape: Sizes, kept: Sizes
+    ) -> None:
+        target = self._compute(op.destination, kept, level, written=True)
+        if 0 in shape:
+            self._commit(target, (), "vector", number)
+            target.view()[...] = engines.neutral(op.operation, op.destination.dtype)
+            return
+        place = self._compute(op.source, shape, level)
+        (values,) = self._fetch([place], target, "vector", number, in_place=False)
+        if op.accumulate:
+            self._check_read(target, "vector", number, mark=False)
+        self._commit(target, (place,), "vector", number)
+        engines.reduce(
+            op.operation,
+            values,
+            op.axes,
+            target.view(),
+            op.destination.dtype,
+            op.accumulate,
+        )
+
+    def _spend(
+        self, unit: VectorEngine, op: Instruction, issue: int, elements: int, slow: bool
+    ) -> None:
+        self._elements[slow] += elements
+        cycles = timing.vector_cycles(
+            elements,
+            lanes=unit.lanes,
+            factor=unit.transcendental if slow else 1,
+            startup=unit.startup,
+        )
+        self._record(unit.name, op, self.queues[unit.name].work(issue, cycles))
+
+    def bounds(self) -> dict[str, int]:
+        """Return the cycles that the work so far takes at least, by resource."""
+        result = {
+            name: ceil(self.traffic[name].bus / Fraction(level.bandwidth))
+            for name, level in self._machine.levels.items()
+        }
+        for name, engine in self._machine.engines.items():
+            if isinstance(engine, MatrixEngine):
+                work = sum(
+                    macs * Fraction(engine.cycles[kind])
+                    for kind, macs in self._macs.items()
+                )
+                result[name] = ceil(Fraction(work) / (engine.rows * engine.cols))
+            elif isinstance(engine, VectorEngine):
+                slow = self._elements[True] * Fraction(engine.transcendental)
+                result[name] = ceil((self._elements[False] + slow) / engine.lanes)
+        return result
+
+    def value(self, value: Value) -> int:
+        """Return what a scalar operand is now."""
+        if isinstance(value, int):
+            return value
+        if value.name not in self.registers:
+            raise Fault(f"{value.name} has no value yet")
+        return self.registers[value.name] + value.offset
+
+    def _sizes(self, sizes: tuple[Value, ...]) -> Sizes:
+        result = tuple([self.value(size) for size in sizes])
+        if result and min(result) < 0:
+            raise Fault(f"expected a size of at least 0, got {min(result)}")
+        return result
+
+    def _begin(self, engine: str, op: Instruction) -> int:
+        """Return the number of an instruction that `engine` is given."""
+        number = len(self.lines)
+        self.lines.append(op.line)
+        own = self._ids[engine]
+        self._clocks[own][own] = number
+        return number
+
+    def _record(self, engine: str, op: Instruction, start: int) -> None:
+        if self._timeline:
+            end = self.queues[engine].free
+            self.events.append(Event(engine, start, end, op.line, op.text))
+
+    def _locate(
+        self, address: Address, base: int, shape: Sizes, *, written: bool = False
+    ) -> _Place:
+        size = ITEMSIZE[address.dtype]
+        covered = footprint(shape, address.strides, size, self._granule)
+        memory = self.memories[address.level]
+        memory.check(base, covered, size)
+        if written and not distinct(shape, address.strides, size):
+            raise Fault("elements of the destination overlap", base)
+        return _Place(memory, base, shape, address, covered)
+
+    def _compute(
+        self, address: Address, shape: Sizes, level: str, *, written: bool = False
+    ) -> _Place:
+        base = self.value(address.base)
+        if address.level != level:
+            raise Fault(f"expected an operand in {level}, got {address.level}", base)
+        return self._locate(address, base, shape, written=written)
+
+    def _fetch(
+        self,
+        places: Sequence[_Place],
+        target: _Place,
+        engine: str,
+        number: int,
+        *,
+        in_place: bool,
+    ) -> list[Array]:
+        """Check the reads of an instruction that writes `target`. Return the arrays."""
+        for place in places:
+            mark = not (in_place and place.equals(target))
+            self._check_read(place, engine, number, mark=mark)
+        return [place.view() for place in places]
+
+    def _check_read(
+        self, place: _Place, engine: str, number: int, *, mark: bool
+    ) -> None:
+        own = self._ids[engine]
+        clock = self._clocks[own]
+        place.memory.read(place.base, place.footprint, own, number, clock, mark=mark)
+
+    def _commit(
+        self, target: _Place, sources: Sequence[_Place], engine: str, number: int
+    ) -> None:
+        """Check the write of an instruction that reads `sources`."""
+        own = self._ids[engine]
+        apart = not any(target.meets(source) for source in sources)
+        target.memory.write(
+            target.base, target.footprint, own, number, self._clocks[own], apart=apart
+        )

@@ -1,0 +1,226 @@
+"""The operands of an NPU instruction: `key=value` words, in any order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tlf.runtime.npu import dtypes
+from tlf.runtime.npu.errors import NPUParseError
+from tlf.runtime.npu.lexer import Cursor
+from tlf.runtime.npu.program import Address, Immediate, Machine, Register, Value
+
+
+@dataclass(frozen=True)
+class AddressText:
+    """An address as written."""
+
+    level: str
+    base: Value
+    strides: tuple[int, ...]
+    dtype: str | None
+
+
+@dataclass(frozen=True)
+class ImmediateText:
+    """A constant as written."""
+
+    value: float
+    dtype: str | None
+
+
+@dataclass
+class Fields:
+    """
+    The operands of one instruction.
+
+    Methods raise `NPUParseError` for an operand that is not what they are asked for.
+    """
+
+    line: int
+    operands: dict[str, AddressText | ImmediateText] = field(
+        default_factory=dict[str, AddressText | ImmediateText]
+    )
+    groups: dict[str, tuple[Value, ...]] = field(
+        default_factory=dict[str, tuple[Value, ...]]
+    )
+    shape: tuple[Value, ...] = ()
+    dtype: str = ""
+    inside: tuple[tuple[Value, Value], ...] | None = None
+    fill: ImmediateText = ImmediateText(0, None)
+    axes: tuple[int, ...] = ()
+    accumulate: bool = False
+    precision: str = "ieee"
+
+    def memory(self, key: str, rank: int, dtype: str | None = None) -> Address:
+        """
+        Return the address under `key`, with a stride per dimension. `dtype` is known
+        from elsewhere, or else written behind the address.
+        """
+        operand = self.operands[key]
+        if not isinstance(operand, AddressText):
+            raise NPUParseError(
+                self.line, f"expected an address for `{key}`, got an immediate"
+            )
+        if dtype is None and operand.dtype is None:
+            raise NPUParseError(
+                self.line, f"expected an element type after the address of `{key}`"
+            )
+        if dtype is not None and operand.dtype not in (None, dtype):
+            raise NPUParseError(
+                self.line, f"expected `{key}` of {dtype}, got {operand.dtype}"
+            )
+        if len(operand.strides) != rank:
+            raise NPUParseError(
+                self.line,
+                f"expected {rank} strides of `{key}`, one per dimension, "
+                f"got {len(operand.strides)}",
+            )
+        known = dtype or operand.dtype or ""
+        return Address(operand.level, operand.base, operand.strides, known)
+
+    def constant(self, operand: ImmediateText, dtype: str) -> Immediate:
+        """Return an immediate, of type `dtype` unless it says another."""
+        target = operand.dtype or dtype
+        try:
+            with np.errstate(all="ignore"):
+                return Immediate(dtypes.scalar(operand.value, target), target)
+        except ValueError as error:
+            raise NPUParseError(self.line, str(error)) from None
+
+
+@dataclass
+class OperandParser:
+    """Parse operands; knows the machine and the registers so far."""
+
+    machine: Machine
+    registers: set[str] = field(default_factory=set[str])
+    """Registers that an earlier line defines."""
+    used: set[str] = field(default_factory=set[str])
+    """Element types seen."""
+
+    def fields(
+        self, cursor: Cursor, required: tuple[str, ...], optional: tuple[str, ...]
+    ) -> Fields:
+        """Parse to the end of the line; each key at most once."""
+        fields = Fields(cursor.line)
+        missing = list(required)
+        seen: set[str] = set()
+        while cursor.kind() != "end":
+            names = [name for name in (*required, *optional) if name not in seen]
+            key = cursor.choice(names, "an operand")
+            seen.add(key)
+            if key in missing:
+                missing.remove(key)
+            if key == "accumulate":
+                fields.accumulate = True
+                continue
+            cursor.expect("=")
+            self._field(cursor, key, fields)
+        if missing:
+            cursor.fail(f"`{missing[0]}=`")
+        return fields
+
+    def _field(self, cursor: Cursor, key: str, fields: Fields) -> None:
+        match key:
+            case "shape":
+                fields.shape = self._sizes(cursor)
+            case "type":
+                fields.dtype = self._dtype(cursor)
+            case "inside":
+                fields.inside = self._ranges(cursor)
+            case "fill":
+                fields.fill = ImmediateText(number(cursor), None)
+            case "axes":
+                fields.axes = integers(cursor)
+            case "batch" | "m" | "n" | "k":
+                fields.groups[key] = self._sizes(cursor)
+            case "precision":
+                fields.precision = cursor.choice(("ieee", "tf32"), "a precision")
+            case _:
+                fields.operands[key] = self._operand(cursor)
+
+    def _operand(self, cursor: Cursor) -> AddressText | ImmediateText:
+        if cursor.accept("#"):
+            value = number(cursor)
+            dtype = self._dtype(cursor) if cursor.accept(":") else None
+            return ImmediateText(value, dtype)
+        level = cursor.choice(tuple(self.machine.levels), "a level or an immediate")
+        cursor.expect("[")
+        base = self.value(cursor)
+        cursor.expect("]")
+        strides = integers(cursor) if cursor.peek() == "(" else ()
+        dtype = self._dtype(cursor) if cursor.accept(":") else None
+        return AddressText(level, base, strides, dtype)
+
+    def _dtype(self, cursor: Cursor) -> str:
+        dtype = cursor.choice(tuple(dtypes.DTYPES), "an element type")
+        self.used.add(dtype)
+        return dtype
+
+    def value(self, cursor: Cursor) -> Value:
+        """Parse a register, plus a constant, or an integer."""
+        if cursor.kind() != "register":
+            return cursor.integer("a register or an integer")
+        if cursor.peek() not in self.registers:
+            cursor.fail("a register that an earlier line defines")
+        name = cursor.take("register", "a register")
+        if cursor.kind() == "number" and cursor.peek()[0] in "+-":
+            return Register(name, cursor.integer())
+        return Register(name)
+
+    def _sizes(self, cursor: Cursor) -> tuple[Value, ...]:
+        cursor.expect("(")
+        sizes: list[Value] = []
+        while not cursor.accept(")"):
+            if sizes:
+                cursor.expect(",")
+                if cursor.accept(")"):
+                    break
+            size = self.value(cursor)
+            if isinstance(size, int) and size < 0:
+                raise NPUParseError(
+                    cursor.line, f"expected a size of at least 0, got {size}"
+                )
+            sizes.append(size)
+        return tuple(sizes)
+
+    def _ranges(self, cursor: Cursor) -> tuple[tuple[Value, Value], ...]:
+        cursor.expect("(")
+        ranges: list[tuple[Value, Value]] = []
+        while not cursor.accept(")"):
+            if ranges:
+                cursor.expect(",")
+                if cursor.accept(")"):
+                    break
+            lower = self.value(cursor)
+            cursor.expect(":")
+            ranges.append((lower, self.value(cursor)))
+        return tuple(ranges)
+
+
+def number(cursor: Cursor) -> float:
+    """Take a number; it stays an integer if it is written as one."""
+    text = cursor.take("number", "a number")
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def integers(cursor: Cursor) -> tuple[int, ...]:
+    """Take a list of integers in parentheses."""
+    cursor.expect("(")
+    numbers: list[int] = []
+    while not cursor.accept(")"):
+        if numbers:
+            cursor.expect(",")
+            if cursor.accept(")"):
+                break
+        numbers.append(cursor.integer())
+    return tuple(numbers)
+
+
+def in_parentheses(numbers: Sequence[int]) -> str:
+    """Return the text of a list of integers."""
+    return f"({', '.join(map(str, numbers))})"

@@ -1,0 +1,360 @@
+"""
+The text of an NPU program: directives, then code. docs/npu-isa.md has the grammar.
+"""
+
+import base64
+import binascii
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
+from tlf.runtime.npu.errors import NPUParseError
+from tlf.runtime.npu.lexer import strip_comment
+from tlf.runtime.npu.parse_code import CodeParser
+from tlf.runtime.npu.program import (
+    Buffer,
+    DmaEngine,
+    Engine,
+    Halt,
+    Instruction,
+    Level,
+    Loop,
+    Machine,
+    MatrixEngine,
+    Program,
+    VectorEngine,
+)
+
+_VERSION = "1"
+_Number = TypeVar("_Number", int, float)
+
+
+def parse(text: str, base_dir: str | Path | None = None) -> Program:
+    """
+    Parse the text of a program. `base_dir` is where the files of its constants are,
+    by default the current directory. Raises `NPUParseError`.
+    """
+    lines = [
+        (number, stripped)
+        for number, line in enumerate(text.splitlines(), 1)
+        if (stripped := strip_comment(line))
+    ]
+    if not lines or lines[0][1].split() != [".npu", _VERSION]:
+        number, got = lines[0] if lines else (1, "")
+        raise NPUParseError(number, f"expected `.npu {_VERSION}`, got `{got}`")
+    parser = _Directives(Path(base_dir or "."))
+    for index, (number, line) in enumerate(lines[1:], 1):
+        if line == ".code":
+            return _program(parser, lines[index + 1 :], number)
+        parser.directive(number, line)
+    raise NPUParseError(lines[-1][0], "expected `.code`, got the end of the text")
+
+
+def _program(parser: "_Directives", lines: list[tuple[int, str]], last: int) -> Program:
+    machine = parser.machine
+    code = CodeParser(machine, parser.semaphores)
+    stack: list[tuple[Loop | None, list[Instruction]]] = [(None, [])]
+    halted = False
+    for number, line in lines:
+        last = number
+        if halted:
+            raise NPUParseError(number, f"expected nothing after `halt`, got `{line}`")
+        if line == "}":
+            loop, body = stack.pop()
+            if loop is None:
+                raise NPUParseError(number, "expected an instruction, got `}`")
+            stack[-1][1].append(replace(loop, body=tuple(body)))
+            continue
+        instruction = code.instruction(number, line)
+        if isinstance(instruction, Loop):
+            stack.append((instruction, []))
+            continue
+        stack[-1][1].append(instruction)
+        if isinstance(instruction, Halt):
+            if len(stack) > 1:
+                raise NPUParseError(number, "expected `}`, got `halt` in a loop")
+            halted = True
+    if not halted:
+        raise NPUParseError(last, "expected `halt`, got the end of the text")
+    buffers = [parser.inputs, parser.outputs, parser.constants]
+    used = code.used.union(
+        *({buffer.dtype for buffer in group.values()} for group in buffers)
+    )
+    granule = min((ITEMSIZE[dtype] for dtype in used), default=1)
+    return Program(
+        machine,
+        parser.inputs,
+        parser.outputs,
+        parser.constants,
+        parser.semaphores,
+        tuple(stack[0][1]),
+        granule,
+    )
+
+
+@dataclass
+class _Directives:
+    base_dir: Path
+    machine: Machine = field(default_factory=Machine)
+    inputs: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    outputs: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    constants: dict[str, Buffer] = field(default_factory=dict[str, Buffer])
+    semaphores: int = 0
+
+    def directive(self, line: int, text: str) -> None:
+        """Take one directive."""
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            raise NPUParseError(line, "expected a closing quote") from None
+        match words[0]:
+            case ".machine":
+                self._machine(_Settings(line, words[1:]))
+            case ".level" if len(words) > 1:
+                self._level(words[1], _Settings(line, words[2:]))
+            case ".engine" if len(words) > 1:
+                self._engine(words[1], _Settings(line, words[2:]))
+            case ".input":
+                self._declare(line, words[1:], self.inputs)
+            case ".output":
+                self._declare(line, words[1:], self.outputs)
+            case ".const":
+                self._constant(line, words[1:])
+            case ".semaphores" if len(words) == 2:
+                self.semaphores = _integer(line, words[1], "a number of semaphores")
+            case _:
+                raise NPUParseError(line, f"expected a directive, got `{text}`")
+
+    def _machine(self, settings: "_Settings") -> None:
+        self.machine = replace(
+            self.machine,
+            name=settings.word("name", "npu"),
+            clock_ghz=settings.positive("clock_ghz", 1.0),
+            issue_cycles=settings.count("issue_cycles", 1),
+        )
+        settings.end()
+
+    def _level(self, name: str, settings: "_Settings") -> None:
+        if name in self.machine.levels:
+            raise NPUParseError(settings.line, f"expected a new level, got {name}")
+        self.machine.levels[name] = Level(
+            name,
+            capacity=settings.count("capacity"),
+            bandwidth=settings.positive("bandwidth"),
+            latency=settings.count("latency", 0),
+            burst=settings.count("burst", 1, least=1),
+            alignment=settings.count("alignment", 1, least=1),
+        )
+        settings.end()
+
+    def _engine(self, name: str, settings: "_Settings") -> None:
+        if name in self.machine.engines:
+            raise NPUParseError(settings.line, f"expected a new engine, got {name}")
+        engine: Engine
+        if name == "matrix":
+            engine = MatrixEngine(
+                name,
+                self._known(settings, "level", "L1"),
+                rows=settings.count("rows", least=1),
+                cols=settings.count("cols", least=1),
+                cycles=settings.table("cycles"),
+                startup=settings.count("startup", 0),
+            )
+        elif name == "vector":
+            engine = VectorEngine(
+                name,
+                self._known(settings, "level", "L1"),
+                lanes=settings.count("lanes", least=1),
+                transcendental=settings.positive("transcendental", 1.0),
+                startup=settings.count("startup", 0),
+            )
+        else:
+            engine = DmaEngine(
+                name,
+                self._known(settings, "from", None),
+                self._known(settings, "to", None),
+            )
+            if engine.source == engine.destination:
+                raise NPUParseError(
+                    settings.line,
+                    f"expected two levels, got {engine.source} twice",
+                )
+        settings.end()
+        self.machine.engines[name] = engine
+
+    def _known(self, settings: "_Settings", key: str, default: str | None) -> str:
+        name = settings.word(key, default)
+        self._level_of(settings.line, name)
+        return name
+
+    def _level_of(self, line: int, name: str) -> Level:
+        if name not in self.machine.levels:
+            levels = ", ".join(self.machine.levels) or "none so far"
+            raise NPUParseError(line, f"expected a level ({levels}), got `{name}`")
+        return self.machine.levels[name]
+
+    def _declare(self, line: int, words: list[str], into: dict[str, Buffer]) -> None:
+        if len(words) != 5:
+            raise NPUParseError(
+                line,
+                "expected a name, a level, an address, an element type and a shape, "
+                f"got {len(words)} words",
+            )
+        name, level, address, dtype, shape = words
+        memory = self._level_of(line, level)
+        if dtype not in DTYPES:
+            raise NPUParseError(
+                line, f"expected an element type ({', '.join(DTYPES)}), got `{dtype}`"
+            )
+        sizes = tuple(
+            _integer(line, size, "a shape such as 4x8 or scalar")
+            for size in ([] if shape == "scalar" else shape.split("x"))
+        )
+        buffer = Buffer(
+            name, level, _integer(line, address, "an address"), dtype, sizes
+        )
+        if buffer.address % max(memory.alignment, ITEMSIZE[dtype]):
+            raise NPUParseError(
+                line,
+                f"expected an address at a multiple of {memory.alignment}, "
+                f"got {address}",
+            )
+        if buffer.address + buffer.nbytes > memory.capacity:
+            raise NPUParseError(
+                line,
+                f"expected an end within the {memory.capacity} bytes of {level}, "
+                f"got {buffer.address + buffer.nbytes}",
+            )
+        self._check_name(line, buffer, into)
+        into[name] = buffer
+
+    def _check_name(self, line: int, buffer: Buffer, into: dict[str, Buffer]) -> None:
+        name, end = buffer.name, buffer.address + buffer.nbytes
+        # Two results may not share bytes, nor two arrays that are there at the start.
+        groups = (
+            [self.outputs] if into is self.outputs else [self.inputs, self.constants]
+        )
+        for other in (other for group in groups for other in group.values()):
+            if name == other.name:
+                raise NPUParseError(line, f"expected a new name, got `{name}`")
+            if (
+                other.level == buffer.level
+                and other.address < end
+                and buffer.address < other.address + other.nbytes
+            ):
+                raise NPUParseError(line, f"`{name}` overlaps `{other.name}`")
+
+    def _constant(self, line: int, words: list[str]) -> None:
+        self._declare(line, words[:5], self.constants)
+        buffer = self.constants[words[0]]
+        if len(words) == 6 and "=" not in words[5].rstrip("="):
+            data = _decoded(line, words[5], buffer)
+        else:
+            settings = _Settings(line, words[5:])
+            file, key = settings.word("file"), settings.word("key")
+            settings.end()
+            data = _loaded(line, self.base_dir / file, key, buffer)
+        self.constants[buffer.name] = replace(buffer, data=data)
+
+
+@dataclass
+class _Settings:
+    """The `key=value` words of a directive."""
+
+    line: int
+    words: list[str]
+
+    def __post_init__(self) -> None:
+        self._values: dict[str, str] = {}
+        for word in self.words:
+            key, equals, value = word.partition("=")
+            if not equals or not value or key in self._values:
+                raise NPUParseError(
+                    self.line, f"expected key=value with a new key, got `{word}`"
+                )
+            self._values[key] = value
+
+    def word(self, key: str, default: str | None = None) -> str:
+        """Take a word; required if there is no default."""
+        if (value := self._values.pop(key, default)) is None:
+            raise NPUParseError(self.line, f"expected `{key}=`")
+        return value
+
+    def count(self, key: str, default: int | None = None, *, least: int = 0) -> int:
+        """Take an integer of at least `least`."""
+        text = self.word(key, None if default is None else str(default))
+        expected = f"an integer of at least {least} for `{key}`"
+        return _at_least(self.line, text, _parsed(text, int), least, expected)
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        """Take a finite number over 0."""
+        text = self.word(key, None if default is None else str(default))
+        value = _parsed(text, float)
+        if value is None or not 0 < value < float("inf"):
+            raise NPUParseError(
+                self.line, f"expected a number over 0 for `{key}`, got `{text}`"
+            )
+        return value
+
+    def table(self, prefix: str) -> dict[str, float]:
+        """Take the numbers of all keys `prefix.name`, by name."""
+        keys = [key for key in self._values if key.startswith(f"{prefix}.")]
+        return {key.partition(".")[2]: self.positive(key) for key in keys}
+
+    def end(self) -> None:
+        """Check that all keys have been taken."""
+        if self._values:
+            raise NPUParseError(
+                self.line, f"expected no key `{next(iter(self._values))}`"
+            )
+
+
+def _parsed(text: str, kind: Callable[[str], _Number]) -> _Number | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def _integer(line: int, text: str, expected: str) -> int:
+    return _at_least(line, text, _parsed(text, int), 0, expected)
+
+
+def _at_least(line: int, text: str, value: int | None, least: int, what: str) -> int:
+    if value is None or value < least:
+        raise NPUParseError(line, f"expected {what}, got `{text}`")
+    return value
+
+
+def _decoded(line: int, text: str, buffer: Buffer) -> Array:
+    try:
+        data = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise NPUParseError(line, "expected the contents in base64") from None
+    if len(data) != buffer.nbytes:
+        raise NPUParseError(
+            line, f"expected {buffer.nbytes} bytes of contents, got {len(data)}"
+        )
+    return np.frombuffer(data, DTYPES[buffer.dtype]).reshape(buffer.shape)
+
+
+def _loaded(line: int, path: Path, key: str, buffer: Buffer) -> Array:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            array = arrays[key]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise NPUParseError(line, f"expected `{key}` in a file {path.name}") from None
+    if array.dtype.kind == "V" and array.dtype.itemsize == ITEMSIZE[buffer.dtype]:
+        array = array.view(DTYPES[buffer.dtype])
+    if not buffer.holds(array):
+        raise NPUParseError(
+            line,
+            f"expected {buffer.describe()} under `{key}`, got {array.dtype} "
+            f"{'x'.join(map(str, array.shape)) or 'scalar'}",
+        )
+    return array

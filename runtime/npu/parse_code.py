@@ -1,0 +1,328 @@
+"""The instructions of an NPU program: one line of text to one instruction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.runtime.npu import dtypes, engines
+from tlf.runtime.npu.errors import NPUParseError
+from tlf.runtime.npu.lexer import Cursor
+from tlf.runtime.npu.operands import (
+    Fields,
+    ImmediateText,
+    OperandParser,
+    in_parentheses,
+)
+from tlf.runtime.npu.program import (
+    Address,
+    Dma,
+    DmaEngine,
+    Halt,
+    Immediate,
+    Instruction,
+    Loop,
+    Machine,
+    Matmul,
+    MatrixEngine,
+    Reduce,
+    Scalar,
+    Signal,
+    Vector,
+    VectorEngine,
+    Wait,
+)
+
+SCALAR_OPERATIONS = {
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "rem": 2,
+    "min": 2,
+    "max": 2,
+    "mov": 1,
+}
+"""Operations of the control processor and how many operands they take."""
+
+_MAX_DIMS = 5
+_MAX_GROUP = 3
+
+
+@dataclass
+class CodeParser:
+    """Parse instructions, one line at a time."""
+
+    machine: Machine
+    semaphores: int
+
+    def __post_init__(self) -> None:
+        self._operands = OperandParser(self.machine)
+
+    @property
+    def used(self) -> set[str]:
+        """Element types seen."""
+        return self._operands.used
+
+    def instruction(self, line: int, text: str) -> Instruction:
+        """
+        Parse one line; a loop comes back without its body, the cursor after `{`.
+        """
+        cursor = Cursor(line, text)
+        if cursor.kind() == "register":
+            result = self._scalar(cursor, text)
+        else:
+            names = ("dma", "matmul", "vector", "reduce", "signal", "wait")
+            name = cursor.choice((*names, "loop", "halt"), "an instruction")
+            match name:
+                case "dma":
+                    result = self._dma(cursor, text)
+                case "matmul":
+                    result = self._matmul(cursor, text)
+                case "vector":
+                    result = self._vector(cursor, text)
+                case "reduce":
+                    result = self._reduce(cursor, text)
+                case "loop":
+                    result = self._loop(cursor, text)
+                case "halt":
+                    result = Halt(line, text)
+                case _:
+                    result = self._synchronise(name, cursor, text)
+        cursor.end()
+        return result
+
+    def _scalar(self, cursor: Cursor, text: str) -> Scalar:
+        target = cursor.take("register", "a register")
+        cursor.expect("=")
+        operation = cursor.choice(tuple(SCALAR_OPERATIONS), "a scalar operation")
+        count = SCALAR_OPERATIONS[operation]
+        operands = tuple(self._operands.value(cursor) for _ in range(count))
+        self._operands.registers.add(target)
+        return Scalar(cursor.line, text, target, operation, operands)
+
+    def _loop(self, cursor: Cursor, text: str) -> Loop:
+        register = cursor.take("register", "a register")
+        cursor.expect("=")
+        lower = self._operands.value(cursor)
+        cursor.expect("to")
+        upper = self._operands.value(cursor)
+        step = self._operands.value(cursor) if cursor.accept("step") else 1
+        cursor.expect("{")
+        self._operands.registers.add(register)
+        return Loop(cursor.line, text, register, lower, upper, step, ())
+
+    def _synchronise(self, name: str, cursor: Cursor, text: str) -> Instruction:
+        engine = cursor.choice(tuple(self.machine.engines), "an engine")
+        expected = f"a semaphore, s0 to s{self.semaphores - 1}"
+        if not cursor.peek().startswith("s") or not cursor.peek()[1:].isdecimal():
+            cursor.fail(expected)
+        semaphore = int(cursor.peek()[1:])
+        if semaphore >= self.semaphores:
+            cursor.fail(expected)
+        cursor.take("word", expected)
+        if name == "signal":
+            return Signal(cursor.line, text, engine, semaphore)
+        return Wait(cursor.line, text, engine, semaphore)
+
+    def _dma(self, cursor: Cursor, text: str) -> Dma:
+        queues = [
+            name
+            for name, engine in self.machine.engines.items()
+            if isinstance(engine, DmaEngine)
+        ]
+        name = cursor.choice(queues, "a dma engine")
+        engine = self.machine.engines[name]
+        fields = self._operands.fields(
+            cursor, ("dst", "src", "shape", "type"), ("inside", "fill")
+        )
+        dtype = fields.dtype
+        shape = fields.shape
+        destination = fields.memory("dst", len(shape), dtype)
+        source = fields.memory("src", len(shape), dtype)
+        assert isinstance(engine, DmaEngine)
+        for end, level in (
+            (destination, engine.destination),
+            (source, engine.source),
+        ):
+            if end.level != level:
+                raise NPUParseError(
+                    cursor.line,
+                    f"{name} moves from {engine.source} to {engine.destination}, "
+                    f"got {source.level} to {destination.level}",
+                )
+        if fields.inside is not None and len(fields.inside) != len(shape):
+            raise NPUParseError(
+                cursor.line,
+                f"expected {len(shape)} ranges in `inside`, one per dimension, "
+                f"got {len(fields.inside)}",
+            )
+        fill = fields.constant(fields.fill, dtype).value
+        bits = fill.view(dtypes.BITS[fill.itemsize])
+        return Dma(
+            cursor.line, text, name, destination, source, shape, fields.inside, bits
+        )
+
+    def _matmul(self, cursor: Cursor, text: str) -> Matmul:
+        engine = self.machine.engines.get("matrix")
+        if not isinstance(engine, MatrixEngine):
+            raise NPUParseError(cursor.line, "the machine has no engine `matrix`")
+        fields = self._operands.fields(
+            cursor,
+            ("c", "a", "b", "batch", "m", "n", "k"),
+            ("accumulate", "precision"),
+        )
+        groups = fields.groups
+        for name, sizes in groups.items():
+            if len(sizes) > _MAX_GROUP:
+                raise NPUParseError(
+                    cursor.line,
+                    f"expected up to {_MAX_GROUP} dimensions in `{name}`, "
+                    f"got {len(sizes)}",
+                )
+        ranks = {name: len(sizes) for name, sizes in groups.items()}
+        a = fields.memory("a", ranks["batch"] + ranks["m"] + ranks["k"])
+        b = fields.memory("b", ranks["batch"] + ranks["k"] + ranks["n"])
+        c = fields.memory("c", ranks["batch"] + ranks["m"] + ranks["n"])
+        allowed = engines.MATMUL.get(a.dtype, frozenset())
+        if a.dtype != b.dtype or c.dtype not in allowed or a.dtype not in engine.cycles:
+            raise NPUParseError(
+                cursor.line,
+                f"no product of {a.dtype} and {b.dtype} with result {c.dtype} on "
+                f"{engine.name}",
+            )
+        if fields.precision == "tf32" and a.dtype != "f32":
+            raise NPUParseError(
+                cursor.line, f"expected f32 for precision tf32, got {a.dtype}"
+            )
+        return Matmul(
+            cursor.line,
+            text,
+            c,
+            a,
+            b,
+            groups["batch"],
+            groups["m"],
+            groups["n"],
+            groups["k"],
+            fields.accumulate,
+            fields.precision,
+        )
+
+    def _vector(self, cursor: Cursor, text: str) -> Vector:
+        self._require_vector(cursor)
+        names = tuple(engines.OPERANDS)
+        operation = cursor.choice(names, "a vector operation")
+        keys = ("a", "b", "c")[: engines.OPERANDS[operation]]
+        fields = self._operands.fields(cursor, ("dst", *keys, "shape"), ())
+        rank = self._rank(cursor, fields)
+        destination = fields.memory("dst", rank)
+        dtype = _computed(fields, keys[:2], destination.dtype)
+        sources: list[Address | Immediate] = []
+        for key in keys:
+            operand = fields.operands[key]
+            if isinstance(operand, ImmediateText):
+                wanted = "i1" if key == "c" else dtype
+                sources.append(fields.constant(operand, wanted))
+            else:
+                sources.append(fields.memory(key, rank))
+        self._check_types(cursor, operation, sources, dtype, destination.dtype)
+        return Vector(
+            cursor.line,
+            text,
+            operation,
+            destination,
+            tuple(sources),
+            fields.shape,
+            dtype,
+        )
+
+    def _check_types(
+        self,
+        cursor: Cursor,
+        operation: str,
+        sources: Sequence[Address | Immediate],
+        dtype: str,
+        target: str,
+    ) -> None:
+        wanted = [dtype] * len(sources)
+        if operation == "select":
+            wanted[2] = "i1"
+        got = [source.dtype for source in sources]
+        if got != wanted:
+            raise NPUParseError(
+                cursor.line,
+                f"expected operands of {', '.join(wanted)}, got {', '.join(got)}",
+            )
+        if dtype not in engines.accepted(operation):
+            raise NPUParseError(cursor.line, f"{operation} does not take {dtype}")
+        if operation in ("copy", "fill"):
+            return
+        result = "i1" if operation in engines.COMPARE else dtype
+        if target != result:
+            raise NPUParseError(
+                cursor.line, f"expected a result of {result}, got {target}"
+            )
+
+    def _reduce(self, cursor: Cursor, text: str) -> Reduce:
+        self._require_vector(cursor)
+        operation = cursor.choice(tuple(engines.REDUCE), "a reduction")
+        fields = self._operands.fields(
+            cursor, ("dst", "a", "shape", "axes"), ("accumulate",)
+        )
+        rank = self._rank(cursor, fields)
+        destination = fields.memory("dst", rank)
+        source = fields.memory("a", rank)
+        axes = fields.axes
+        if sorted(set(axes)) != list(axes) or any(
+            not 0 <= axis < rank for axis in axes
+        ):
+            raise NPUParseError(
+                cursor.line,
+                f"expected increasing axes below {rank}, got {in_parentheses(axes)}",
+            )
+        if any(destination.strides[axis] for axis in axes):
+            raise NPUParseError(
+                cursor.line,
+                f"expected stride 0 of `dst` on axes {in_parentheses(axes)}, "
+                f"got {in_parentheses(destination.strides)}",
+            )
+        if source.dtype not in engines.REDUCE[operation][1]:
+            raise NPUParseError(
+                cursor.line, f"{operation} does not take {source.dtype}"
+            )
+        allowed = engines.accumulators(source.dtype)
+        if destination.dtype not in allowed:
+            raise NPUParseError(
+                cursor.line,
+                f"expected a result of {' or '.join(sorted(allowed))}, "
+                f"got {destination.dtype}",
+            )
+        return Reduce(
+            cursor.line,
+            text,
+            operation,
+            destination,
+            source,
+            fields.shape,
+            axes,
+            fields.accumulate,
+        )
+
+    def _require_vector(self, cursor: Cursor) -> None:
+        if not isinstance(self.machine.engines.get("vector"), VectorEngine):
+            raise NPUParseError(cursor.line, "the machine has no engine `vector`")
+
+    def _rank(self, cursor: Cursor, fields: Fields) -> int:
+        if len(fields.shape) > _MAX_DIMS:
+            raise NPUParseError(
+                cursor.line,
+                f"expected up to {_MAX_DIMS} dimensions, got {len(fields.shape)}",
+            )
+        return len(fields.shape)
+
+
+def _computed(fields: Fields, keys: Sequence[str], default: str) -> str:
+    """Return the element type of the first operand that has one, memory first."""
+    operands = [fields.operands[key] for key in keys]
+    operands.sort(key=lambda operand: isinstance(operand, ImmediateText))
+    typed = [operand.dtype for operand in operands if operand.dtype is not None]
+    return typed[0] if typed else default

@@ -1,0 +1,253 @@
+"""
+An NPU program as data: the machine it is for, its buffers, its code.
+
+Addresses and strides are in bytes, sizes in elements.
+"""
+
+from dataclasses import dataclass, field
+
+from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
+
+
+@dataclass(frozen=True)
+class Level:
+    """One memory."""
+
+    name: str
+    capacity: int
+    """Bytes."""
+    bandwidth: float
+    """Bytes per cycle, of all moves from and to this level together."""
+    latency: int
+    """Cycles from the end of a transfer until its data has arrived."""
+    burst: int
+    """Bytes; what the bus moves at least, at multiples of itself."""
+    alignment: int
+    """Bytes; the address of a declared buffer is a multiple of it."""
+
+
+@dataclass(frozen=True)
+class MatrixEngine:
+    """The engine that multiplies and accumulates."""
+
+    name: str
+    level: str
+    """The memory it reads and writes."""
+    rows: int
+    cols: int
+    cycles: dict[str, float]
+    """Cycles for one step of k over the whole array, by element type of the inputs."""
+    startup: int
+
+
+@dataclass(frozen=True)
+class VectorEngine:
+    """The engine for elementwise operations and reductions."""
+
+    name: str
+    level: str
+    """The memory it reads and writes."""
+    lanes: int
+    transcendental: float
+    """How much slower an operation such as `exp` is than an addition."""
+    startup: int
+
+
+@dataclass(frozen=True)
+class DmaEngine:
+    """A queue of moves from one level to another."""
+
+    name: str
+    source: str
+    destination: str
+
+
+Engine = MatrixEngine | VectorEngine | DmaEngine
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that a program is for."""
+
+    name: str = "npu"
+    clock_ghz: float = 1.0
+    issue_cycles: int = 1
+    """Cycles that the control processor spends on each instruction."""
+    levels: dict[str, Level] = field(default_factory=dict[str, Level])
+    engines: dict[str, Engine] = field(default_factory=dict[str, Engine])
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A named, contiguous, row-major array in memory."""
+
+    name: str
+    level: str
+    address: int
+    dtype: str
+    shape: tuple[int, ...]
+    data: Array | None = None
+    """The contents, of a constant."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the buffer takes."""
+        size = ITEMSIZE[self.dtype]
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    def describe(self) -> str:
+        """Return the type in the way that the text spells it."""
+        return f"{self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
+
+    def holds(self, array: Array) -> bool:
+        """Whether `array` has the shape and the element type of the buffer."""
+        return array.shape == self.shape and array.dtype == DTYPES[self.dtype]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A scalar register, plus a constant."""
+
+    name: str
+    offset: int = 0
+
+
+Value = int | Register
+"""What a scalar operand is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A strided array in memory; a stride of 0 repeats."""
+
+    level: str
+    base: Value
+    strides: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Immediate:
+    """A constant operand."""
+
+    value: Array
+    """Rank 0, in the type that the operation computes in."""
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """Base of all instructions: where it stands in the text."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Instruction):
+    """`%target = operation operands`, on the control processor."""
+
+    target: str
+    operation: str
+    operands: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Instruction):
+    """Run `body` for `register` in the range."""
+
+    register: str
+    lower: Value
+    upper: Value
+    step: Value
+    body: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dma(Instruction):
+    """A strided move."""
+
+    engine: str
+    destination: Address
+    source: Address
+    shape: tuple[Value, ...]
+    inside: tuple[tuple[Value, Value], ...] | None
+    """Half-open range of indices that are read, per dimension; None reads all."""
+    fill: Array
+    """Rank 0, unsigned: the bits of the elements that are not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul(Instruction):
+    """`c (+)= a @ b`. Strides are for batch, m, n of `c`; batch, m, k; batch, k, n."""
+
+    c: Address
+    a: Address
+    b: Address
+    batch: tuple[Value, ...]
+    m: tuple[Value, ...]
+    n: tuple[Value, ...]
+    k: tuple[Value, ...]
+    accumulate: bool
+    precision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Instruction):
+    """An elementwise operation."""
+
+    operation: str
+    destination: Address
+    sources: tuple[Address | Immediate, ...]
+    shape: tuple[Value, ...]
+    dtype: str
+    """The type that the operation computes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Instruction):
+    """A reduction of some dimensions."""
+
+    operation: str
+    destination: Address
+    source: Address
+    shape: tuple[Value, ...]
+    axes: tuple[int, ...]
+    accumulate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signal(Instruction):
+    """Increment a semaphore once the engine has done all earlier work."""
+
+    engine: str
+    semaphore: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Instruction):
+    """Hold the engine until a semaphore can be decremented."""
+
+    engine: str
+    semaphore: int
+
+
+@dataclass(frozen=True, slots=True)
+class Halt(Instruction):
+    """The end: the program is over once all engines are idle."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that has been parsed."""
+
+    machine: Machine
+    inputs: dict[str, Buffer]
+    outputs: dict[str, Buffer]
+    constants: dict[str, Buffer]
+    semaphores: int
+    body: tuple[Instruction, ...]
+    granule: int
+    """Bytes of the smallest element type in use."""

@@ -1,0 +1,227 @@
+"""
+Run an NPU program: in program order for its values, concurrently for its time.
+
+The control processor walks the program and hands instructions to the in-order queues of
+the engines. Values are computed at once, in program order; that the concurrent engines
+would give the same is checked access by access (see memory.py).
+"""
+
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+
+from tlf.runtime.npu.dtypes import DTYPES, Array
+from tlf.runtime.npu.errors import Fault, NPUInputError, NPUTrap
+from tlf.runtime.npu.execute import Executor
+from tlf.runtime.npu.program import (
+    Dma,
+    Halt,
+    Instruction,
+    Loop,
+    Matmul,
+    Program,
+    Reduce,
+    Scalar,
+    Signal,
+    Vector,
+    Wait,
+)
+from tlf.runtime.npu.report import Report
+
+_LIMIT = 1 << 63
+
+
+def run(
+    program: Program,
+    inputs: Mapping[str, Array],
+    *,
+    functional: bool = True,
+    timeline: bool = False,
+) -> Report:
+    """
+    Run `program` on `inputs`, arrays by name in the declared shapes and element types.
+
+    With `functional` off only time and traffic are found: `inputs` and constants are
+    not looked at, no memory is allocated and no access is checked. With `timeline` on,
+    the report has an event for every instruction on an engine.
+
+    Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for what hardware would
+    silently get wrong.
+    """
+    arrays = _checked(program, inputs) if functional else None
+    control = _Control(program, functional, timeline)
+    with np.errstate(all="ignore"):
+        return control.run(arrays)
+
+
+def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    if unknown := sorted(set(inputs) - set(program.inputs)):
+        expected = ", ".join(program.inputs) or "none"
+        raise NPUInputError(f"expected inputs {expected}, got `{unknown[0]}`")
+    arrays: dict[str, Array] = {}
+    for name, buffer in program.inputs.items():
+        if name not in inputs:
+            raise NPUInputError(f"expected an array for input `{name}`, got none")
+        array = np.asarray(inputs[name])
+        if not buffer.holds(array):
+            shape = "x".join(map(str, array.shape)) or "scalar"
+            raise NPUInputError(
+                f"expected {buffer.describe()} for input `{name}`, "
+                f"got {array.dtype} {shape}"
+            )
+        arrays[name] = array
+    return arrays
+
+
+class _Control:
+    """The control processor, and the semaphores between the engines."""
+
+    def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
+        self._program = program
+        self._executor = Executor(program, functional, timeline)
+        self._registers = self._executor.registers
+        self._time = 0
+        self._issue = program.machine.issue_cycles
+        self._counts: dict[str, int] = {}
+        self._signals: list[deque[tuple[int, list[int]]]] = [
+            deque() for _ in range(program.semaphores)
+        ]
+        self._current: Instruction | None = None
+
+    def run(self, arrays: Mapping[str, Array] | None) -> Report:
+        """Run the whole program; None for `arrays` finds the time only."""
+        if arrays is not None:
+            self._place(arrays)
+        try:
+            self._block(self._program.body)
+            outputs = self._fetch() if arrays is not None else {}
+        except Fault as fault:
+            raise self._trap(fault) from None
+        executor = self._executor
+        return Report(
+            cycles=max(
+                [self._time, *(queue.done for queue in executor.queues.values())]
+            ),
+            clock_ghz=self._program.machine.clock_ghz,
+            outputs=outputs,
+            busy={name: queue.busy for name, queue in executor.queues.items()},
+            traffic=executor.traffic,
+            peak={name: memory.peak for name, memory in executor.memories.items()},
+            instructions=self._counts,
+            macs=executor.macs,
+            bounds=executor.bounds(),
+            timeline=executor.events,
+        )
+
+    def _place(self, arrays: Mapping[str, Array]) -> None:
+        memories = self._executor.memories
+        for name, buffer in self._program.inputs.items():
+            memories[buffer.level].place(buffer.address, arrays[name])
+        for buffer in self._program.constants.values():
+            if buffer.data is not None:
+                memories[buffer.level].place(buffer.address, buffer.data)
+
+    def _fetch(self) -> dict[str, Array]:
+        outputs: dict[str, Array] = {}
+        for name, buffer in self._program.outputs.items():
+            memory = self._executor.memories[buffer.level]
+            try:
+                outputs[name] = memory.fetch(
+                    buffer.address, buffer.shape, DTYPES[buffer.dtype]
+                )
+            except Fault as fault:
+                reason = f"output `{name}`: {fault.reason}"
+                raise Fault(reason, fault.address) from None
+        return outputs
+
+    def _trap(self, fault: Fault) -> NPUTrap:
+        assert self._current is not None
+        reason = fault.reason
+        if fault.culprit is not None:
+            reason += f"; see line {self._executor.lines[fault.culprit]}"
+        return NPUTrap(self._current.line, self._current.text, reason, fault.address)
+
+    def _block(self, body: tuple[Instruction, ...]) -> None:
+        for instruction in body:
+            self._current = instruction
+            self._time += self._issue
+            self._step(instruction)
+
+    def _step(self, op: Instruction) -> None:
+        match op:
+            case Scalar():
+                kind = "scalar"
+                self._scalar(op)
+            case Vector():
+                kind = "vector"
+                self._executor.vector(op, self._time)
+            case Dma():
+                kind = "dma"
+                self._executor.dma(op, self._time)
+            case Matmul():
+                kind = "matmul"
+                self._executor.matmul(op, self._time)
+            case Reduce():
+                kind = "reduce"
+                self._executor.reduce(op, self._time)
+            case Signal():
+                kind = "signal"
+                token = self._executor.signal(op.engine, self._time)
+                self._signals[op.semaphore].append(token)
+            case Wait():
+                kind = "wait"
+                self._wait(op)
+            case Loop():
+                kind = "loop"
+                self._loop(op)
+            case Halt():
+                kind = "halt"
+            case _:
+                raise Fault("not an instruction")
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+
+    def _wait(self, op: Wait) -> None:
+        signals = self._signals[op.semaphore]
+        if not signals:
+            raise Fault(
+                f"deadlock: no earlier instruction signals s{op.semaphore} for this"
+            )
+        self._executor.wait(op.engine, self._time, signals.popleft())
+
+    def _loop(self, op: Loop) -> None:
+        value = self._executor.value
+        lower, upper, step = value(op.lower), value(op.upper), value(op.step)
+        if step <= 0:
+            raise Fault(f"expected a step of at least 1, got {step}")
+        for index in range(lower, upper, step):
+            self._registers[op.register] = index
+            self._block(op.body)
+
+    def _scalar(self, op: Scalar) -> None:
+        values = [self._executor.value(operand) for operand in op.operands]
+        result = _calculate(op.operation, values)
+        if not -_LIMIT <= result < _LIMIT:
+            raise Fault(f"{result} does not fit in 64 bits")
+        self._registers[op.target] = result
+
+
+def _calculate(operation: str, values: list[int]) -> int:
+    a, b = values[0], values[-1]
+    match operation:
+        case "add":
+            return a + b
+        case "sub":
+            return a - b
+        case "mul":
+            return a * b
+        case "min":
+            return min(a, b)
+        case "max":
+            return max(a, b)
+        case "mov":
+            return a
+        case _:
+            if b == 0:
+                raise Fault("integer division by zero")
+            return a // b if operation == "div" else a % b
