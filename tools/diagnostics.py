@@ -82,7 +82,7 @@ def _note_operation(
 def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagnostic:
     """
     Put `error` in one line. Its position is that of the operation it was raised for,
-    else of the innermost function's local variable `op`, else of `otherwise`.
+    else of the innermost function's `op` or `self`, else of `otherwise`.
     """
     if isinstance(error, ParseError):
         at = error.span.get_location()
@@ -98,12 +98,13 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
 
 
 def _innermost_op(traceback: TracebackType | None) -> Operation | None:
-    """The local variable `op` of the innermost function that has one with a place."""
+    """The `op` or `self` of the innermost function where that is an operation."""
     found = None
     while traceback is not None:
-        op = traceback.tb_frame.f_locals.get("op")
-        if isinstance(op, Operation) and Position.of(op) is not None:
-            found = op
+        for name in ("op", "self"):
+            op = traceback.tb_frame.f_locals.get(name)
+            if isinstance(op, Operation) and Position.of(op) is not None:
+                found = op
         traceback = traceback.tb_next
     return found
 

@@ -3,7 +3,8 @@ Diagnostics that a test file announces in comments, and the comparison with what
 
     // expected-error {{part of the message}}         on this line
     // expected-error@+1 {{...}}                      on the line below, also @-2
-    // expected-error@above {{...}}  @below           on the nearest such line
+    // expected-error@above {{...}}                   on the next line above, or `@below`,
+                                                      that has no such comment
     // expected-error@unknown {{...}}                 without a place
 
 Between double braces stands a part of the message; `expected-error-re` takes a regular

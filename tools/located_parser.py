@@ -30,6 +30,7 @@ class LocatedParser(Parser):
         super().__init__(context, text, name)
         self._file = StringAttr(name)
         self._first_uses: dict[str, Span] = {}
+        self._operation_start = self._current_token.span
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         start = self._current_token.span
@@ -54,7 +55,7 @@ class LocatedParser(Parser):
         self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
 
     def parse_operation(self) -> Operation:
-        span = self._current_token.span
+        self._operation_start = span = self._current_token.span
         try:
             op = super().parse_operation()
         except (ParseError, RecursionError):
@@ -66,6 +67,12 @@ class LocatedParser(Parser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(span.start)
         return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError as error:
+            self.raise_error(error.msg, self._operation_start)
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeT

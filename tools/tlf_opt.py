@@ -6,6 +6,7 @@ Errors are lines `file:line:col: error: message` on stderr, and the exit status 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except UsageError as error:
         fail(str(error))
     except BrokenPipeError:
-        # The reader of the output has gone; nothing more can be said to it.
-        sys.stdout = None
+        # The reader of the output has gone. What is left in the buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     if not succeeded:
         sys.exit(1)

@@ -1,0 +1,75 @@
+"""
+Count what the steps of `make test` left in a folder: `lint.ok` and `types.ok`, and the
+JUnit files `lit.xml` and `pytest.xml`.
+
+The last line printed is the sum. The exit status is 1 if anything failed, or left
+nothing behind.
+"""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Count:
+    """
+    How many checks of a kind went which way.
+    """
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed"
+
+
+def count_check(file: Path) -> Count:
+    """A step that passed if it left `file`."""
+    return Count(passed=1) if file.exists() else Count(failed=1)
+
+
+def count_junit(file: Path) -> Count:
+    """The test cases in `file`; none at all are a failure."""
+    try:
+        cases = list(ElementTree.parse(file).iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return Count(failed=1)
+    count = Count()
+    for case in cases:
+        if case.find("failure") is not None or case.find("error") is not None:
+            count += Count(failed=1)
+        elif case.find("skipped") is not None:
+            count += Count(skipped=1)
+        else:
+            count += Count(passed=1)
+    return count if cases else Count(failed=1)
+
+
+def main() -> None:
+    """Print the counts of the folder given as argument."""
+    folder = Path(sys.argv[1])
+    counts = {
+        "lint": count_check(folder / "lint.ok"),
+        "types": count_check(folder / "types.ok"),
+        "lit": count_junit(folder / "lit.xml"),
+        "pytest": count_junit(folder / "pytest.xml"),
+    }
+    for step, count in counts.items():
+        print(f"{step}: {count}, {count.skipped} skipped")
+    total = sum(counts.values(), Count())
+    print(total)
+    sys.exit(total.failed > 0)
+
+
+if __name__ == "__main__":
+    main()

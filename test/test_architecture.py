@@ -1,0 +1,157 @@
+"""The rules of the repository's layout, enforced."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tlf.lowering.pipelines import PIPELINES
+from tlf.tools.driver import PASSES
+from tlf.tools.pipeline import build_passes
+from tlf.tools.universe import TLF_UNIVERSE
+
+ROOT = Path(__file__).parent.parent
+
+MAY_IMPORT = {
+    "dialects": {"dialects"},
+    "passes": {"dialects", "passes"},
+    "lowering": {"dialects", "passes", "lowering"},
+    "runtime": {"runtime"},
+    "tools": {"dialects", "passes", "lowering", "runtime", "tools"},
+}
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 60
+LONG_FILES: frozenset[str] = frozenset()
+"""Files that may be longer. Stays empty: a long file has a second thing in it."""
+
+UNIVERSE: Mapping[str, Mapping[str, object]] = {
+    "dialects": TLF_UNIVERSE.all_dialects,
+    "passes": TLF_UNIVERSE.all_passes,
+    "targets": TLF_UNIVERSE.all_targets,
+}
+
+
+def sources(*folders: str) -> list[Path]:
+    """The Python files in `folders`, all of the packages and tests if none is given."""
+    chosen = folders or (*MAY_IMPORT, "test", "examples", "bench", "docs")
+    return sorted(file for each in chosen for file in (ROOT / each).rglob("*.py"))
+
+
+def imported_modules(file: Path) -> Iterator[str]:
+    """The modules that `file` imports anywhere, `from a import b` counting as `a.b`."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield from (f"{module}.{name.name}" for name in names)
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case _:
+                pass
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_imports_point_downwards(folder: str):
+    wrong = {
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in sources(folder)
+        for module in imported_modules(file)
+        if module.startswith("tlf.") and module.split(".")[1] not in MAY_IMPORT[folder]
+    }
+
+    assert not wrong
+
+
+def test_runtime_knows_no_compiler():
+    wrong = {
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in sources("runtime")
+        for module in imported_modules(file)
+        if module.split(".")[0] == "xdsl"
+    }
+
+    assert not wrong
+
+
+def test_modules_are_imported_through_the_package():
+    """A second copy of a module, by another name, would define its classes twice."""
+    wrong = {
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in sources()
+        for module in imported_modules(file)
+        if module.split(".")[0] in MAY_IMPORT
+    }
+
+    assert not wrong
+
+
+def test_package_links_every_folder():
+    package = ROOT / "src/tlf"
+    links = {
+        path.name: path.resolve() for path in package.iterdir() if path.is_symlink()
+    }
+
+    assert links == {folder: ROOT / folder for folder in MAY_IMPORT}
+
+
+def test_every_package_folder_is_a_package():
+    missing = {
+        str(file.parent.relative_to(ROOT))
+        for file in sources(*MAY_IMPORT)
+        if not (file.parent / "__init__.py").exists()
+    }
+
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in UNIVERSE for name in UNIVERSE[kind]]
+)
+def test_registered_under_its_own_name(kind: str, name: str):
+    factory = UNIVERSE[kind][name]
+
+    assert callable(factory)
+    assert getattr(factory(), "name") == name
+
+
+def test_every_pass_is_run_by_a_lit_test():
+    """Each pass, pipeline and output format stands in the RUN line of some test."""
+    run_lines = "\n".join(
+        line
+        for file in (ROOT / "test").rglob("*.mlir")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if "RUN:" in line
+    )
+    named = set(re.findall(r"[\w-]+", run_lines))
+    known = {*TLF_UNIVERSE.all_passes, *TLF_UNIVERSE.all_targets, *PIPELINES}
+
+    assert known <= named
+
+
+def test_pipelines_are_made_of_known_passes():
+    for name in PIPELINES:
+        assert build_passes(name, PASSES, PIPELINES)
+
+
+def test_files_are_short():
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
+        for file in sources()
+    }
+    long = {name for name, lines in lengths.items() if lines > MAX_FILE_LINES}
+
+    assert long == LONG_FILES
+
+
+def test_functions_are_short():
+    long = {
+        f"{file.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for file in sources()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or node.lineno) - node.lineno >= MAX_FUNCTION_LINES
+    }
+
+    assert not long
