@@ -2,16 +2,14 @@
 The engines at work: each instruction's effect on memory, its checks and its time.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, prod
 
 from tlf.runtime.npu import engines, timing
-from tlf.runtime.npu.dtypes import BITS, DTYPES, ITEMSIZE, Array
+from tlf.runtime.npu.access import Accesses, Place, Sizes
+from tlf.runtime.npu.dtypes import BITS, Array
 from tlf.runtime.npu.errors import Fault
-from tlf.runtime.npu.footprint import Footprint, bus_bytes, distinct, footprint
-from tlf.runtime.npu.memory import Memory
+from tlf.runtime.npu.footprint import bus_bytes
 from tlf.runtime.npu.program import (
     Address,
     Dma,
@@ -28,45 +26,6 @@ from tlf.runtime.npu.program import (
 )
 from tlf.runtime.npu.report import Event, Traffic
 
-Sizes = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A strided array in memory, with its address known."""
-
-    memory: Memory
-    base: int
-    shape: Sizes
-    address: Address
-    footprint: Footprint
-
-    @property
-    def low(self) -> int:
-        return self.base + self.footprint.low
-
-    @property
-    def high(self) -> int:
-        return self.base + self.footprint.high
-
-    def meets(self, other: "_Place") -> bool:
-        """Whether the address ranges intersect."""
-        return self.low < other.high and other.low < self.high
-
-    def equals(self, other: "_Place") -> bool:
-        """Whether each element is the same bytes as in `other`, of the same shape."""
-        mine, others = self.address, other.address
-        return (
-            self.base == other.base
-            and mine.strides == others.strides
-            and ITEMSIZE[mine.dtype] == ITEMSIZE[others.dtype]
-        )
-
-    def view(self) -> Array:
-        """Return the array."""
-        dtype = DTYPES[self.address.dtype]
-        return self.memory.view(self.base, self.shape, self.address.strides, dtype)
-
 
 class Executor:
     """
@@ -79,31 +38,24 @@ class Executor:
     """The scalar registers, written by the control processor."""
     queues: dict[str, timing.Queue]
     """The time of each engine."""
-    memories: dict[str, Memory]
+    accesses: Accesses
     traffic: dict[str, Traffic]
-    lines: list[int]
-    """Line of each engine instruction by its number; 0 is before the program."""
+    """Bytes moved, by level."""
     events: list[Event]
+    """The timeline so far, if asked for."""
 
     def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
         machine = program.machine
         self._machine = machine
-        self._granule = program.granule
         self._functional = functional
         self._timeline = timeline
-        self._ids = {name: index for index, name in enumerate(machine.engines)}
-        self._clocks = [[0] * len(self._ids) for _ in self._ids]
+        self.accesses = Accesses(program)
         self._ports = {name: timing.Port() for name in machine.levels}
         self._macs: dict[str, int] = {}
         self._elements = {False: 0, True: 0}
         self.registers = {}
         self.queues = {name: timing.Queue() for name in machine.engines}
         self.traffic = {name: Traffic() for name in machine.levels}
-        self.memories = {
-            name: Memory(level, program.granule, list(machine.engines))
-            for name, level in machine.levels.items()
-        }
-        self.lines = [0]
         self.events = []
 
     @property
@@ -113,19 +65,18 @@ class Executor:
 
     def signal(self, engine: str, issue: int) -> tuple[int, list[int]]:
         """Return when a signal goes out, and what is ordered before it."""
-        return self.queues[engine].signal(issue), list(self._clocks[self._ids[engine]])
+        return self.queues[engine].signal(issue), self.accesses.clock(engine)
 
     def wait(self, engine: str, issue: int, token: tuple[int, list[int]]) -> None:
         """Hold an engine until a signal, which `signal` returned."""
         time, clock = token
         self.queues[engine].wait(issue, time)
-        own = self._ids[engine]
-        self._clocks[own] = list(map(max, self._clocks[own], clock))
+        self.accesses.join(engine, clock)
 
     def dma(self, op: Dma, issue: int) -> None:
         """Move."""
         shape = self._sizes(op.shape)
-        number = self._begin(op.engine, op)
+        self.accesses.begin(op.engine, op.line)
         if 0 in shape:
             return
         box = self._inside(op, shape)
@@ -135,7 +86,7 @@ class Executor:
             source += lower * stride
         destination = self.value(op.destination.base)
         if self._functional:
-            self._move(op, number, shape, box, read, source, destination)
+            self._move(op, shape, box, read, source, destination)
         self._transfer(op, issue, shape, read, source, destination)
 
     def _inside(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
@@ -153,23 +104,20 @@ class Executor:
     def _move(
         self,
         op: Dma,
-        number: int,
         shape: Sizes,
         box: list[tuple[int, int]],
         read: Sizes,
         source: int,
         destination: int,
     ) -> None:
-        own = self._ids[op.engine]
-        clock = self._clocks[own]
         bits = BITS[op.fill.itemsize]
         values: Array = op.fill
         if 0 not in read:
-            place = self._locate(op.source, source, read)
-            place.memory.read(source, place.footprint, own, number, clock)
+            place = self.accesses.locate(op.source, source, read)
+            self.accesses.read(place, op.engine)
             values = place.memory.view(source, read, op.source.strides, bits)
-        place = self._locate(op.destination, destination, shape, written=True)
-        place.memory.write(destination, place.footprint, own, number, clock)
+        place = self.accesses.locate(op.destination, destination, shape, written=True)
+        self.accesses.write(place, op.engine)
         target = place.memory.view(destination, shape, op.destination.strides, bits)
         if read == shape:
             target[...] = values
@@ -192,21 +140,15 @@ class Executor:
         levels = self._machine.levels
         above, below = levels[engine.source], levels[engine.destination]
         size = op.fill.itemsize
-        payload = bus_in = 0
-        if 0 not in read:
-            strides = op.source.strides
-            payload = size * prod(
-                [n for n, stride in zip(read, strides, strict=True) if stride]
-            )
-            phase = source % above.burst
-            bus_in = bus_bytes(phase, read, strides, size, above.burst)
-        phase = destination % below.burst
-        bus_out = bus_bytes(phase, shape, op.destination.strides, size, below.burst)
+        payload, bus_in = _amount(source, read, op.source.strides, size, above.burst)
         counts = self.traffic[above.name]
         counts.read += payload
         counts.bus_read += bus_in
+        payload, bus_out = _amount(
+            destination, shape, op.destination.strides, size, below.burst
+        )
         counts = self.traffic[below.name]
-        counts.written += size * prod(shape)
+        counts.written += payload
         counts.bus_written += bus_out
         queue = self.queues[op.engine]
         start = max(issue, queue.free)
@@ -228,11 +170,11 @@ class Executor:
         extents = (prod(batch), prod(m), prod(n), prod(k))
         unit = self._machine.engines["matrix"]
         assert isinstance(unit, MatrixEngine)
-        number = self._begin(unit.name, op)
+        self.accesses.begin(unit.name, op.line)
         if 0 in extents[:3]:
             return
         if self._functional:
-            self._multiply(op, number, unit.level, (batch, m, n, k), extents)
+            self._multiply(op, unit.level, (batch, m, n, k), extents)
         kind = op.a.dtype
         if op.precision == "tf32" and "tf32" in unit.cycles:
             kind = "tf32"
@@ -249,7 +191,6 @@ class Executor:
     def _multiply(
         self,
         op: Matmul,
-        number: int,
         level: str,
         groups: tuple[Sizes, Sizes, Sizes, Sizes],
         extents: tuple[int, int, int, int],
@@ -259,18 +200,19 @@ class Executor:
         shapes = batch + m + k, batch + k + n
         if extents[3] == 0:
             if not op.accumulate:
-                self._commit(target, (), "matrix", number)
+                self.accesses.write(target, "matrix")
                 target.view()[...] = 0
             return
         sources = [
             self._compute(address, shape, level)
             for address, shape in zip((op.a, op.b), shapes, strict=True)
         ]
-        views = self._fetch(sources, target, "matrix", number, in_place=False)
+        for source in sources:
+            self.accesses.read(source, "matrix")
         if op.accumulate:
-            self._check_read(target, "matrix", number, mark=False)
-        self._commit(target, sources, "matrix", number)
-        a, b = views
+            self.accesses.read(target, "matrix", mark=False)
+        self.accesses.write(target, "matrix", sources)
+        a, b = (source.view() for source in sources)
         engines.matmul(a, b, target.view(), extents, op.accumulate, op.precision)
 
     def vector(self, op: Vector, issue: int) -> None:
@@ -278,27 +220,29 @@ class Executor:
         shape = self._sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
-        number = self._begin(unit.name, op)
+        self.accesses.begin(unit.name, op.line)
         if 0 in shape:
             return
         if self._functional:
-            self._map(op, number, unit.level, shape)
+            self._map(op, unit.level, shape)
         slow = op.operation in timing.TRANSCENDENTAL
         self._spend(unit, op, issue, prod(shape), slow=slow)
 
-    def _map(self, op: Vector, number: int, level: str, shape: Sizes) -> None:
+    def _map(self, op: Vector, level: str, shape: Sizes) -> None:
         target = self._compute(op.destination, shape, level, written=True)
         places = [
             self._compute(source, shape, level)
             for source in op.sources
             if isinstance(source, Address)
         ]
-        views = iter(self._fetch(places, target, "vector", number, in_place=True))
+        for place in places:
+            self.accesses.read(place, "vector", mark=not place.equals(target))
+        self.accesses.write(target, "vector", places)
+        views = iter([place.view() for place in places])
         values = [
             source.value if isinstance(source, Immediate) else next(views)
             for source in op.sources
         ]
-        self._commit(target, places, "vector", number)
         out = target.view()
         engines.elementwise(op.operation, values, op.dtype, out, op.destination.dtype)
 
@@ -307,29 +251,28 @@ class Executor:
         shape = self._sizes(op.shape)
         unit = self._machine.engines["vector"]
         assert isinstance(unit, VectorEngine)
-        number = self._begin(unit.name, op)
+        self.accesses.begin(unit.name, op.line)
         kept = tuple(
             [1 if axis in op.axes else extent for axis, extent in enumerate(shape)]
         )
         if 0 in kept or (0 in shape and op.accumulate):
             return
         if self._functional:
-            self._fold(op, number, unit.level, shape, kept)
+            self._fold(op, unit.level, shape, kept)
         self._spend(unit, op, issue, prod(shape), slow=False)
 
-    def _fold(
-        self, op: Reduce, number: int, level: str, shape: Sizes, kept: Sizes
-    ) -> None:
+    def _fold(self, op: Reduce, level: str, shape: Sizes, kept: Sizes) -> None:
         target = self._compute(op.destination, kept, level, written=True)
         if 0 in shape:
-            self._commit(target, (), "vector", number)
+            self.accesses.write(target, "vector")
             target.view()[...] = engines.neutral(op.operation, op.destination.dtype)
             return
         place = self._compute(op.source, shape, level)
-        (values,) = self._fetch([place], target, "vector", number, in_place=False)
+        self.accesses.read(place, "vector")
         if op.accumulate:
-            self._check_read(target, "vector", number, mark=False)
-        self._commit(target, (place,), "vector", number)
+            self.accesses.read(target, "vector", mark=False)
+        self.accesses.write(target, "vector", (place,))
+        values = place.view()
         engines.reduce(
             op.operation,
             values,
@@ -383,66 +326,25 @@ class Executor:
             raise Fault(f"expected a size of at least 0, got {min(result)}")
         return result
 
-    def _begin(self, engine: str, op: Instruction) -> int:
-        """Return the number of an instruction that `engine` is given."""
-        number = len(self.lines)
-        self.lines.append(op.line)
-        own = self._ids[engine]
-        self._clocks[own][own] = number
-        return number
-
     def _record(self, engine: str, op: Instruction, start: int) -> None:
         if self._timeline:
             end = self.queues[engine].free
             self.events.append(Event(engine, start, end, op.line, op.text))
 
-    def _locate(
-        self, address: Address, base: int, shape: Sizes, *, written: bool = False
-    ) -> _Place:
-        size = ITEMSIZE[address.dtype]
-        covered = footprint(shape, address.strides, size, self._granule)
-        memory = self.memories[address.level]
-        memory.check(base, covered, size)
-        if written and not distinct(shape, address.strides, size):
-            raise Fault("elements of the destination overlap", base)
-        return _Place(memory, base, shape, address, covered)
-
     def _compute(
         self, address: Address, shape: Sizes, level: str, *, written: bool = False
-    ) -> _Place:
+    ) -> Place:
         base = self.value(address.base)
         if address.level != level:
             raise Fault(f"expected an operand in {level}, got {address.level}", base)
-        return self._locate(address, base, shape, written=written)
+        return self.accesses.locate(address, base, shape, written=written)
 
-    def _fetch(
-        self,
-        places: Sequence[_Place],
-        target: _Place,
-        engine: str,
-        number: int,
-        *,
-        in_place: bool,
-    ) -> list[Array]:
-        """Check the reads of an instruction that writes `target`. Return the arrays."""
-        for place in places:
-            mark = not (in_place and place.equals(target))
-            self._check_read(place, engine, number, mark=mark)
-        return [place.view() for place in places]
 
-    def _check_read(
-        self, place: _Place, engine: str, number: int, *, mark: bool
-    ) -> None:
-        own = self._ids[engine]
-        clock = self._clocks[own]
-        place.memory.read(place.base, place.footprint, own, number, clock, mark=mark)
-
-    def _commit(
-        self, target: _Place, sources: Sequence[_Place], engine: str, number: int
-    ) -> None:
-        """Check the write of an instruction that reads `sources`."""
-        own = self._ids[engine]
-        apart = not any(target.meets(source) for source in sources)
-        target.memory.write(
-            target.base, target.footprint, own, number, self._clocks[own], apart=apart
-        )
+def _amount(
+    base: int, shape: Sizes, strides: Sizes, size: int, burst: int
+) -> tuple[int, int]:
+    """Return the bytes at one end of a move: payload, on the bus."""
+    if 0 in shape:
+        return 0, 0
+    extents = [n for n, stride in zip(shape, strides, strict=True) if stride]
+    return size * prod(extents), bus_bytes(base % burst, shape, strides, size, burst)

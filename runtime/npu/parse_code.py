@@ -26,6 +26,7 @@ from tlf.runtime.npu.program import (
     Reduce,
     Scalar,
     Signal,
+    Value,
     Vector,
     VectorEngine,
     Wait,
@@ -170,18 +171,10 @@ class CodeParser:
             ("c", "a", "b", "batch", "m", "n", "k"),
             ("accumulate", "precision"),
         )
-        groups = fields.groups
-        for name, sizes in groups.items():
-            if len(sizes) > _MAX_GROUP:
-                raise NPUParseError(
-                    cursor.line,
-                    f"expected up to {_MAX_GROUP} dimensions in `{name}`, "
-                    f"got {len(sizes)}",
-                )
-        ranks = {name: len(sizes) for name, sizes in groups.items()}
-        a = fields.memory("a", ranks["batch"] + ranks["m"] + ranks["k"])
-        b = fields.memory("b", ranks["batch"] + ranks["k"] + ranks["n"])
-        c = fields.memory("c", ranks["batch"] + ranks["m"] + ranks["n"])
+        batch, m, n, k = (_group(fields, name) for name in ("batch", "m", "n", "k"))
+        a = fields.memory("a", len(batch + m + k))
+        b = fields.memory("b", len(batch + k + n))
+        c = fields.memory("c", len(batch + m + n))
         allowed = engines.MATMUL.get(a.dtype, frozenset())
         if a.dtype != b.dtype or c.dtype not in allowed or a.dtype not in engine.cycles:
             raise NPUParseError(
@@ -199,10 +192,10 @@ class CodeParser:
             c,
             a,
             b,
-            groups["batch"],
-            groups["m"],
-            groups["n"],
-            groups["k"],
+            batch,
+            m,
+            n,
+            k,
             fields.accumulate,
             fields.precision,
         )
@@ -271,20 +264,7 @@ class CodeParser:
         rank = self._rank(cursor, fields)
         destination = fields.memory("dst", rank)
         source = fields.memory("a", rank)
-        axes = fields.axes
-        if sorted(set(axes)) != list(axes) or any(
-            not 0 <= axis < rank for axis in axes
-        ):
-            raise NPUParseError(
-                cursor.line,
-                f"expected increasing axes below {rank}, got {in_parentheses(axes)}",
-            )
-        if any(destination.strides[axis] for axis in axes):
-            raise NPUParseError(
-                cursor.line,
-                f"expected stride 0 of `dst` on axes {in_parentheses(axes)}, "
-                f"got {in_parentheses(destination.strides)}",
-            )
+        axes = _axes(fields, destination, rank)
         if source.dtype not in engines.REDUCE[operation][1]:
             raise NPUParseError(
                 cursor.line, f"{operation} does not take {source.dtype}"
@@ -318,6 +298,32 @@ class CodeParser:
                 f"expected up to {_MAX_DIMS} dimensions, got {len(fields.shape)}",
             )
         return len(fields.shape)
+
+
+def _group(fields: Fields, name: str) -> tuple[Value, ...]:
+    sizes = fields.groups[name]
+    if len(sizes) > _MAX_GROUP:
+        raise NPUParseError(
+            fields.line,
+            f"expected up to {_MAX_GROUP} dimensions in `{name}`, got {len(sizes)}",
+        )
+    return sizes
+
+
+def _axes(fields: Fields, destination: Address, rank: int) -> tuple[int, ...]:
+    axes = fields.axes
+    if sorted(set(axes)) != list(axes) or any(not 0 <= axis < rank for axis in axes):
+        raise NPUParseError(
+            fields.line,
+            f"expected increasing axes below {rank}, got {in_parentheses(axes)}",
+        )
+    if any(destination.strides[axis] for axis in axes):
+        raise NPUParseError(
+            fields.line,
+            f"expected stride 0 of `dst` on axes {in_parentheses(axes)}, "
+            f"got {in_parentheses(destination.strides)}",
+        )
+    return axes
 
 
 def _computed(fields: Fields, keys: Sequence[str], default: str) -> str:

@@ -107,7 +107,9 @@ class _Control:
             outputs=outputs,
             busy={name: queue.busy for name, queue in executor.queues.items()},
             traffic=executor.traffic,
-            peak={name: memory.peak for name, memory in executor.memories.items()},
+            peak={
+                name: memory.peak for name, memory in executor.accesses.memories.items()
+            },
             instructions=self._counts,
             macs=executor.macs,
             bounds=executor.bounds(),
@@ -115,7 +117,7 @@ class _Control:
         )
 
     def _place(self, arrays: Mapping[str, Array]) -> None:
-        memories = self._executor.memories
+        memories = self._executor.accesses.memories
         for name, buffer in self._program.inputs.items():
             memories[buffer.level].place(buffer.address, arrays[name])
         for buffer in self._program.constants.values():
@@ -125,7 +127,7 @@ class _Control:
     def _fetch(self) -> dict[str, Array]:
         outputs: dict[str, Array] = {}
         for name, buffer in self._program.outputs.items():
-            memory = self._executor.memories[buffer.level]
+            memory = self._executor.accesses.memories[buffer.level]
             try:
                 outputs[name] = memory.fetch(
                     buffer.address, buffer.shape, DTYPES[buffer.dtype]
@@ -139,7 +141,7 @@ class _Control:
         assert self._current is not None
         reason = fault.reason
         if fault.culprit is not None:
-            reason += f"; see line {self._executor.lines[fault.culprit]}"
+            reason += f"; see line {self._executor.accesses.lines[fault.culprit]}"
         return NPUTrap(self._current.line, self._current.text, reason, fault.address)
 
     def _block(self, body: tuple[Instruction, ...]) -> None:
