@@ -20,6 +20,8 @@ _TOKEN = re.compile(
 
 def strip_comment(line: str) -> str:
     """Return `line` without its comment and without blanks around it."""
+    if '"' not in line:
+        return line.partition(";")[0].strip()
     quoted = False
     for index, character in enumerate(line):
         if character == '"':

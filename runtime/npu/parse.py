@@ -109,7 +109,7 @@ class _Directives:
     def directive(self, line: int, text: str) -> None:
         """Take one directive."""
         try:
-            words = shlex.split(text)
+            words = shlex.split(text) if '"' in text else text.split()
         except ValueError:
             raise NPUParseError(line, "expected a closing quote") from None
         match words[0]:

@@ -1,0 +1,126 @@
+"""
+Accesses of engine instructions to memory, and the order between them.
+
+The order is kept in vector clocks: per engine, the number of the last instruction of
+each engine that is known to be complete. A signal carries the clock of its engine, and
+a wait takes it over.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
+from tlf.runtime.npu.errors import Fault
+from tlf.runtime.npu.footprint import Footprint, distinct, footprint
+from tlf.runtime.npu.memory import Memory
+from tlf.runtime.npu.program import Address, Program
+
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A strided array in memory, with its address known."""
+
+    memory: Memory
+    base: int
+    shape: Sizes
+    address: Address
+    footprint: Footprint
+
+    @property
+    def low(self) -> int:
+        """The lowest address covered."""
+        return self.base + self.footprint.low
+
+    @property
+    def high(self) -> int:
+        """The end of the highest address covered."""
+        return self.base + self.footprint.high
+
+    def meets(self, other: "Place") -> bool:
+        """Whether the address ranges intersect."""
+        return self.low < other.high and other.low < self.high
+
+    def equals(self, other: "Place") -> bool:
+        """Whether each element is the same bytes as in `other`, of the same shape."""
+        mine, others = self.address, other.address
+        return (
+            self.base == other.base
+            and mine.strides == others.strides
+            and ITEMSIZE[mine.dtype] == ITEMSIZE[others.dtype]
+        )
+
+    def view(self) -> Array:
+        """Return the array."""
+        dtype = DTYPES[self.address.dtype]
+        return self.memory.view(self.base, self.shape, self.address.strides, dtype)
+
+
+class Accesses:
+    """
+    All memories, with every access checked against those before it.
+    """
+
+    memories: dict[str, Memory]
+    lines: list[int]
+    """Line of each engine instruction by its number; 0 is before the program."""
+
+    def __init__(self, program: Program) -> None:
+        machine = program.machine
+        self._granule = program.granule
+        self._ids = {name: index for index, name in enumerate(machine.engines)}
+        self._clocks = [[0] * len(self._ids) for _ in self._ids]
+        self.lines = [0]
+        self.memories = {
+            name: Memory(level, program.granule, list(machine.engines))
+            for name, level in machine.levels.items()
+        }
+
+    def begin(self, engine: str, line: int) -> None:
+        """Start the next instruction of `engine`, to which the next accesses belong."""
+        own = self._ids[engine]
+        self._clocks[own][own] = len(self.lines)
+        self.lines.append(line)
+
+    def clock(self, engine: str) -> list[int]:
+        """Return what is complete once `engine` has done all its work so far."""
+        return list(self._clocks[self._ids[engine]])
+
+    def join(self, engine: str, clock: list[int]) -> None:
+        """Order what `engine` does next after all that `clock` says is complete."""
+        own = self._ids[engine]
+        self._clocks[own] = list(map(max, self._clocks[own], clock))
+
+    def locate(
+        self, address: Address, base: int, shape: Sizes, *, written: bool = False
+    ) -> Place:
+        """
+        Return the non-empty array of `shape` at `base`. Faults if it is out of
+        capacity or misaligned, or if it is to be `written` and its elements overlap.
+        """
+        size = ITEMSIZE[address.dtype]
+        covered = footprint(shape, address.strides, size, self._granule)
+        memory = self.memories[address.level]
+        memory.check(base, covered, size)
+        if written and not distinct(shape, address.strides, size):
+            raise Fault("elements of the destination overlap", base)
+        return Place(memory, base, shape, address, covered)
+
+    def read(self, place: Place, engine: str, *, mark: bool = True) -> None:
+        """
+        Check that the instruction may read. Without `mark` the read is not recorded,
+        for a place that the same instruction writes.
+        """
+        own = self._ids[engine]
+        clock = self._clocks[own]
+        covered, number = place.footprint, clock[own]
+        place.memory.read(place.base, covered, own, number, clock, mark=mark)
+
+    def write(self, place: Place, engine: str, sources: Sequence[Place] = ()) -> None:
+        """Check that the instruction, which reads `sources`, may write."""
+        own = self._ids[engine]
+        clock = self._clocks[own]
+        covered, number = place.footprint, clock[own]
+        apart = not any(place.meets(source) for source in sources)
+        place.memory.write(place.base, covered, own, number, clock, apart=apart)
