@@ -318,7 +318,9 @@ def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
     """How an operand of `shape` is read when it is broadcast to `result`."""
     first = len(result) - len(shape)
     return tuple(
-        Access() if extent == 1 and result[first + axis] != 1 else Access.of(first + axis)
+        Access()
+        if extent == 1 and result[first + axis] != 1
+        else Access.of(first + axis)
         for axis, extent in enumerate(shape)
     )
 

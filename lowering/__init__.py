@@ -13,7 +13,20 @@ if TYPE_CHECKING:
 def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
     """Return all TLF conversions by name. Each is imported when it is first needed."""
 
-    return {}
+    def get_convert_graph_to_tile():
+        from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
+
+        return ConvertGraphToTilePass
+
+    def get_convert_tile_to_mem():
+        from tlf.lowering.convert_tile_to_mem import ConvertTileToMemPass
+
+        return ConvertTileToMemPass
+
+    return {
+        "convert-graph-to-tile": get_convert_graph_to_tile,
+        "convert-tile-to-mem": get_convert_tile_to_mem,
+    }
 
 
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:

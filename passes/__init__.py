@@ -12,11 +12,23 @@ if TYPE_CHECKING:
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Return all TLF passes by name. Each is imported when it is first needed."""
 
+    def get_graph_choose_tiles():
+        from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
+
+        return GraphChooseTilesPass
+
+    def get_graph_group():
+        from tlf.passes.graph_group import GraphGroupPass
+
+        return GraphGroupPass
+
     def get_tlf_cse():
         from tlf.passes.cse import CsePass
 
         return CsePass
 
     return {
+        "graph-choose-tiles": get_graph_choose_tiles,
+        "graph-group": get_graph_group,
         "tlf-cse": get_tlf_cse,
     }

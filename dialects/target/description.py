@@ -70,6 +70,8 @@ class Tiling:
     """The least extent of each axis of a matrix product."""
     max_elements: int | None = None
     """The most elements a tile may have."""
+    tile_elements: int | None = None
+    """The most elements that a tile has where there is a choice."""
     matrix_tile: tuple[int, ...] = ()
     """Preferred (rows, columns, depth) of a matrix product's tile."""
 

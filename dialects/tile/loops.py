@@ -132,7 +132,9 @@ class WhileOp(IRDLOperation):
                 "steps": DenseArrayBase.from_list(i64, steps),
                 "kind": LoopKindAttr(kind),
                 "mapping": MappingAttr(mapping),
-                "order": None if order is None else DenseArrayBase.from_list(i64, order),
+                "order": None
+                if order is None
+                else DenseArrayBase.from_list(i64, order),
                 "stages": None if stages is None else IntegerAttr(stages, i64),
             },
             regions=[body if isinstance(body, Region) else Region(body)],
@@ -184,7 +186,10 @@ class WhileOp(IRDLOperation):
 
     def _verify_bounds(self) -> None:
         loops = len(self.steps)
-        for what, bounds in (("lower", self.static_lower), ("upper", self.static_upper)):
+        for what, bounds in (
+            ("lower", self.static_lower),
+            ("upper", self.static_upper),
+        ):
             if len(bounds) != loops:
                 raise VerifyException(
                     f"expected {loops} {what} bounds, one per step, got {len(bounds)}"

@@ -143,7 +143,7 @@ class SliceOp(OffsetOperation):
             None if fill is None else scalar_attribute(fill, result_type.element_type)
         )
         super().__init__(
-            operands=[dynamic, source],
+            operands=[source, dynamic],
             properties={"static_offsets": static, "fill": number},
             result_types=[result_type],
         )
@@ -190,7 +190,7 @@ class DesliceOp(OffsetOperation):
     ) -> None:
         static, dynamic = _split(offsets)
         super().__init__(
-            operands=[dynamic, source, destination],
+            operands=[source, destination, dynamic],
             properties={"static_offsets": static},
             result_types=[destination.type],
         )
@@ -241,7 +241,7 @@ class MaskOp(OffsetOperation, PositionInterface):
     ) -> None:
         static, dynamic = _split(offsets)
         super().__init__(
-            operands=[dynamic, source],
+            operands=[source, dynamic],
             properties={
                 "static_offsets": static,
                 "bounds": DenseArrayBase.from_list(i64, bounds),
@@ -251,7 +251,7 @@ class MaskOp(OffsetOperation, PositionInterface):
         )
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
-        *dynamic, source = operands
+        source, *dynamic = operands
         offsets = get_dynamic_index_list(
             cast(Sequence[int], self.static_offsets.get_values()),
             cast(Sequence[SSAValue], [int(offset) for offset in dynamic]),
@@ -272,7 +272,7 @@ class MaskOp(OffsetOperation, PositionInterface):
 
     def operand_accesses(self) -> tuple[Accesses | None, ...]:
         rank = tensor_type(self.source).get_num_dims()
-        return (*(None for _ in self.offsets), identity(rank))
+        return (identity(rank), *(None for _ in self.offsets))
 
     def result_accesses(self) -> tuple[Accesses, ...]:
         return (identity(tensor_type(self.source).get_num_dims()),)
@@ -285,10 +285,10 @@ class MaskOp(OffsetOperation, PositionInterface):
         add: Callable[[Index, Index], Index],
     ) -> Operation:
         static = cast(Sequence[int], self.static_offsets.get_values())
-        old = get_dynamic_index_list(static, operands[:-1], DYNAMIC_INDEX)
+        old = get_dynamic_index_list(static, operands[1:], DYNAMIC_INDEX)
         offsets = [add(*pair) for pair in zip(old, position, strict=True)]
         bounds = cast(Sequence[int], self.bounds.get_values())
-        return MaskOp(operands[-1], offsets, bounds, scalar_value(self.fill))
+        return MaskOp(operands[0], offsets, bounds, scalar_value(self.fill))
 
     def verify_(self) -> None:
         source = tensor_type(self.source)

@@ -1,0 +1,1 @@
+"""Reference interpreters: programs at every level, run on numpy arrays."""

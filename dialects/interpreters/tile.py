@@ -1,0 +1,155 @@
+"""
+The `tile` dialect on numpy arrays.
+
+Elements that the dialect leaves undefined are poisoned: NaN, or the least value of an
+integer type, so that a result that depends on one is seen to be wrong.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import affine
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+
+from tlf.dialects import tile
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import AnyTensor, dtype_of, scalar_value
+
+
+def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
+    """The value that stands for an undefined element."""
+    if dtype.kind == "b":
+        return True
+    if dtype.kind == "i":
+        return int(np.iinfo(dtype).min)
+    return float("nan")
+
+
+def undefined(type_: AnyTensor) -> Array:
+    """An array of a tensor's type, all poison."""
+    dtype = dtype_of(type_.element_type)
+    return np.full(type_.get_shape(), poison(dtype), dtype)
+
+
+def overlap(
+    offsets: Sequence[int], sizes: Sequence[int], bounds: Sequence[int]
+) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """
+    The part of a box at `offsets` that lies within `bounds`: as slices of the whole,
+    and as slices of the box.
+    """
+    whole: list[slice] = []
+    box: list[slice] = []
+    for offset, size, bound in zip(offsets, sizes, bounds, strict=True):
+        first, last = max(0, offset), max(0, min(bound, offset + size))
+        last = max(first, last)
+        whole.append(slice(first, last))
+        box.append(slice(first - offset, last - offset))
+    return tuple(whole), tuple(box)
+
+
+def _offsets(op: tile.SliceOp | tile.DesliceOp | tile.MaskOp, values: PythonValues):
+    dynamic = iter(values)
+    return [
+        offset if isinstance(offset, int) else int(next(dynamic))
+        for offset in op.mixed_offsets
+    ]
+
+
+@register_impls
+class TileFunctions(InterpreterFunctions):
+    """Run the operations of the `tile` dialect."""
+
+    @impl(tile.SliceOp)
+    def run_slice(
+        self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic = args
+        result = undefined(cast(AnyTensor, op.result.type))
+        if op.fill is not None:
+            result[...] = scalar_value(op.fill)
+        offsets = _offsets(op, tuple(dynamic))
+        whole, box = overlap(offsets, result.shape, source.shape)
+        result[box] = source[whole]
+        return (result,)
+
+    @impl(tile.DesliceOp)
+    def run_deslice(
+        self, interpreter: Interpreter, op: tile.DesliceOp, args: PythonValues
+    ) -> PythonValues:
+        source, destination, *dynamic = args
+        result = destination.copy()
+        offsets = _offsets(op, tuple(dynamic))
+        whole, box = overlap(offsets, source.shape, destination.shape)
+        result[whole] = source[box]
+        return (result,)
+
+    @impl(tile.MaskOp)
+    def run_mask(
+        self, interpreter: Interpreter, op: tile.MaskOp, args: PythonValues
+    ) -> PythonValues:
+        return op.reference(*args)
+
+    @impl(tile.RollOp)
+    def run_roll(
+        self, interpreter: Interpreter, op: tile.RollOp, args: PythonValues
+    ) -> PythonValues:
+        window, following = args
+        axis = op.axis.value.data
+        count = following.shape[axis]
+        kept = np.split(window, [count], axis=axis)[1]
+        return (np.concatenate([kept, following], axis=axis),)
+
+    @impl(tile.EmptyOp)
+    def run_empty(
+        self, interpreter: Interpreter, op: tile.EmptyOp, args: PythonValues
+    ) -> PythonValues:
+        return (undefined(cast(AnyTensor, op.result.type)),)
+
+    @impl(tile.FillOp)
+    def run_fill(
+        self, interpreter: Interpreter, op: tile.FillOp, args: PythonValues
+    ) -> PythonValues:
+        result = undefined(cast(AnyTensor, op.result.type))
+        result[...] = scalar_value(op.value)
+        return (result,)
+
+    @impl(tile.WhileOp)
+    def run_while(
+        self, interpreter: Interpreter, op: tile.WhileOp, args: PythonValues
+    ) -> PythonValues:
+        values = iter(args)
+        bounds = [
+            [bound if isinstance(bound, int) else int(next(values)) for bound in mixed]
+            for mixed in (op.mixed_lower, op.mixed_upper)
+        ]
+        carried = tuple(values)
+        loops = [
+            range(lower, upper, step)
+            for lower, upper, step in zip(*bounds, op.step_values, strict=True)
+        ]
+        for point in product(*loops):
+            carried = interpreter.run_ssacfg_region(op.body, (*point, *carried))
+        return carried
+
+    @impl_terminator(tile.YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: tile.YieldOp, args: PythonValues
+    ) -> tuple[ReturnedValues, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl(affine.MinOp)
+    def run_min(
+        self, interpreter: Interpreter, op: affine.MinOp, args: PythonValues
+    ) -> PythonValues:
+        return (min(op.map.data.eval(args, ())),)

@@ -1,0 +1,92 @@
+"""The conversion from groups of graph operations to loops over tiles."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.target import Target
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.analysis import GroupTiling, TilingError
+from tlf.passes.tiling.group import rules_of
+from tlf.lowering.tiling.emit import TileBuilder
+
+
+@dataclass
+class TileGroupPattern(RewritePattern):
+    """Replace a group by the loops that its plan asks for."""
+
+    target: Target
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: graph.GroupOp, rewriter: PatternRewriter, /
+    ) -> None:
+        if (plan := op.plan) is None:
+            raise TilingError(op, "expected a plan: run `graph-choose-tiles`")
+        level = plan.level.data
+        if level not in self.target.levels:
+            known = ", ".join(self.target.levels)
+            raise TilingError(
+                op, f"expected a plan for one of the levels {known}, got {level}"
+            )
+        tiling = members_of_group(op).tiling(
+            plan.tile_sizes, plan.reduce_sizes, rules_of(self.target, level)
+        )
+        inputs = dict(zip(op.body.block.args, op.inputs, strict=True))
+        tiles = TileBuilder(
+            tiling,
+            inputs,
+            level,
+            plan.loop_mapping,
+            _order(plan.loop_order, tiling),
+            plan.stage_count if plan.stage_count > 1 else None,
+        )
+        results = tiles.build(Builder(InsertPoint.before(op)), op.yielded)
+        _inherit_location(op, results[0].owner)
+        rewriter.replace(op, (), results)
+
+
+def _order(order: Sequence[int], tiling: GroupTiling) -> list[int] | None:
+    """The order of the loops that there are, or None for the usual one."""
+    axes = sorted(tiling.loops)
+    positions = {axis: position for position, axis in enumerate(axes)}
+    kept = [positions[axis] for axis in order if axis in positions]
+    return None if kept == sorted(kept) else kept
+
+
+def _inherit_location(source: Operation, made: object) -> None:
+    if isinstance(made, Operation):
+        made.location = source.location
+
+
+@dataclass(frozen=True)
+class ConvertGraphToTilePass(ModulePass):
+    """
+    Replace every `graph.group` by loops over the tiles of its results.
+
+    The loops run over the parallel axes of the operation that computes the first
+    result; all others are computed, tile by tile, from its result backwards, as their
+    interfaces tell. The last reduction or contraction may have a loop of its own.
+    Every group needs a plan; operations outside of groups stay.
+    """
+
+    name = "convert-graph-to-tile"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op)
+        PatternRewriteWalker(
+            TileGroupPattern(target), apply_recursively=False
+        ).rewrite_module(op)

@@ -1,0 +1,1 @@
+"""Tile-and-fuse, the mechanism: the loops over the tiles of a group."""

@@ -1,0 +1,338 @@
+"""Build the loops over the tiles of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import tile
+from tlf.dialects.access import Box, Linear
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    PositionInterface,
+    TilingInterface,
+)
+from tlf.dialects.tile import Index
+from tlf.dialects.types import tensor_type
+from tlf.passes.tiling.analysis import (
+    GroupTiling,
+    Loop,
+    Scope,
+    TiledOperation,
+    covers,
+    same_box,
+)
+
+
+class TileBuilder:
+    """
+    Builds a group's loops, for the tiles that its analysis found.
+    """
+
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        inputs: Mapping[SSAValue, SSAValue],
+        level: str,
+        mapping: tile.Mapping,
+        order: Sequence[int] | None = None,
+        stages: int | None = None,
+    ) -> None:
+        self.tiling = tiling
+        self.inputs = inputs
+        self.encoding = tile.EncodingAttr(level)
+        self.mapping = mapping
+        self.order = order
+        self.stages = stages
+        self.variables: dict[Loop, SSAValue] = {}
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.slices: dict[tuple[SSAValue, Scope], list[tuple[Box, SSAValue]]] = {}
+        self.sums: dict[tuple[Block, Linear], SSAValue] = {}
+
+    def build(self, builder: Builder, results: Sequence[SSAValue]) -> list[SSAValue]:
+        """
+        Build the nest before the builder's insertion point. Returns one value for each
+        of the group's results.
+        """
+        loops = list(self.tiling.loops.values())
+        inits = [self._destination(builder, value) for value in results]
+        arguments = [IndexType()] * len(loops) + [init.type for init in inits]
+        body = Block(arg_types=arguments)
+        self._name_variables(loops, body)
+        inside = Builder(InsertPoint.at_end(body))
+        for each in self.tiling.tiles.values():
+            if each.scope is Scope.OUTER:
+                self._compute(inside, each)
+        destinations = body.args[len(loops) :]
+        written = [
+            self._put_back(inside, value, piece, destination)
+            for value, piece, destination in zip(
+                results, self.tiling.pieces, destinations, strict=True
+            )
+        ]
+        inside.insert(tile.YieldOp(*written))
+        nest = tile.WhileOp(
+            [0] * len(loops),
+            [loop.extent for loop in loops],
+            [loop.tile for loop in loops],
+            inits,
+            body,
+            tile.LoopKind.PARALLEL,
+            self.mapping,
+            self.order,
+        )
+        return list(builder.insert(nest).results)
+
+    def _name_variables(self, loops: Sequence[Loop], body: Block) -> None:
+        for loop, variable in zip(loops, body.args, strict=False):
+            variable.name_hint = "i"
+            self.variables[loop] = variable
+
+    def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """
+        Where a result goes: into what it was accumulated on, or a place of its own.
+        """
+        owner = result.owner
+        if isinstance(owner, AccumulatingInterface) and owner.init_value is not None:
+            given = self.inputs.get(owner.init_value)
+            if given is not None and given.type == result.type:
+                return given
+        return builder.insert(tile.EmptyOp(result.type)).result
+
+    def _compute(self, builder: Builder, tiled: TiledOperation) -> None:
+        op = tiled.op
+        if op is self.tiling.anchor and self.tiling.inner_loops:
+            result = self._accumulate(builder, tiled, self.tiling.anchor)
+        else:
+            operands = self._operands(builder, tiled, tiled.scope)
+            result = self._tiled(builder, tiled, operands)
+        result.name_hint = op.results[0].name_hint
+        self.values[op.results[0]] = result
+
+    def _tiled(
+        self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]
+    ) -> SSAValue:
+        op = tiled.op
+        types = [self._type(tensor_type(op.results[0]), tiled.result)]
+        if isinstance(op, PositionInterface):
+            position = self._offsets(builder, tiled.result)
+
+            def add(left: Index, right: Index) -> Index:
+                return self._add(builder, left, right)
+
+            new = op.tiled_at(operands, types, position, add)
+        else:
+            new = op.tiled(operands, types)
+        new.location = op.location
+        return builder.insert(new).results[0]
+
+    def _operands(
+        self, builder: Builder, tiled: TiledOperation, scope: Scope
+    ) -> list[SSAValue]:
+        op = tiled.op
+        operands: list[SSAValue] = []
+        for position, accesses in enumerate(op.operand_accesses()):
+            value = op.operands[position]
+            if accesses is None:
+                operands.append(self.inputs.get(value, value))
+                continue
+            box = tuple(access.interval(tiled.box) for access in accesses)
+            operands.append(self._fetch(builder, op, position, box, scope))
+        return operands
+
+    def _fetch(
+        self,
+        builder: Builder,
+        op: TilingInterface,
+        position: int,
+        box: Box,
+        scope: Scope,
+    ) -> SSAValue:
+        """The tile `box` of an operand, with what lies outside filled as need be."""
+        value = op.operands[position]
+        border = self.tiling.border(op, position)
+        if value in self.inputs:
+            return self._slice(builder, value, box, scope, border)
+        producer = value.owner
+        assert isinstance(producer, Operation)
+        whole = self.tiling.tiles[producer].result
+        part = self._view(builder, self.values[value], whole, box)
+        if border is None:
+            return part
+        bounds = tensor_type(value).get_shape()
+        offsets = self._offsets(builder, box)
+        return builder.insert(tile.MaskOp(part, offsets, bounds, border)).result
+
+    def _slice(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        box: Box,
+        scope: Scope,
+        border: int | float | None,
+    ) -> SSAValue:
+        """Cut a tile from an input, once for all that need a part of it."""
+        moving = any(
+            symbol in self.tiling.inner_loops.values()
+            for interval in box
+            for symbol, _ in interval.offset.terms
+        )
+        place = Scope.INNER if moving and scope is Scope.INNER else Scope.OUTER
+        whole = next(
+            each for each in self.tiling.reads[value, place] if covers(each, box)
+        )
+        if place is Scope.OUTER and scope is Scope.INNER:
+            builder = self.outer
+        known = self.slices.setdefault((value, place), [])
+        for other, cut in known:
+            if same_box(other, whole) and _fills(cut, border):
+                return self._view(builder, cut, whole, box)
+        source = self.inputs[value]
+        made = tile.SliceOp(
+            source,
+            self._offsets(builder, whole),
+            self._type(tensor_type(value), whole),
+            border,
+        )
+        cut = builder.insert(made).result
+        cut.name_hint = value.name_hint
+        known.append((whole, cut))
+        return self._view(builder, cut, whole, box)
+
+    def _view(
+        self, builder: Builder, value: SSAValue, whole: Box, part: Box
+    ) -> SSAValue:
+        """The part of a tile that holds the box `part`."""
+        if same_box(whole, part):
+            return value
+        offsets = [
+            self._index(builder, inner.offset - outer.offset)
+            for inner, outer in zip(part, whole, strict=True)
+        ]
+        type_ = self._type(tensor_type(value), part)
+        return builder.insert(tile.SliceOp(value, offsets, type_)).result
+
+    def _accumulate(
+        self, builder: Builder, tiled: TiledOperation, op: AccumulatingInterface
+    ) -> SSAValue:
+        """The loop over the pieces of a reduction."""
+        type_ = self._type(tensor_type(op.results[0]), tiled.result)
+        start = self._start(builder, tiled, op, type_)
+        loops = list(self.tiling.inner_loops.values())
+        body = Block(arg_types=[IndexType()] * len(loops) + [type_])
+        for loop, variable in zip(loops, body.args, strict=False):
+            variable.name_hint = "k"
+            self.variables[loop] = variable
+        self.outer = builder
+        inside = Builder(InsertPoint.at_end(body))
+        for each in self.tiling.tiles.values():
+            if each.scope is Scope.INNER:
+                self._compute(inside, each)
+        count = len(op.inputs)
+        operands = self._inputs(inside, tiled, count)
+        total = self._tiled(inside, tiled, [*operands, body.args[-1]])
+        inside.insert(tile.YieldOp(total))
+        nest = tile.WhileOp(
+            [0] * len(loops),
+            [loop.extent for loop in loops],
+            [loop.tile for loop in loops],
+            [start],
+            body,
+            tile.LoopKind.SEQUENTIAL,
+            stages=self.stages,
+        )
+        return builder.insert(nest).results[0]
+
+    def _inputs(
+        self, builder: Builder, tiled: TiledOperation, count: int
+    ) -> list[SSAValue]:
+        op = tiled.op
+        boxes = [
+            tuple(access.interval(tiled.box) for access in accesses)
+            for accesses in op.operand_accesses()[:count]
+            if accesses is not None
+        ]
+        return [
+            self._fetch(builder, op, position, box, Scope.INNER)
+            for position, box in enumerate(boxes)
+        ]
+
+    def _start(
+        self,
+        builder: Builder,
+        tiled: TiledOperation,
+        op: AccumulatingInterface,
+        type_: TensorType[Attribute],
+    ) -> SSAValue:
+        """What a reduction starts from."""
+        if op.init_value is None:
+            return builder.insert(tile.FillOp(op.neutral(), type_)).result
+        position = len(op.operands) - 1
+        return self._fetch(builder, op, position, tiled.result, Scope.OUTER)
+
+    def _put_back(
+        self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue
+    ) -> SSAValue:
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        whole = self.tiling.tiles[owner].result
+        part = self._view(builder, self.values[value], whole, piece)
+        offsets = self._offsets(builder, piece)
+        return builder.insert(tile.DesliceOp(part, destination, offsets)).result
+
+    def _type(self, model: TensorType[Attribute], box: Box) -> TensorType[Attribute]:
+        shape = [interval.size for interval in box]
+        return TensorType(model.element_type, shape, self.encoding)
+
+    def _offsets(self, builder: Builder, box: Box) -> list[Index]:
+        return [self._index(builder, interval.offset) for interval in box]
+
+    def _index(self, builder: Builder, offset: Linear) -> Index:
+        """The offset as a number or as an `index` value."""
+        if not offset.terms:
+            return offset.constant
+        symbols = [self.variables[symbol] for symbol, _ in offset.terms]  # type: ignore
+        factors = [factor for _, factor in offset.terms]
+        return self._affine(builder, symbols, factors, offset.constant)
+
+    def _add(self, builder: Builder, left: Index, right: Index) -> Index:
+        if isinstance(left, int) and isinstance(right, int):
+            return left + right
+        symbols = [each for each in (left, right) if not isinstance(each, int)]
+        constant = sum(each for each in (left, right) if isinstance(each, int))
+        return self._affine(builder, symbols, [1] * len(symbols), constant)
+
+    def _affine(
+        self,
+        builder: Builder,
+        symbols: Sequence[SSAValue],
+        factors: Sequence[int],
+        constant: int,
+    ) -> Index:
+        if len(symbols) == 1 and factors[0] == 1 and constant == 0:
+            return symbols[0]
+        total: AffineExpr | None = None
+        for position, factor in enumerate(factors):
+            term = AffineExpr.dimension(position)
+            term = term if factor == 1 else term * factor
+            total = term if total is None else total + term
+        assert total is not None
+        total = total + constant if constant else total
+        affine_map = AffineMapAttr(AffineMap(len(symbols), 0, (total,)))
+        return builder.insert(ApplyOp(symbols, affine_map)).result
+
+
+def _fills(cut: SSAValue, border: int | float | None) -> bool:
+    """Whether a slice reads `border` outside, or nobody asks what it reads."""
+    if border is None:
+        return True
+    owner = cut.owner
+    if not isinstance(owner, tile.SliceOp) or owner.fill is None:
+        return False
+    return owner.fill.value.data == border

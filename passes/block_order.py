@@ -1,0 +1,45 @@
+"""Put the operations of a block in an order in which definitions come before uses."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation
+
+
+def sort_block(block: Block) -> None:
+    """
+    Move operations behind what they use, and otherwise keep their order.
+    """
+    placed = set[Operation]()
+    order: list[Operation] = []
+    for op in tuple(block.ops):
+        _place(op, block, placed, order)
+    for op in order:
+        op.detach()
+    for op in order:
+        block.add_op(op)
+
+
+def _place(
+    op: Operation, block: Block, placed: set[Operation], order: list[Operation]
+) -> None:
+    pending = [op]
+    while pending:
+        current = pending[-1]
+        if current in placed:
+            pending.pop()
+            continue
+        missing = [
+            owner
+            for inner in current.walk()
+            for operand in inner.operands
+            if isinstance(owner := operand.owner, Operation)
+            and owner.parent is block
+            and owner is not current
+            and owner not in placed
+        ]
+        if missing:
+            pending.extend(missing)
+            continue
+        placed.add(current)
+        order.append(current)
+        pending.pop()

@@ -1,0 +1,187 @@
+"""Choose tile sizes that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+from tlf.dialects.target import Level, Target
+from tlf.passes.graph_group import level_named
+from tlf.passes.tiling.analysis import GroupTiling, Rules, TilingError
+from tlf.passes.tiling.group import Axes, Members, fits, rules_of
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Tile sizes: of the parallel axes, and of the reduction if it has a loop."""
+
+    tile: tuple[int, ...]
+    reduce: tuple[int, ...]
+
+    def halved(self, axis: int) -> Sizes:
+        """The sizes with one axis, parallel ones first, cut in half."""
+        sizes = [*self.tile, *self.reduce]
+        sizes[axis] = (sizes[axis] + 1) // 2
+        count = len(self.tile)
+        return Sizes(tuple(sizes[:count]), tuple(sizes[count:]))
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Starts from the largest tiles, and halves axes until everything fits."""
+
+    members: Members
+    axes: Axes
+    level: Level
+    target: Target
+    rules: Rules
+
+    def choose(self) -> Sizes:
+        """The tile sizes, or an error where not even the smallest fit."""
+        sizes = self.preferred()
+        while not fits(tiling := self.tiling(sizes), self.level, self.target):
+            if not (candidates := self._smaller(sizes)):
+                raise TilingError(
+                    self.members.root,
+                    f"its smallest tiles need {tiling.bytes()} bytes, and "
+                    f"{self.level.name} has {self.level.capacity}",
+                )
+            sizes = min(candidates, key=self._footprint)
+        return sizes
+
+    def tiling(self, sizes: Sizes) -> GroupTiling:
+        """The tiles that result from sizes."""
+        return self.members.tiling(sizes.tile, sizes.reduce, self.rules)
+
+    def preferred(self) -> Sizes:
+        """The sizes to start from: whole axes, or what the target likes best."""
+        sizes = Sizes(self.axes.parallel, self.axes.reduction)
+        if self.target.tiling.power_of_two:
+            sizes = Sizes(
+                tuple(self.rules.capacity(size) for size in sizes.tile),
+                tuple(self.rules.capacity(size) for size in sizes.reduce),
+            )
+        if (preferred := self._matrix_sizes(sizes)) is not None:
+            return preferred
+        limit = self.target.tiling.tile_elements
+        while limit is not None and self.tiling(sizes).largest() > limit:
+            if not (candidates := self._smaller(sizes)):
+                break
+            sizes = candidates[0]
+        return sizes
+
+    def _matrix_sizes(self, sizes: Sizes) -> Sizes | None:
+        """The preferred tile of a matrix product, along its rows, columns and depth."""
+        wanted = self.target.tiling.matrix_tile
+        contraction = next(iter(self.members.accumulating), None)
+        if not wanted or not isinstance(contraction, ContractionInterface):
+            return None
+        rows, columns, depth = wanted
+        least = self.target.tiling.matrix_minimum
+        role = self._roles(contraction)
+        limits = {"rows": rows, "columns": columns, "batch": 1}
+        tile_sizes = tuple(
+            min(limits[role.get(axis, "batch")], _at_least(size, least))
+            for axis, size in enumerate(sizes.tile)
+        )
+        reduce = tuple(min(depth, _at_least(size, least)) for size in sizes.reduce)
+        return Sizes(tile_sizes, reduce)
+
+    def _roles(self, contraction: ContractionInterface) -> dict[int, str]:
+        """For each axis of the root, whether it is one of rows, columns or a batch."""
+        unit = self.members.tiling(
+            [1] * len(self.axes.parallel), (), replace(self.rules, power_of_two=False)
+        )
+        left, right = contraction.operand_accesses()[:2]
+        roles: dict[int, str] = {}
+        for axis, loop in unit.loops.items():
+            moved = {
+                iterator
+                for iterator, interval in enumerate(unit.tiles[contraction].box)
+                if any(symbol is loop for symbol, _ in interval.offset.terms)
+            }
+            in_left = any(access.uses(moved) for access in left or ())
+            in_right = any(access.uses(moved) for access in right or ())
+            if in_left != in_right:
+                roles[axis] = "rows" if in_left else "columns"
+        return roles
+
+    def _smaller(self, sizes: Sizes) -> list[Sizes]:
+        """The sizes with one axis halved, for each axis that can be."""
+        free = [*self.axes.free, *(True for _ in sizes.reduce)]
+        return [
+            sizes.halved(axis)
+            for axis, size in enumerate((*sizes.tile, *sizes.reduce))
+            if size > 1 and free[axis]
+        ]
+
+    def _footprint(self, sizes: Sizes) -> tuple[int, int]:
+        return self.tiling(sizes).bytes(), -min((*sizes.tile, *sizes.reduce), default=0)
+
+
+def _at_least(size: int, least: int) -> int:
+    """A size along an axis of a matrix product; an axis of 1 stays."""
+    return max(size, least) if size > 1 else size
+
+
+def members_of_group(group: graph.GroupOp) -> Members:
+    """The operations and results of a group."""
+    operations: list[TilingInterface] = []
+    for op in group.body.block.ops:
+        if isinstance(op, graph.YieldOp):
+            continue
+        if not isinstance(op, TilingInterface):
+            raise TilingError(op, "expected an operation that can be tiled")
+        operations.append(op)
+    if not operations:
+        raise TilingError(group, "expected a group that computes something")
+    return Members(tuple(operations), group.yielded)
+
+
+@dataclass(frozen=True)
+class GraphChooseTilesPass(ModulePass):
+    """
+    Give every group without a plan the largest tiles that fit into a memory level.
+
+    Starting from whole axes, the axis is halved that saves most, until the tiles of all
+    values fit at once. An axis along which a reduction of the group would have to be
+    computed again is never cut.
+    """
+
+    name = "graph-choose-tiles"
+
+    level: str | None = None
+    """The memory level that tiles are brought to; the outermost one unless given."""
+
+    tile: tuple[int, ...] = ()
+    """Tile sizes to use as they are, one for each parallel axis."""
+
+    reduce: tuple[int, ...] = ()
+    """Reduction sizes to use as they are, one for each reduction axis."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op)
+        level = level_named(target, self.level)
+        for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
+            if group.plan is None:
+                group.plan = self._plan(group, level, target)
+
+    def _plan(
+        self, group: graph.GroupOp, level: Level, target: Target
+    ) -> graph.PlanAttr:
+        rules = rules_of(target, level.name)
+        members = members_of_group(group)
+        if self.tile:
+            sizes = Sizes(self.tile, self.reduce)
+        else:
+            chooser = Chooser(members, members.axes(rules), level, target, rules)
+            sizes = chooser.choose()
+        is_grid = level.kind == "value" and group.parent_op() is not None
+        mapping = tile.Mapping.GRID if is_grid else tile.Mapping.LOOP
+        return graph.PlanAttr(level.name, sizes.tile, sizes.reduce, mapping)

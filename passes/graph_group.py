@@ -1,0 +1,261 @@
+"""Choose which operations run together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ConstantInterface,
+    ContractionInterface,
+    ReductionInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.target import Level, Target
+from tlf.dialects.tile import level_of
+from tlf.passes.block_order import sort_block
+from tlf.passes.tiling.group import Members, feasible, members_of
+
+
+@dataclass
+class Grouping:
+    """The groups of one block, while they are being chosen."""
+
+    level: Level
+    target: Target
+    contractions: int
+
+    def partition(self, block: Block) -> list[list[TilingInterface]]:
+        """
+        Split the operations of a block into groups, each in program order.
+
+        Every operation first stands alone; going down the block, it then joins the
+        groups of its operands wherever the rules allow it.
+        """
+        position = {op: index for index, op in enumerate(block.ops)}
+        group_of: dict[Operation, list[TilingInterface]] = {}
+        for op in block.ops:
+            if not self.groupable(op) or not isinstance(op, TilingInterface):
+                continue
+            group_of[op] = [op]
+            for producer in self._producers(op, group_of):
+                joined = [*group_of[producer], *group_of[op]]
+                joined = sorted(dict.fromkeys(joined), key=position.__getitem__)
+                if len(joined) > len(group_of[op]) and self.may_join(joined):
+                    for member in joined:
+                        group_of[member] = joined
+        return list({id(members): members for members in group_of.values()}.values())
+
+    def groupable(self, op: Operation) -> bool:
+        """Whether an operation is to be tiled for this level."""
+        if not isinstance(op, TilingInterface):
+            return False
+        if any(level_of(result.type) == self.level.name for result in op.results):
+            return False
+        if isinstance(op, ConstantInterface):
+            return op.splat() is not None and self._is_stored(op)
+        return not isinstance(op, ViewInterface) or _is_squeeze(op)
+
+    def _is_stored(self, op: Operation) -> bool:
+        """Whether a constant is needed in memory, not only by operations of groups."""
+        return any(
+            not self.groupable(use.operation)
+            for result in op.results
+            for use in result.uses
+        )
+
+    @staticmethod
+    def _producers(
+        op: TilingInterface, groups: dict[Operation, list[TilingInterface]]
+    ) -> list[Operation]:
+        owners = [operand.owner for operand in op.operands]
+        return [
+            each for each in owners if isinstance(each, Operation) and each in groups
+        ]
+
+    def may_join(self, operations: Sequence[TilingInterface]) -> bool:
+        """Whether operations may form a group."""
+        contractions = sum(isinstance(op, ContractionInterface) for op in operations)
+        reductions = sum(isinstance(op, ReductionInterface) for op in operations)
+        if contractions > self.contractions or (contractions and reductions):
+            return False
+        if contractions and not self._contractions_first(operations):
+            return False
+        if not is_convex(operations):
+            return False
+        return feasible(members_of(operations), self.level, self.target)
+
+    def _contractions_first(self, operations: Sequence[TilingInterface]) -> bool:
+        """Whether nothing is computed for a contraction that another could use whole."""
+        if self.contractions > 1:
+            return True
+        inside = set[Operation](operations)
+        return not any(
+            operand.owner in inside
+            for op in operations
+            if isinstance(op, ContractionInterface)
+            for operand in op.operands
+            if isinstance(operand.owner, Operation)
+        )
+
+
+def _is_squeeze(op: TilingInterface) -> bool:
+    """Whether a view only adds and drops axes of extent 1."""
+    accesses = [*op.operand_accesses(), *op.result_accesses()]
+    return all(
+        access.width == 1 and all(factor == 1 for _, factor in access.terms)
+        for each in accesses
+        if each is not None
+        for access in each
+    )
+
+
+def is_convex(operations: Iterable[Operation]) -> bool:
+    """Whether no value leaves the operations of one block and comes back to them."""
+    inside = set(operations)
+    block = next(iter(inside)).parent
+    pending = [op for member in inside for op in _operands(member, block)]
+    seen = set[Operation]()
+    pending = [op for op in pending if op not in inside]
+    while pending:
+        if (op := pending.pop()) in seen:
+            continue
+        seen.add(op)
+        for producer in _operands(op, block):
+            if producer in inside:
+                return False
+            pending.append(producer)
+    return True
+
+
+def _operands(op: Operation, block: Block | None) -> list[Operation]:
+    """The operations of a block that an operation, or what is inside of it, uses."""
+    found: list[Operation] = []
+    for inner in op.walk():
+        for operand in inner.operands:
+            owner = operand.owner
+            if (
+                isinstance(owner, Operation)
+                and owner.parent is block
+                and owner is not op
+            ):
+                found.append(owner)
+    return found
+
+
+def build_group(members: Members) -> graph.GroupOp:
+    """Put operations of one block into a group in their place."""
+    inside = set[Operation](members.operations)
+    constants = _constants(members.operations)
+    inputs = list(
+        dict.fromkeys(
+            operand
+            for op in members.operations
+            for operand in op.operands
+            if operand.owner not in inside and operand.owner not in constants
+        )
+    )
+    root = members.root
+    body = Block(arg_types=[value.type for value in inputs])
+    for value, argument in zip(inputs, body.args, strict=True):
+        argument.name_hint = value.name_hint
+    group = graph.GroupOp(inputs, [value.type for value in members.results], body)
+    group.location = root.location
+    Rewriter.insert_op(group, InsertPoint.after(root))
+    for value, result in zip(members.results, group.results, strict=True):
+        result.name_hint = value.name_hint
+        value.replace_uses_with_if(result, lambda use: use.operation not in inside)
+    replaced = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
+    for constant in constants:
+        copy = constant.clone()
+        body.add_op(copy)
+        replaced[constant.results[0]] = copy.results[0]
+    for op in members.operations:
+        op.detach()
+        body.add_op(op)
+        op.operands = [replaced.get(operand, operand) for operand in op.operands]
+    body.add_op(graph.YieldOp(*members.results))
+    return group
+
+
+def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
+    """The constants of one value that operations use; every group has its own."""
+    owners = [operand.owner for op in operations for operand in op.operands]
+    return list(
+        dict.fromkeys(
+            owner
+            for owner in owners
+            if isinstance(owner, ConstantInterface)
+            and owner.splat() is not None
+            and owner not in operations
+        )
+    )
+
+
+def group_block(block: Block, grouping: Grouping) -> None:
+    """Group the operations of a block."""
+    groups = grouping.partition(block)
+    for operations in groups:
+        members = members_of(operations)
+        if members.results:
+            build_group(members)
+    if groups:
+        sort_block(block)
+
+
+@dataclass(frozen=True)
+class GraphGroupPass(ModulePass):
+    """
+    Put operations that are to run together into `graph.group`s.
+
+    A group is a chain of elementwise operations, a contraction with what follows it
+    element by element, or row reductions with their elementwise neighbours. An
+    operation joins where the group stays connected without detours, and where the
+    smallest tiles of all its values fit into the memory level together.
+    """
+
+    name = "graph-group"
+
+    level: str | None = None
+    """The memory level that tiles are brought to; the outermost one unless given."""
+
+    contractions: int = 1
+    """How many contractions a group may hold."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op)
+        level = level_named(target, self.level)
+        grouping = Grouping(level, target, self.contractions)
+        blocks = {
+            inner.parent
+            for inner in op.walk()
+            if isinstance(inner, TilingInterface) and not _in_group(inner)
+        }
+        for block in blocks:
+            if block is not None:
+                group_block(block, grouping)
+
+
+def _in_group(op: Operation) -> bool:
+    return isinstance(op.parent_op(), graph.GroupOp)
+
+
+def level_named(target: Target, name: str | None) -> Level:
+    """A memory level that tiles can be brought to, the outermost unless named."""
+    levels = {level.name: level for level in target.tile_levels}
+    if name is None:
+        return target.tile_levels[0]
+    if name not in levels:
+        known = ", ".join(levels)
+        raise PassFailedException(f"expected one of the levels {known}, got {name}")
+    return levels[name]

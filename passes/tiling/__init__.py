@@ -1,0 +1,1 @@
+"""Tile-and-fuse, the decisions: which tiles a group of operations needs."""

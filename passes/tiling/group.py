@@ -1,0 +1,163 @@
+"""What a group may hold: the operations, their shared axes, and the least tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    IteratorKind,
+    TilingInterface,
+)
+from tlf.dialects.target import Level, Target
+from tlf.passes.tiling.analysis import GroupTiling, Rules, TilingError, analyse
+
+
+def rules_of(target: Target, level: str) -> Rules:
+    """What tiles in a memory level of the target may look like."""
+    found = target.levels.get(level)
+    return Rules(
+        power_of_two=target.tiling.power_of_two,
+        views=found is None or found.kind == "buffer",
+        alignment=1 if found is None else found.alignment,
+    )
+
+
+def extents(op: TilingInterface, kind: IteratorKind) -> tuple[int, ...]:
+    """The extents of an operation's iterators of one kind."""
+    return tuple(each.extent for each in op.iterators() if each.kind is kind)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """
+    The axes of a group along which its root may be tiled.
+
+    An axis is free where every accumulating operation moves along with it. Were another
+    one tiled, reductions would be computed again for each of its tiles.
+    """
+
+    parallel: tuple[int, ...]
+    """The extents of the root's parallel iterators."""
+    free: tuple[bool, ...]
+    reduction: tuple[int, ...]
+    """The extents of the one reduction that may have a loop; empty if there is none."""
+
+    def least(self) -> tuple[int, ...]:
+        """The smallest tile."""
+        pairs = zip(self.parallel, self.free, strict=True)
+        return tuple(1 if free else extent for extent, free in pairs)
+
+
+@dataclass(frozen=True)
+class Members:
+    """Operations that might become a group, in program order, and their results."""
+
+    operations: tuple[TilingInterface, ...]
+    results: tuple[SSAValue, ...]
+
+    @property
+    def root(self) -> TilingInterface:
+        """The operation that loops are built for."""
+        owner = self.results[0].owner
+        if not isinstance(owner, TilingInterface):
+            raise TilingError(self.operations[0], "expected a result of the group")
+        return owner
+
+    @property
+    def accumulating(self) -> tuple[AccumulatingInterface, ...]:
+        """The operations that combine many values into one."""
+        return tuple(
+            op for op in self.operations if isinstance(op, AccumulatingInterface)
+        )
+
+    def tiling(
+        self, tile: Sequence[int], reduce: Sequence[int], rules: Rules
+    ) -> GroupTiling:
+        """The tiles of the group, were it tiled like this."""
+        return analyse(self.operations, self.results, tile, reduce, rules)
+
+    def axes(self, rules: Rules) -> Axes:
+        """
+        The axes that can be tiled. Raises `TilingError` where the group does not tile.
+        """
+        root = self.root
+        parallel = extents(root, IteratorKind.PARALLEL)
+        whole = self._untileable(root)
+        unit = [
+            extent if position in whole else 1
+            for position, extent in enumerate(parallel)
+        ]
+        tiling = self.tiling(unit, (), rules)
+        positions = [
+            position
+            for position, iterator in enumerate(root.iterators())
+            if iterator.kind is IteratorKind.PARALLEL
+        ]
+        free = tuple(
+            position in tiling.loops and self._all_move(tiling, position)
+            for position in positions
+        )
+        reduction: tuple[int, ...] = ()
+        if len(self.accumulating) == 1:
+            reduction = extents(self.accumulating[0], IteratorKind.REDUCTION)
+        return Axes(parallel, free, reduction)
+
+    def _all_move(self, tiling: GroupTiling, position: int) -> bool:
+        loop = tiling.loops[position]
+        return all(
+            any(
+                symbol is loop
+                for each in tiling.tiles[op].box
+                for symbol, _ in each.offset.terms
+            )
+            for op in self.accumulating
+            if op in tiling.tiles
+        )
+
+    @staticmethod
+    def _untileable(root: TilingInterface) -> set[int]:
+        reasons = root.untileable()
+        parallel = [
+            position
+            for position, iterator in enumerate(root.iterators())
+            if iterator.kind is IteratorKind.PARALLEL
+        ]
+        return {at for at, position in enumerate(parallel) if position in reasons}
+
+
+def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
+    """Whether all tiles of a group have a place in a memory level at once."""
+    limit = target.tiling.max_elements
+    if limit is not None and tiling.largest() > limit:
+        return False
+    return tiling.bytes() <= level.capacity
+
+
+def feasible(members: Members, level: Level, target: Target) -> bool:
+    """Whether the group can be tiled, and its smallest tiles fit in the level."""
+    rules = rules_of(target, level.name)
+    try:
+        axes = members.axes(rules)
+        reduce = [1] * len(axes.reduction)
+        return fits(members.tiling(axes.least(), reduce, rules), level, target)
+    except TilingError:
+        return False
+
+
+def members_of(operations: Sequence[TilingInterface]) -> Members:
+    """
+    The group of some operations of one block: its results are the values that others
+    use, that of the last operation first.
+    """
+    inside = set[Operation](operations)
+    results = [
+        result
+        for op in reversed(operations)
+        for result in op.results
+        if any(use.operation not in inside for use in result.uses)
+    ]
+    return Members(tuple(operations), tuple(results))
