@@ -90,7 +90,8 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
     op = getattr(error, _OP, None)
     message = _one_line(str(error)) or type(error).__name__
     if isinstance(error, VerifyException) and isinstance(op, Operation):
-        message = message if op.name in message else f"{op.name}: {message}"
+        named = (op.name, f"Operation {op.name}")
+        message = message if message.startswith(named) else f"{op.name}: {message}"
     for candidate in (op, _innermost_op(error.__traceback__), otherwise):
         if isinstance(candidate, Operation) and (at := Position.of(candidate)):
             return Diagnostic(at, message)

@@ -1,11 +1,11 @@
 """
 Diagnostics that a test file announces in comments, and the comparison with what came.
 
-    // expected-error {{part of the message}}         on this line
-    // expected-error@+1 {{...}}                      on the line below, also @-2
-    // expected-error@above {{...}}                   on the next line above, or `@below`,
-                                                      that has no such comment
-    // expected-error@unknown {{...}}                 without a place
+    // expected-error {{part of the message}}    on this line
+    // expected-error@+1 {{...}}                 on the line below, also @-2
+    // expected-error@above {{...}}              on the next line above, or @below,
+                                                 that has no such comment
+    // expected-error@unknown {{...}}            without a place
 
 Between double braces stands a part of the message; `expected-error-re` takes a regular
 expression, which is searched for.
@@ -19,7 +19,7 @@ from tlf.tools.diagnostics import Diagnostic, Position
 from tlf.tools.source import Source
 
 _COMMENT = re.compile(
-    r"//.*?expected-error(?P<re>-re)?"
+    r"//\s*expected-error(?P<re>-re)?"
     r"(?:@(?P<at>[+-]\d+|above|below|unknown))?\s*(?:\{\{(?P<text>.*)\}\})?"
 )
 
