@@ -11,6 +11,7 @@ from xdsl.ir import Dialect
 from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
+from tlf.dialects.graph.convolution import Conv2dOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
     DivOp,
@@ -37,6 +38,7 @@ Graph = Dialect(
         CastOp,
         ConstantOp,
         ContractOp,
+        Conv2dOp,
         DivOp,
         ErfOp,
         ExpOp,
@@ -67,6 +69,7 @@ __all__ = [
     "CastOp",
     "ConstantOp",
     "ContractOp",
+    "Conv2dOp",
     "DivOp",
     "ErfOp",
     "ExpOp",

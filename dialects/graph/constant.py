@@ -270,7 +270,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             )
         first = self.array().reshape(-1)[:1]
         tensor = cast(AnyTensor, type_)
-        return ConstantOp(np.broadcast_to(first, tensor.get_shape()), tensor)
+        return ConstantOp(np.full(tensor.get_shape(), first[0]), tensor)
 
     @property
     def operation_class(self) -> OperationClass:

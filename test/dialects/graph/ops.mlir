@@ -40,6 +40,14 @@
     affine_map<(m, n, k) -> (n, m)>
   ] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
 
+%image, %filter = "test.op"() : () -> (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>)
+// CHECK: graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32 : (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>) -> tensor<1x16x4x4xbf16>
+%conv = graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32
+  : (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>) -> tensor<1x16x4x4xbf16>
+%filter1 = "test.op"() : () -> tensor<16x8x1x1xbf16>
+// CHECK: graph.conv2d %image, %filter1 : (tensor<1x8x9x9xbf16>, tensor<16x8x1x1xbf16>) -> tensor<1x16x9x9xbf16>
+%conv1 = graph.conv2d %image, %filter1 : (tensor<1x8x9x9xbf16>, tensor<16x8x1x1xbf16>) -> tensor<1x16x9x9xbf16>
+
 // CHECK: graph.reduce %h <sum> axes [1] keepdims acc f32 : (tensor<2x4x8xbf16>) -> tensor<2x1x8xf32>
 %9 = graph.reduce %h <sum> axes [1] keepdims acc f32 : (tensor<2x4x8xbf16>) -> tensor<2x1x8xf32>
 // CHECK: graph.reduce %a <max> init %b axes [0] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
