@@ -8,6 +8,13 @@ for them; `convert-graph-to-tile` turns groups into loops over tiles.
 
 from xdsl.ir import Dialect
 
+from tlf.dialects.graph.activation import (
+    DropoutOp,
+    GeluKind,
+    GeluKindAttr,
+    GeluOp,
+    ReluOp,
+)
 from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
@@ -19,7 +26,6 @@ from tlf.dialects.graph.elementwise import (
     ExpOp,
     MaximumOp,
     MulOp,
-    ReluOp,
     RsqrtOp,
     SqrtOp,
     SubOp,
@@ -40,8 +46,10 @@ Graph = Dialect(
         ContractOp,
         Conv2dOp,
         DivOp,
+        DropoutOp,
         ErfOp,
         ExpOp,
+        GeluOp,
         GroupOp,
         MatmulOp,
         MaximumOp,
@@ -58,6 +66,7 @@ Graph = Dialect(
     ],
     [
         FileAttr,
+        GeluKindAttr,
         PlanAttr,
         ReduceKindAttr,
     ],
@@ -71,9 +80,13 @@ __all__ = [
     "ContractOp",
     "Conv2dOp",
     "DivOp",
+    "DropoutOp",
     "ErfOp",
     "ExpOp",
     "FileAttr",
+    "GeluKind",
+    "GeluKindAttr",
+    "GeluOp",
     "Graph",
     "GroupOp",
     "MatmulOp",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import numpy as np
@@ -42,7 +43,7 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import Array, ElementwiseInterface
-from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
+from tlf.dialects.types import broadcast_shape, is_float
 
 
 class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
@@ -62,6 +63,7 @@ class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
         operands = parser.parse_comma_separated_list(
             parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
+        options = cls.parse_options(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         position = parser.pos
@@ -72,18 +74,30 @@ class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
             inputs, outputs = list(types.inputs), list(types.outputs)
         resolved = parser.resolve_operands(operands, inputs, position)
         return cls.create(
-            operands=resolved, result_types=outputs, attributes=attributes
+            operands=resolved,
+            result_types=outputs,
+            properties=options,
+            attributes=attributes,
         )
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_list(self.operands, printer.print_ssa_value)
+        self.print_options(printer)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         if self.operand_types == self.result_types:
             printer.print_attribute(self.result_types[0])
         else:
             printer.print_operation_type(self)
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse the properties, which follow the operands."""
+        return {}
+
+    def print_options(self, printer: Printer) -> None:
+        """Print the properties, a space before each."""
 
     def verify_(self) -> None:
         for operand in self.operands:
@@ -116,8 +130,16 @@ class UnaryOperation(ElementwiseOperation):
     operand = operand_def(GraphTensor())
     result = result_def(GraphTensor())
 
-    def __init__(self, operand: SSAValue | Operation):
-        super().__init__(operands=[operand], result_types=[SSAValue.get(operand).type])
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        properties: Mapping[str, Attribute] | None = None,
+    ):
+        super().__init__(
+            operands=[operand],
+            result_types=[SSAValue.get(operand).type],
+            properties=properties,
+        )
 
 
 class BinaryOperation(ElementwiseOperation):
@@ -138,10 +160,6 @@ class BinaryOperation(ElementwiseOperation):
 
 def _inserted(builder: Builder, op: Operation) -> SSAValue:
     return builder.insert(op).results[0]
-
-
-def _zero(builder: Builder, element: Attribute) -> SSAValue:
-    return _inserted(builder, arith.ConstantOp(scalar_attribute(0, element)))
 
 
 @irdl_op_definition
@@ -338,7 +356,8 @@ class TanhOp(UnaryOperation):
         return _inserted(builder, math_dialect.TanhOp(elements[0]))
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
+error_function = np.vectorize(math.erf, otypes=[np.float64])
+"""The error function of each element of an array, in f64."""
 
 
 @irdl_op_definition
@@ -355,30 +374,7 @@ class ErfOp(UnaryOperation):
     name = "graph.erf"
 
     def compute(self, *operands: Array) -> Array:
-        return _erf(operands[0])
+        return error_function(operands[0])
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         return _inserted(builder, math_dialect.ErfOp(elements[0]))
-
-
-@irdl_op_definition
-class ReluOp(UnaryOperation):
-    """
-    Elementwise maximum of x and 0, NaN where x is NaN.
-
-    ```mlir
-    %y = graph.relu %x : tensor<4xf32>
-    ```
-    """
-
-    name = "graph.relu"
-    ELEMENTS: ClassVar = NUMBERS
-
-    def compute(self, *operands: Array) -> Array:
-        return np.maximum(operands[0], operands[0].dtype.type(0))
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        (element,) = elements
-        zero = _zero(builder, element.type)
-        kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
-        return _inserted(builder, kind(element, zero))

@@ -74,3 +74,8 @@
   %z = graph.constant dense<1.0> : tensor<4xf32>
   graph.yield %z : tensor<4xf32>
 }
+
+// CHECK: graph.gelu %a <tanh> : tensor<4x8xf32>
+%17 = graph.gelu %a <tanh> : tensor<4x8xf32>
+// CHECK: graph.dropout %h ratio 1.000000e-01 : tensor<2x4x8xbf16>
+%18 = graph.dropout %h ratio 0.1 : tensor<2x4x8xbf16>

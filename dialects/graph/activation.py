@@ -1,0 +1,270 @@
+"""Activation functions, and dropout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, TypeVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects import math as math_dialect
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, f32, f64
+from xdsl.interfaces import HasFolderInterface
+from xdsl.ir import Attribute, Data, Operation, SSAValue
+from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
+from xdsl.parser import AttrParser, Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
+
+from tlf.dialects.graph.cast import convert_scalar
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import MulOp, UnaryOperation, error_function
+from tlf.dialects.graph.tensors import NUMBERS, shape_of
+from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.types import ELEMENT_TYPES, is_float, scalar_attribute
+
+Value = TypeVar("Value")
+
+
+class Arithmetic(Protocol[Value]):
+    """What formulas are written in: on tensors, on scalars, or on numpy arrays."""
+
+    def number(self, value: float, /) -> Value: ...
+    def add(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def mul(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def erf(self, value: Value, /) -> Value: ...
+    def tanh(self, value: Value, /) -> Value: ...
+
+
+class ScalarProgram:
+    """Builds operations on f32 scalars."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def insert(self, op: Operation) -> SSAValue:
+        """The result of an operation, put into the program."""
+        return self.builder.insert(op).results[0]
+
+    def number(self, value: float) -> SSAValue:
+        """A constant."""
+        return self.insert(arith.ConstantOp(FloatAttr(value, f32)))
+
+    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The sum."""
+        return self.insert(arith.AddfOp(lhs, rhs))
+
+    def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The product."""
+        return self.insert(arith.MulfOp(lhs, rhs))
+
+    def erf(self, value: SSAValue) -> SSAValue:
+        """The error function."""
+        return self.insert(math_dialect.ErfOp(value))
+
+    def tanh(self, value: SSAValue) -> SSAValue:
+        """The hyperbolic tangent."""
+        return self.insert(math_dialect.TanhOp(value))
+
+
+class ArrayArithmetic:
+    """Computes on numpy arrays of f32."""
+
+    def number(self, value: float) -> Array:
+        """A scalar."""
+        return np.asarray(value, np.float32)
+
+    def add(self, lhs: Array, rhs: Array) -> Array:
+        """The sum."""
+        return np.add(lhs, rhs)
+
+    def mul(self, lhs: Array, rhs: Array) -> Array:
+        """The product."""
+        return np.multiply(lhs, rhs)
+
+    def erf(self, value: Array) -> Array:
+        """The error function."""
+        return error_function(value).astype(np.float32)
+
+    def tanh(self, value: Array) -> Array:
+        """The hyperbolic tangent."""
+        return np.tanh(value)
+
+
+class GeluKind(StrEnum):
+    """How the cumulative normal distribution in gelu is computed."""
+
+    ERF = "erf"
+    TANH = "tanh"
+
+
+@irdl_attr_definition
+class GeluKindAttr(Data[GeluKind]):
+    """
+    How the cumulative normal distribution in gelu is computed.
+
+    ```mlir
+    #graph.gelu_kind<tanh>
+    ```
+    """
+
+    name = "graph.gelu_kind"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> GeluKind:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(GeluKind)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data)
+
+
+def _bracket(arithmetic: Arithmetic[Value], kind: GeluKind, x: Value) -> Value:
+    """Twice the cumulative normal distribution, less 1."""
+    if kind is GeluKind.ERF:
+        scaled = arithmetic.mul(x, arithmetic.number(math.sqrt(0.5)))
+        return arithmetic.erf(scaled)
+    cubed = arithmetic.mul(arithmetic.mul(x, x), x)
+    small = arithmetic.mul(cubed, arithmetic.number(0.044715))
+    scale = arithmetic.number(math.sqrt(2 / math.pi))
+    return arithmetic.tanh(arithmetic.mul(arithmetic.add(x, small), scale))
+
+
+def gelu_factors(
+    arithmetic: Arithmetic[Value], kind: GeluKind, x: Value
+) -> tuple[Value, Value]:
+    """The two numbers whose product is gelu of `x`."""
+    half = arithmetic.mul(x, arithmetic.number(0.5))
+    return half, arithmetic.add(_bracket(arithmetic, kind, x), arithmetic.number(1.0))
+
+
+@irdl_op_definition
+class ReluOp(UnaryOperation):
+    """
+    Elementwise maximum of x and 0, NaN where x is NaN.
+
+    ```mlir
+    %y = graph.relu %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.relu"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        return np.maximum(operands[0], operands[0].dtype.type(0))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        (element,) = elements
+        zero = builder.insert(arith.ConstantOp(scalar_attribute(0, element.type)))
+        kind = arith.MaximumfOp if is_float(element.type) else arith.MaxSIOp
+        return builder.insert(kind(element, zero)).results[0]
+
+
+@irdl_op_definition
+class GeluOp(UnaryOperation, DecompositionInterface):
+    """
+    x times the cumulative normal distribution at x: `x / 2 * (1 + erf(x / sqrt(2)))`,
+    or nearly so `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))` (Hendrycks
+    and Gimpel, Gaussian Error Linear Units, arXiv 1606.08415). Computed in f32.
+
+    ```mlir
+    %y = graph.gelu %x <tanh> : tensor<4xbf16>
+    ```
+    """
+
+    name = "graph.gelu"
+
+    kind = prop_def(GeluKindAttr)
+
+    def __init__(
+        self, operand: SSAValue | Operation, kind: GeluKind | str = GeluKind.ERF
+    ):
+        super().__init__(operand, {"kind": GeluKindAttr(GeluKind(kind))})
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        return {"kind": GeluKindAttr(GeluKindAttr.parse_parameter(parser))}
+
+    def print_options(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self.kind.print_parameter(printer)
+
+    def compute(self, *operands: Array) -> Array:
+        return np.multiply(
+            *gelu_factors(ArrayArithmetic(), self.kind.data, operands[0])
+        )
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        (element,) = elements
+        wide = convert_scalar(builder, element, f32)
+        program = ScalarProgram(builder)
+        product = program.mul(*gelu_factors(program, self.kind.data, wide))
+        return convert_scalar(builder, product, element.type)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram(builder)
+        wide = program.widened(self.operand)
+        factors = gelu_factors(program, self.kind.data, wide)
+        return [program.finish(MulOp, factors, self.result.type)]
+
+    def flops(self) -> int:
+        each = 5 if self.kind.data is GeluKind.ERF else 9
+        return each * math.prod(shape_of(self.result))
+
+
+@irdl_op_definition
+class DropoutOp(UnaryOperation, DecompositionInterface, HasFolderInterface):
+    """
+    Its operand: dropout drops elements, a part `ratio` of them, only in training.
+
+    ```mlir
+    %y = graph.dropout %x ratio 0.1 : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.dropout"
+    ELEMENTS: ClassVar = ELEMENT_TYPES
+
+    ratio = prop_def(FloatAttr[AnyFloat])
+
+    def __init__(self, operand: SSAValue | Operation, ratio: float = 0.5):
+        super().__init__(operand, {"ratio": FloatAttr(ratio, f64)})
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        parser.parse_keyword("ratio")
+        return {"ratio": FloatAttr(float(parser.parse_number()), f64)}
+
+    def print_options(self, printer: Printer) -> None:
+        printer.print_string(" ratio ")
+        printer.print_float(self.ratio.value.data, f64)
+
+    def verify_(self) -> None:
+        if not 0 <= self.ratio.value.data <= 1:
+            raise VerifyException(
+                f"expected a ratio between 0 and 1, got {self.ratio.value.data}"
+            )
+        super().verify_()
+
+    def compute(self, *operands: Array) -> Array:
+        return operands[0]
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return elements[0]
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        return [self.operand]
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        return [self.operand] if self.operand.type == self.result.type else None
+
+    def flops(self) -> int:
+        return 0
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,)

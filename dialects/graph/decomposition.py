@@ -1,0 +1,109 @@
+"""
+Building programs of simpler graph operations.
+
+Composites compute in f32 whatever their element type, and round once at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
+
+from tlf.dialects.graph.cast import CastOp
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.elementwise import (
+    AddOp,
+    DivOp,
+    ErfOp,
+    ExpOp,
+    MulOp,
+    RsqrtOp,
+    SubOp,
+    TanhOp,
+)
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
+from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.types import AnyTensor, like
+
+
+@dataclass(frozen=True)
+class TensorProgram:
+    """
+    Builds operations on f32 tensors, one method each.
+    """
+
+    builder: Builder
+
+    def insert(self, op: Operation) -> SSAValue:
+        """The result of an operation, put into the program."""
+        return self.builder.insert(op).results[0]
+
+    def number(self, value: float) -> SSAValue:
+        """A scalar."""
+        return self.insert(ConstantOp.filled(value, TensorType(f32, [])))
+
+    def widened(self, value: SSAValue) -> SSAValue:
+        """The value in f32."""
+        return value if element_of(value) == f32 else self.insert(CastOp(value, f32))
+
+    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The sum."""
+        return self.insert(AddOp(lhs, rhs))
+
+    def sub(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The difference."""
+        return self.insert(SubOp(lhs, rhs))
+
+    def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The product."""
+        return self.insert(MulOp(lhs, rhs))
+
+    def div(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """The quotient."""
+        return self.insert(DivOp(lhs, rhs))
+
+    def exp(self, value: SSAValue) -> SSAValue:
+        """The exponential."""
+        return self.insert(ExpOp(value))
+
+    def erf(self, value: SSAValue) -> SSAValue:
+        """The error function."""
+        return self.insert(ErfOp(value))
+
+    def tanh(self, value: SSAValue) -> SSAValue:
+        """The hyperbolic tangent."""
+        return self.insert(TanhOp(value))
+
+    def rsqrt(self, value: SSAValue) -> SSAValue:
+        """The reciprocal of the square root."""
+        return self.insert(RsqrtOp(value))
+
+    def reduce(
+        self, value: SSAValue, kind: ReduceKind, axes: Sequence[int], keepdims: bool
+    ) -> SSAValue:
+        """The sum or maximum along axes."""
+        return self.insert(ReduceOp(value, kind, axes, keepdims))
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The value under another shape."""
+        return self.insert(ReshapeOp(value, shape))
+
+    def finish(
+        self, kind: type[IRDLOperation], operands: Sequence[SSAValue], type_: Attribute
+    ) -> SSAValue:
+        """
+        The last step of a program, `kind` of `operands`, as a value of type `type_`.
+        """
+        tensor = cast(AnyTensor, type_)
+        if tensor.element_type == f32:
+            return self.insert(kind.create(operands=operands, result_types=[type_]))
+        wide = like(tensor, tensor.get_shape(), f32)
+        last = self.insert(kind.create(operands=operands, result_types=[wide]))
+        return self.insert(CastOp.create(operands=[last], result_types=[type_]))
