@@ -2,8 +2,8 @@
 Count what the steps of `make test` left in a folder: `lint.ok` and `types.ok`, and the
 JUnit files `lit.xml` and `pytest.xml`.
 
-The last line printed is the sum. The exit status is 1 if anything failed, or left
-nothing behind.
+The last line printed is the sum, also written to the file `total`. The exit status is 1
+if anything failed, or left nothing behind.
 """
 
 import sys
@@ -68,6 +68,7 @@ def main() -> None:
         print(f"{step}: {count}, {count.skipped} skipped")
     total = sum(counts.values(), Count())
     print(total)
+    (folder / "total").write_text(f"{total}\n", encoding="utf-8")
     sys.exit(total.failed > 0)
 
 
