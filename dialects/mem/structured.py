@@ -194,15 +194,16 @@ class YieldOp(IRDLOperation):
 
 def verify_outputs(op: StructuredOp) -> None:
     """
-    Check that outputs have one element per point of the dimensions they keep.
+    Check that outputs have one element per point of the dimensions they keep. An axis
+    of extent 1 may stand for dimensions they do not keep.
     """
     for number, indexing in enumerate(op.output_maps):
-        if not is_projection(indexing):
+        if not is_projection(indexing, allow_zero=True):
             raise VerifyException(
                 f"output {number}: expected a projected permutation, got {indexing}"
             )
         kept = [access.dimension for access in accesses(indexing)]
-        shape = tuple(op.extents[dim] for dim in kept if dim is not None)
+        shape = tuple(1 if dim is None else op.extents[dim] for dim in kept)
         if shape != op.output_types[number].get_shape():
             raise VerifyException(
                 f"output {number}: expected shape {list(shape)}, got "

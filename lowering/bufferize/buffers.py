@@ -1,0 +1,108 @@
+"""Buffers: their types, allocation, views, and the moves that are still under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.dialects.types import AnyTensor
+from tlf.lowering.bufferize.liveness import Storage
+
+
+def buffer_type(type_: AnyTensor, level: str) -> MemRefType[Attribute]:
+    """The buffer of a tile, in row-major order, in a memory level."""
+    return MemRefType(
+        type_.element_type, type_.get_shape(), NoneAttr(), StringAttr(level)
+    )
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a contiguous buffer."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def is_contiguous(buffer: SSAValue) -> bool:
+    """Whether a buffer holds its elements in row-major order without gaps."""
+    return isinstance(buffer.type, MemRefType) and isinstance(
+        buffer.type.layout, NoneAttr
+    )
+
+
+def subview(
+    builder: Builder, source: SSAValue, offsets: Sequence[Index], sizes: Sequence[int]
+) -> SSAValue:
+    """The part of a buffer that starts at some offsets."""
+    assert isinstance(source.type, MemRefType)
+    strides = [1] * len(sizes)
+    type_ = memref.SubviewOp.infer_result_type(source.type, offsets, sizes, strides)
+    made = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
+    return builder.insert(made).result
+
+
+def reshaped(builder: Builder, source: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """The elements of a contiguous buffer under another shape."""
+    assert isinstance(source.type, MemRefType)
+    if source.type.get_shape() == tuple(shape):
+        return source
+    type_ = MemRefType(
+        source.type.element_type, shape, NoneAttr(), source.type.memory_space
+    )
+    made = memref.ReinterpretCastOp.from_dynamic(
+        source, [0], list(shape), list(row_major(shape)), type_
+    )
+    return builder.insert(made).result
+
+
+@dataclass
+class Moves:
+    """
+    The moves that a block started and did not yet wait for.
+    """
+
+    written: dict[Storage, list[SSAValue]] = field(
+        default_factory=dict[Storage, list[SSAValue]]
+    )
+    read: dict[Storage, list[SSAValue]] = field(
+        default_factory=dict[Storage, list[SSAValue]]
+    )
+
+    def start(self, token: SSAValue, source: Storage, destination: Storage) -> None:
+        """Note a move between two places."""
+        self.read.setdefault(source, []).append(token)
+        self.written.setdefault(destination, []).append(token)
+
+    def wait(
+        self,
+        builder: Builder,
+        reads: Sequence[Storage] = (),
+        writes: Sequence[Storage] = (),
+    ) -> None:
+        """Wait for the moves that stand against reading and writing some places."""
+        tokens = [
+            token
+            for storage in (*reads, *writes)
+            for token in self.written.get(storage, ())
+        ]
+        tokens += [token for each in writes for token in self.read.get(each, ())]
+        self._finish(builder, tokens)
+
+    def wait_all(self, builder: Builder) -> None:
+        """Wait for every move."""
+        self._finish(builder, [t for tokens in self.written.values() for t in tokens])
+
+    def _finish(self, builder: Builder, tokens: Sequence[SSAValue]) -> None:
+        if not tokens:
+            return
+        builder.insert(mem.WaitOp(list(dict.fromkeys(tokens))))
+        done = set(tokens)
+        for table in (self.written, self.read):
+            for storage, pending in list(table.items()):
+                table[storage] = [token for token in pending if token not in done]

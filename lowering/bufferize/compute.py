@@ -1,0 +1,200 @@
+"""How an operation on tiles becomes structured compute, as its interface tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem
+from tlf.dialects.access import Accesses
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReductionInterface,
+    TilingInterface,
+    indexing_map,
+)
+from tlf.dialects.types import (
+    AnyTensor,
+    is_half,
+    scalar_attribute,
+    scalar_value,
+    tensor_type,
+)
+
+
+def splat_of(value: SSAValue) -> ConstantInterface | None:
+    """The constant of one value that defines a tile, if one does."""
+    owner = value.owner
+    if isinstance(owner, ConstantInterface) and owner.splat() is not None:
+        return owner
+    return None
+
+
+@dataclass(frozen=True)
+class Map:
+    """An elementwise computation: its inputs, how they are read, and its body."""
+
+    inputs: tuple[SSAValue, ...]
+    domain: tuple[int, ...]
+    maps: tuple[AffineMap, ...]
+    body: Region
+
+
+def elementwise_map(op: ElementwiseInterface) -> Map:
+    """An elementwise operation, with constants of one value inside of its body."""
+    rank = len(op.iterators())
+    body = Block()
+    builder = Builder(InsertPoint.at_end(body))
+    inputs: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    elements: list[SSAValue] = []
+    for operand, accesses in zip(op.operands, op.operand_accesses(), strict=True):
+        element = tensor_type(operand).element_type
+        if (constant := splat_of(operand)) is not None and accesses is not None:
+            number = scalar_value(constant.splat())
+            elements.append(_constant(builder, number, tensor_type(operand)))
+            continue
+        inputs.append(operand)
+        maps.append(indexing_map(accesses or (), rank).data)
+        elements.append(body.insert_arg(element, len(body.args)))
+    builder.insert(mem.YieldOp([op.scalar(builder, *elements)]))
+    maps.append(AffineMap.identity(rank))
+    domain = tensor_type(op.results[0]).get_shape()
+    return Map(tuple(inputs), domain, tuple(maps), Region(body))
+
+
+def _constant(builder: Builder, number: float, model: AnyTensor) -> SSAValue:
+    attribute = scalar_attribute(number, model.element_type)
+    return builder.insert(arith.ConstantOp(attribute)).result
+
+
+def movement_map(op: MovementInterface) -> Map:
+    """A movement as a map from each element of the result to one of the operand."""
+    shape = tensor_type(op.results[0]).get_shape()
+    source = op.operand_accesses()[0] or ()
+    axis_of = _axes_by_iterator(op, op.result_accesses()[0])
+    expressions: list[AffineExpr] = []
+    for access in source:
+        axes = [axis_of.get(iterator) for iterator, _ in access.terms]
+        plain = access.width == 1 and access.offset == 0 and len(axes) < 2
+        if not plain or None in axes or any(factor != 1 for _, factor in access.terms):
+            raise PassFailedException(
+                f"{op.name}: cannot move elements of {op.operands[0].type} to "
+                f"{op.results[0].type} without a contiguous buffer"
+            )
+        known = [axis for axis in axes if axis is not None]
+        expressions.append(
+            AffineExpr.dimension(known[0]) if known else AffineExpr.constant(0)
+        )
+    maps = (
+        AffineMap(len(shape), 0, tuple(expressions)),
+        AffineMap.identity(len(shape)),
+    )
+    return Map((op.operands[0],), shape, maps, copy_body(tensor_type(op.operands[0])))
+
+
+def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]:
+    return {
+        access.terms[0][0]: axis
+        for axis, access in enumerate(accesses)
+        if len(access.terms) == 1 and access.terms[0][1] == 1 and access.width == 1
+    }
+
+
+def copy_body(model: AnyTensor) -> Region:
+    """A body that yields its element."""
+    body = Block(arg_types=[model.element_type])
+    body.add_op(mem.YieldOp([body.args[0]]))
+    return Region(body)
+
+
+def reduction_body(op: ReductionInterface) -> Region:
+    """Combine an element, widened to the accumulator's type, with the total."""
+    element = tensor_type(op.operands[0]).element_type
+    total = op.accumulator_type
+    body = Block(arg_types=[element, total])
+    builder = Builder(InsertPoint.at_end(body))
+    value: SSAValue = body.args[0]
+    if element != total:
+        value = _widened(builder, op, value)
+    builder.insert(mem.YieldOp([op.combine(builder, value, body.args[1])]))
+    return Region(body)
+
+
+def _widened(builder: Builder, op: ReductionInterface, value: SSAValue) -> SSAValue:
+    if is_half(value.type) and op.accumulator_type == f32:
+        return builder.insert(arith.ExtFOp(value, f32)).result
+    raise PassFailedException(
+        f"{op.name}: cannot combine elements of {value.type} in {op.accumulator_type}"
+    )
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """
+    A reduction or contraction: its domain, its maps, and the shape in which its output
+    is seen so that every axis of it is one dimension of the domain.
+    """
+
+    domain: tuple[int, ...]
+    maps: tuple[AffineMap, ...]
+    output_shape: tuple[int, ...]
+    build: Callable[[Sequence[SSAValue], SSAValue], Operation]
+
+
+def accumulation(op: ReductionInterface | ContractionInterface) -> Accumulation:
+    """The structured compute of an accumulating operation."""
+    domain = tuple(iterator.extent for iterator in op.iterators())
+    rank = len(domain)
+    inputs = op.operand_accesses()[: len(op.inputs)]
+    for access in (access for each in inputs for access in each or ()):
+        if access.width != 1:
+            raise PassFailedException(
+                f"{op.name}: expected every iteration to read one element"
+            )
+    maps = [indexing_map(accesses or (), rank).data for accesses in inputs]
+    output, shape = _split_output(op, domain)
+    maps.append(AffineMap(rank, 0, output))
+
+    def build(operands: Sequence[SSAValue], total: SSAValue) -> Operation:
+        if isinstance(op, ContractionInterface):
+            lhs, rhs = operands
+            return mem.ContractOp(lhs, rhs, total, domain, maps, op.precision)
+        types = [] if isinstance(total.type, MemRefType) else [total.type]
+        body = reduction_body(op)
+        return mem.ReduceOp(operands, [total], domain, maps, body, types)
+
+    return Accumulation(domain, tuple(maps), shape, build)
+
+
+def _split_output(
+    op: TilingInterface, domain: Sequence[int]
+) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
+    """
+    The output's axes, with an axis that several iterators index together split in one
+    for each of them.
+    """
+    accesses = op.result_accesses()[0]
+    shape = tensor_type(op.results[0]).get_shape()
+    expressions: list[AffineExpr] = []
+    extents: list[int] = []
+    for access, extent in zip(accesses, shape, strict=True):
+        terms = sorted(access.terms, key=lambda term: -term[1])
+        if not terms:
+            expressions.append(AffineExpr.constant(0))
+            extents.append(extent)
+        for iterator, _ in terms:
+            expressions.append(AffineExpr.dimension(iterator))
+            extents.append(domain[iterator])
+    return tuple(expressions), tuple(extents)
