@@ -28,9 +28,15 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
 
         return Tile
 
+    def get_triton():
+        from tlf.dialects.triton import Triton
+
+        return Triton
+
     return {
         "graph": get_graph,
         "mem": get_mem,
         "npu": get_npu,
         "tile": get_tile,
+        "triton": get_triton,
     }

@@ -23,8 +23,14 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return ConvertTileToMemPass
 
+    def get_convert_mem_to_triton():
+        from tlf.lowering.convert_mem_to_triton import ConvertMemToTritonPass
+
+        return ConvertMemToTritonPass
+
     return {
         "convert-graph-to-tile": get_convert_graph_to_tile,
+        "convert-mem-to-triton": get_convert_mem_to_triton,
         "convert-tile-to-mem": get_convert_tile_to_mem,
     }
 
@@ -32,4 +38,11 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     """Return all TLF output targets by name, imported when first needed."""
 
-    return {}
+    def get_triton():
+        from tlf.lowering.triton_target import TritonTarget
+
+        return TritonTarget
+
+    return {
+        "triton": get_triton,
+    }

@@ -1,0 +1,1 @@
+"""Parts of the way from `mem` to Triton: outlining, checks, printing of kernels."""

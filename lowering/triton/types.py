@@ -1,0 +1,126 @@
+"""
+Element types: their names in a plan and in Triton, and their literals in Python.
+"""
+
+import math
+import struct
+from typing import cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    MemRefType,
+    TensorType,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+_TRITON_NAMES = {
+    "bf16": "tl.bfloat16",
+    "f16": "tl.float16",
+    "f32": "tl.float32",
+    "f64": "tl.float64",
+    "i1": "tl.int1",
+    "i8": "tl.int8",
+    "i16": "tl.int16",
+    "i32": "tl.int32",
+    "i64": "tl.int64",
+}
+
+_FLOATS = BFloat16Type | Float16Type | Float32Type | Float64Type
+
+
+def is_supported(element_type: Attribute) -> bool:
+    """
+    Whether values of this type can be elements of a kernel's tiles.
+    """
+    return str(element_type) in _TRITON_NAMES
+
+
+def is_float(element_type: Attribute) -> bool:
+    return isinstance(element_type, _FLOATS)
+
+
+def width(element_type: Attribute) -> int:
+    """
+    The number of bits of a supported element type.
+    """
+    return int(str(element_type).lstrip("bif"))
+
+
+def plan_name(element_type: Attribute) -> str:
+    """
+    The name of an element type in a plan. Raises `DiagnosticException` for a type that
+    Triton does not have.
+    """
+    if not is_supported(element_type):
+        raise DiagnosticException(f"triton has no element type {element_type}")
+    return str(element_type)
+
+
+def triton_name(element_type: Attribute) -> str:
+    """
+    The expression for an element type in a kernel, such as `tl.float32`.
+    """
+    return _TRITON_NAMES[plan_name(element_type)]
+
+
+def wide(element_type: Attribute) -> str | None:
+    """
+    The type that arithmetic on a narrow float runs in, or None if it is its own.
+    """
+    return "tl.float32" if str(element_type) in ("bf16", "f16") else None
+
+
+def literal(value: float, element_type: Attribute) -> str:
+    """
+    A Python literal that has exactly the value of `value` rounded to the type.
+    """
+    if not is_float(element_type):
+        return str(bool(value) if width(element_type) == 1 else int(value))
+    rounded = _round(float(value), element_type)
+    if not math.isfinite(rounded):
+        return f'float("{rounded}")'
+    return repr(rounded)
+
+
+def _round(value: float, element_type: Attribute) -> float:
+    if isinstance(element_type, BFloat16Type):
+        return float(np.float32(value).astype(ml_dtypes.bfloat16))
+    if isinstance(element_type, Float16Type):
+        return float(np.float16(value))
+    if isinstance(element_type, Float32Type):
+        return _shortest(value)
+    return value
+
+
+def _shortest(value: float) -> float:
+    """
+    The double with the shortest text that rounds to the same f32 as `value`.
+    """
+    single = np.float32(value)
+    if not np.isfinite(single):
+        return float(single)
+    short = float(str(single))
+    same = struct.pack("f", short) == struct.pack("f", single)
+    return short if same else float(single)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """
+    The shape of a tensor or memref value.
+    """
+    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+    return shaped.get_shape()
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """
+    The element type of a tensor or memref value.
+    """
+    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+    return shaped.element_type
