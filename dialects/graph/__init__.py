@@ -32,14 +32,18 @@ from tlf.dialects.graph.elementwise import (
     TanhOp,
 )
 from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
+from tlf.dialects.graph.normalization import BatchNormOp, LayerNormOp
 from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
+from tlf.dialects.graph.softmax import SoftmaxOp
 
 Graph = Dialect(
     "graph",
     [
         AddOp,
+        BatchNormOp,
         BroadcastOp,
         CastOp,
         ConstantOp,
@@ -51,13 +55,16 @@ Graph = Dialect(
         ExpOp,
         GeluOp,
         GroupOp,
+        LayerNormOp,
         MatmulOp,
         MaximumOp,
+        MeanOp,
         MulOp,
         ReduceOp,
         ReluOp,
         ReshapeOp,
         RsqrtOp,
+        SoftmaxOp,
         SqrtOp,
         SubOp,
         TanhOp,
@@ -74,6 +81,7 @@ Graph = Dialect(
 
 __all__ = [
     "AddOp",
+    "BatchNormOp",
     "BroadcastOp",
     "CastOp",
     "ConstantOp",
@@ -89,8 +97,10 @@ __all__ = [
     "GeluOp",
     "Graph",
     "GroupOp",
+    "LayerNormOp",
     "MatmulOp",
     "MaximumOp",
+    "MeanOp",
     "MulOp",
     "PlanAttr",
     "ReduceKind",
@@ -99,6 +109,7 @@ __all__ = [
     "ReluOp",
     "ReshapeOp",
     "RsqrtOp",
+    "SoftmaxOp",
     "SqrtOp",
     "SubOp",
     "TanhOp",

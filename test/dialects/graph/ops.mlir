@@ -79,3 +79,13 @@
 %17 = graph.gelu %a <tanh> : tensor<4x8xf32>
 // CHECK: graph.dropout %h ratio 1.000000e-01 : tensor<2x4x8xbf16>
 %18 = graph.dropout %h ratio 0.1 : tensor<2x4x8xbf16>
+// CHECK: graph.softmax %h axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+%19 = graph.softmax %h axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+// CHECK: graph.mean %h axes [0, 2] keepdims : (tensor<2x4x8xbf16>) -> tensor<1x4x1xbf16>
+%20 = graph.mean %h axes [0, 2] keepdims : (tensor<2x4x8xbf16>) -> tensor<1x4x1xbf16>
+// CHECK: graph.layer_norm %h weight %b epsilon 1.000000e-05 : (tensor<2x4x8xbf16>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+%21 = graph.layer_norm %h weight %b epsilon 1.0e-5 : (tensor<2x4x8xbf16>, tensor<8xf32>) -> tensor<2x4x8xbf16>
+// CHECK: graph.layer_norm %h bias %a last 2 epsilon 1.000000e-05 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
+%22 = graph.layer_norm %h bias %a last 2 epsilon 0.00001 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
+// CHECK: graph.batch_norm %a mean %b variance %b bias %b epsilon 1.000000e-03 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%23 = graph.batch_norm %a mean %b variance %b bias %b epsilon 1.0e-3 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>

@@ -1,0 +1,130 @@
+"""Means along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+
+from tlf.dialects.access import Access, Accesses
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import DivOp
+from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
+from tlf.dialects.graph.tensors import (
+    FLOATS,
+    GraphTensor,
+    axes_attribute,
+    element_of,
+    result_type,
+    rounded,
+    shape_of,
+    verify_axes,
+    verify_element,
+    verify_shape,
+    widened,
+)
+from tlf.dialects.graph.whole_axes import WholeAxesOperation
+from tlf.dialects.interfaces import Array
+
+
+@irdl_op_definition
+class MeanOp(WholeAxesOperation):
+    """
+    Mean along axes, in f32.
+
+    ```mlir
+    %y = graph.mean %x axes [1] keepdims : (tensor<4x8xbf16>) -> tensor<4x1xbf16>
+    ```
+    """
+
+    name = "graph.mean"
+
+    operand = operand_def(GraphTensor(FLOATS))
+    axes = prop_def(DenseArrayBase.constr(i64))
+    keepdims = opt_prop_def(UnitAttr)
+    result = result_def(GraphTensor(FLOATS))
+
+    assembly_format = (
+        "$operand `axes` $axes (`keepdims` $keepdims^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        axes: Sequence[int],
+        keepdims: bool = False,
+    ):
+        value = SSAValue.get(operand)
+        shape = reduced_shape(shape_of(value), axes, keepdims)
+        super().__init__(
+            operands=[value],
+            properties={
+                "axes": axes_attribute(axes),
+                "keepdims": UnitAttr() if keepdims else None,
+            },
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    @property
+    def whole_axes(self) -> tuple[int, ...]:
+        return tuple(self.axes.get_values())
+
+    @property
+    def count(self) -> int:
+        """How many elements each mean is of."""
+        return prod(shape_of(self.operand)[axis] for axis in self.whole_axes)
+
+    def verify_(self) -> None:
+        shape = shape_of(self.operand)
+        verify_axes(self.whole_axes, len(shape))
+        kept = self.keepdims is not None
+        verify_shape(self.result, reduced_shape(shape, self.whole_axes, kept))
+        verify_element(self.result, element_of(self.operand))
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return (self.accesses_along(range(len(shape_of(self.operand)))),)
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        rank = len(shape_of(self.operand))
+        along = self.accesses_along(range(rank))
+        kept = self.keepdims is not None
+        return (
+            tuple(
+                Access() if axis in self.whole_axes else along[axis]
+                for axis in range(rank)
+                if kept or axis not in self.whole_axes
+            ),
+        )
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        kept = self.keepdims is not None
+        with np.errstate(all="ignore"):
+            total = np.sum(widened(operands[0]), axis=self.whole_axes, keepdims=kept)
+            value = np.divide(total, np.float32(self.count))
+        return (rounded(value, element_of(self.result)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram(builder)
+        wide = program.widened(self.operand)
+        kept = self.keepdims is not None
+        total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, kept)
+        count = program.number(self.count)
+        return [program.finish(DivOp, [total, count], self.result.type)]
+
+    def flops(self) -> int:
+        return prod(shape_of(self.operand)) + prod(shape_of(self.result))
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,)

@@ -1,0 +1,92 @@
+"""Softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from tlf.dialects.access import Accesses
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import DivOp
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.graph.tensors import (
+    FLOATS,
+    GraphTensor,
+    element_of,
+    rounded,
+    shape_of,
+    verify_axes,
+    verify_element,
+    verify_shape,
+    widened,
+)
+from tlf.dialects.graph.whole_axes import WholeAxesOperation
+from tlf.dialects.interfaces import Array
+
+
+@irdl_op_definition
+class SoftmaxOp(WholeAxesOperation):
+    """
+    `exp(x - max(x)) / sum(exp(x - max(x)))` along an axis, in f32.
+
+    ```mlir
+    %y = graph.softmax %x axis 1 : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
+    ```
+    """
+
+    name = "graph.softmax"
+
+    operand = operand_def(GraphTensor(FLOATS))
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(GraphTensor(FLOATS))
+
+    assembly_format = (
+        "$operand `axis` $axis attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(self, operand: SSAValue | Operation, axis: int):
+        value = SSAValue.get(operand)
+        super().__init__(
+            operands=[value],
+            properties={"axis": IntegerAttr(axis, i64)},
+            result_types=[value.type],
+        )
+
+    @property
+    def whole_axes(self) -> tuple[int, ...]:
+        return (self.axis.value.data,)
+
+    def verify_(self) -> None:
+        verify_axes(self.whole_axes, len(shape_of(self.operand)))
+        verify_shape(self.result, shape_of(self.operand))
+        verify_element(self.result, element_of(self.operand))
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return self.result_accesses()
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        wide = widened(operands[0])
+        with np.errstate(all="ignore"):
+            greatest = np.max(wide, axis=self.whole_axes, keepdims=True)
+            powers = np.exp(np.subtract(wide, greatest))
+            total = np.sum(powers, axis=self.whole_axes, keepdims=True)
+            value = np.divide(powers, total)
+        return (rounded(value, element_of(self.result)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram(builder)
+        wide = program.widened(self.operand)
+        axes = self.whole_axes
+        greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)
+        powers = program.exp(program.sub(wide, greatest))
+        total = program.reduce(powers, ReduceKind.SUM, axes, keepdims=True)
+        return [program.finish(DivOp, [powers, total], self.result.type)]
+
+    def flops(self) -> int:
+        return 5 * prod(shape_of(self.operand))
