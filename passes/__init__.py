@@ -17,6 +17,11 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return GraphChooseTilesPass
 
+    def get_graph_decompose():
+        from tlf.passes.graph_decompose import GraphDecomposePass
+
+        return GraphDecomposePass
+
     def get_graph_group():
         from tlf.passes.graph_group import GraphGroupPass
 
@@ -29,6 +34,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
     return {
         "graph-choose-tiles": get_graph_choose_tiles,
+        "graph-decompose": get_graph_decompose,
         "graph-group": get_graph_group,
         "tlf-cse": get_tlf_cse,
     }

@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tlf.dialects.graph.cast import convert_scalar
+from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import MulOp, UnaryOperation, error_function
 from tlf.dialects.graph.tensors import NUMBERS, shape_of
@@ -258,7 +258,10 @@ class DropoutOp(UnaryOperation, DecompositionInterface, HasFolderInterface):
         return elements[0]
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        return [self.operand]
+        if self.operand.type == self.result.type:
+            return [self.operand]
+        moved = CastOp.create(operands=[self.operand], result_types=self.result_types)
+        return builder.insert(moved).results
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:
         return [self.operand] if self.operand.type == self.result.type else None
