@@ -23,6 +23,11 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return ConvertTileToMemPass
 
+    def get_convert_mem_to_npu():
+        from tlf.lowering.convert_mem_to_npu import ConvertMemToNpuPass
+
+        return ConvertMemToNpuPass
+
     def get_convert_mem_to_triton():
         from tlf.lowering.convert_mem_to_triton import ConvertMemToTritonPass
 
@@ -30,6 +35,7 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 
     return {
         "convert-graph-to-tile": get_convert_graph_to_tile,
+        "convert-mem-to-npu": get_convert_mem_to_npu,
         "convert-mem-to-triton": get_convert_mem_to_triton,
         "convert-tile-to-mem": get_convert_tile_to_mem,
     }
@@ -38,11 +44,17 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     """Return all TLF output targets by name, imported when first needed."""
 
+    def get_npu():
+        from tlf.lowering.npu_target import NpuTarget
+
+        return NpuTarget
+
     def get_triton():
         from tlf.lowering.triton_target import TritonTarget
 
         return TritonTarget
 
     return {
+        "npu": get_npu,
         "triton": get_triton,
     }

@@ -27,6 +27,16 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return GraphGroupPass
 
+    def get_mem_plan():
+        from tlf.passes.mem_plan import MemPlanPass
+
+        return MemPlanPass
+
+    def get_mem_split_maps():
+        from tlf.passes.mem_split_maps import MemSplitMapsPass
+
+        return MemSplitMapsPass
+
     def get_tlf_cse():
         from tlf.passes.cse import CsePass
 
@@ -36,5 +46,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "graph-choose-tiles": get_graph_choose_tiles,
         "graph-decompose": get_graph_decompose,
         "graph-group": get_graph_group,
+        "mem-plan": get_mem_plan,
+        "mem-split-maps": get_mem_split_maps,
         "tlf-cse": get_tlf_cse,
     }

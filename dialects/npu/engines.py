@@ -34,7 +34,7 @@ from tlf.dialects.npu.access import Access, Accesses, read_accesses, split_acces
 
 UNARY = frozenset("abs copy cos erf exp fill log neg rsqrt sin sqrt tanh".split())
 BINARY = frozenset(
-    ["add", "div", "max", "min", "mul", "sub"]
+    ["add", "and", "div", "max", "min", "mul", "or", "sub", "xor"]
     + [f"cmp.{relation}" for relation in ("eq", "ge", "gt", "le", "lt", "ne")]
 )
 VECTOR_ARITY = {

@@ -1,0 +1,194 @@
+"""
+The conversion `convert-mem-to-npu`: moves and computation become instructions.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem, npu
+from tlf.dialects.target import Target
+from tlf.lowering.npu.clean import clean
+from tlf.lowering.npu.dependences import Touch, Tree
+from tlf.lowering.npu.dma import convert_dma
+from tlf.lowering.npu.matmul import convert_contract
+from tlf.lowering.npu.prepare import prepare
+from tlf.lowering.npu.reduce import convert_reduce
+from tlf.lowering.npu.synchronise import Synchroniser
+from tlf.lowering.npu.vector import convert_fill, convert_map, convert_mask
+from tlf.lowering.npu.views import Views
+
+RESULTS = "tlf.results"
+"""How many trailing arguments of a function are its results."""
+
+
+@dataclass(frozen=True)
+class ConvertMemToNpuPass(ModulePass):
+    """
+    Turn every function into a program of the NPU.
+
+    Expects planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
+    moves between neighbouring levels. Engines are ordered by semaphores wherever two
+    instructions touch the same buffer and one writes. A move is ordered before what
+    follows only if a `mem.wait` for it stands between, as the program says.
+    """
+
+    name = "convert-mem-to-npu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Target.of(op)
+        functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
+        globals_ = [each for each in op.ops if isinstance(each, memref.GlobalOp)]
+        for function in functions:
+            if not function.is_declaration:
+                prepare(function)
+                _Conversion(function, machine, globals_).run()
+        for each in globals_:
+            Rewriter.erase_op(each)
+
+
+@dataclass
+class _Conversion:
+    """The conversion of one function."""
+
+    function: func.FuncOp
+    machine: Target
+    globals: Sequence[memref.GlobalOp]
+    touches: dict[Operation, list[Touch]] = field(
+        default_factory=dict[Operation, list[Touch]]
+    )
+    moves: dict[mem.DmaOp, npu.DmaOp] = field(
+        default_factory=dict[mem.DmaOp, npu.DmaOp]
+    )
+
+    def run(self) -> None:
+        body = self.function.body.block
+        views = Views.of(self.function)
+        converted: list[Operation] = []
+        for op in list(body.walk()):
+            if isinstance(op, mem.DmaOp | mem.FillOp | mem.MaskOp | mem.StructuredOp):
+                self._convert(op, views)
+                converted.append(op)
+        terminator = body.last_op
+        assert terminator is not None
+        Rewriter.replace_op(terminator, npu.HaltOp())
+        tree = Tree(self.touches, self.moves)
+        tree.build(body)
+        synchroniser = Synchroniser(tree, body)
+        synchroniser.run()
+        memory_map = self._memory_map(views)
+        clean(body, converted)
+        first = body.first_op
+        assert first is not None
+        body.insert_ops_before(memory_map, first)
+        self._replace(synchroniser.semaphores)
+
+    def _convert(self, op: Operation, views: Views) -> None:
+        """Build an operation's instructions before it, and note what they touch."""
+        before = op.prev_op
+        match op:
+            case mem.DmaOp():
+                self.moves[op] = convert_dma(op, views, self.machine)
+            case mem.MapOp() if op.is_buffer_form:
+                convert_map(op, views)
+            case mem.ReduceOp() if op.is_buffer_form:
+                convert_reduce(op, views)
+            case mem.ContractOp() if op.is_buffer_form:
+                convert_contract(op, views)
+            case mem.FillOp() if op.destination is not None:
+                convert_fill(op, views)
+            case mem.MaskOp() if op.result is None:
+                convert_mask(op, views)
+            case _:
+                raise PassFailedException(f"{op.name}: expected buffers, got tensors")
+        touches = [
+            Touch(views.view(buffer).whole, writes) for buffer, writes in _buffers(op)
+        ]
+        parent = op.parent
+        assert parent is not None
+        new = parent.first_op if before is None else before.next_op
+        while new is not None and new is not op:
+            for each in new.walk():
+                if isinstance(each, npu.EngineOp):
+                    self.touches[each] = touches
+                    each.verify()
+            new = new.next_op
+
+    def _memory_map(self, views: Views) -> list[Operation]:
+        count = self.function.attributes.get(RESULTS)
+        results = count.value.data if isinstance(count, IntegerAttr) else 0
+        inputs = len(self.function.args) - results
+        ops: list[Operation] = []
+        names: set[str] = set()
+        for number, argument in enumerate(self.function.args):
+            view = views.view(argument)
+            type_ = TensorType(view.element_type, view.shape)
+            is_input = number < inputs
+            stem = "arg" if is_input else "result"
+            position = number if is_input else number - inputs
+            name = _unique(argument.name_hint or f"{stem}{position}", names)
+            kind = npu.InputOp if is_input else npu.OutputOp
+            ops.append(kind(name, view.level, view.whole.low, type_))
+        for each in self.globals:
+            ops.append(_constant(each, views, names))
+        return ops
+
+    def _replace(self, semaphores: int) -> None:
+        body = self.function.body.detach_block(0)
+        while body.args:
+            body.erase_arg(body.args[-1])
+        program = npu.ProgramOp(self.function.sym_name.data, Region(body), semaphores)
+        program.location = self.function.location
+        Rewriter.replace_op(self.function, program)
+
+
+def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
+    """The buffers that an operation touches, and whether it writes them."""
+    match op:
+        case mem.DmaOp():
+            return [(op.source, False), (op.destination, True)]
+        case mem.StructuredOp():
+            reads = [(value, False) for value in op.input_operands]
+            return reads + [(value, True) for value in op.output_operands]
+        case _:
+            return [(op.operands[0], True)]
+
+
+def _constant(op: memref.GlobalOp, views: Views, names: set[str]) -> npu.ConstantOp:
+    type_ = op.type
+    if not isinstance(value := op.initial_value, DenseIntOrFPElementsAttr):
+        raise PassFailedException(
+            f"memref.global @{op.sym_name.data}: expected an initial value"
+        )
+    name = op.sym_name.data
+    if name not in views.globals:
+        raise PassFailedException(
+            f"memref.global @{name}: expected a planned global: run `mem-plan` first"
+        )
+    return npu.ConstantOp(
+        _unique(name, names), mem.level_of(type_), views.globals[name], value
+    )
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """A name that the text of a program can hold, and that is not taken."""
+    stem = re.sub(r"\W", "_", name)
+    unique, count = stem, 0
+    while unique in taken:
+        count += 1
+        unique = f"{stem}_{count}"
+    taken.add(unique)
+    return unique

@@ -1,0 +1,1 @@
+"""How mem programs become NPU programs: addresses, instructions, synchronisation."""

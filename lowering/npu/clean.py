@@ -1,0 +1,77 @@
+"""
+Removing what instructions have replaced.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem, npu
+
+VIEWS = (
+    mem.AllocOp,
+    memref.GetGlobalOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+)
+
+
+def clean(body: Block, converted: Sequence[Operation]) -> None:
+    """
+    Erase waits for moves, the tokens that loops carry, replaced operations, and views.
+
+    Raises `PassFailedException` for what the control processor cannot do.
+    """
+    order = list(body.walk())
+    for op in order:
+        if isinstance(op, mem.WaitOp):
+            Rewriter.erase_op(op)
+    for op in order:
+        if isinstance(op, scf.YieldOp):
+            _drop_tokens(op)
+    for op in order:
+        if isinstance(op, scf.ForOp) and op.iter_args:
+            _without_carried(op)
+    for op in converted:
+        Rewriter.erase_op(op)
+    for op in reversed(order):
+        if isinstance(op, VIEWS):
+            Rewriter.erase_op(op)
+    region = body.parent
+    assert region is not None
+    region_dce(region)
+    for op in body.walk():
+        _check(op)
+
+
+def _drop_tokens(op: scf.YieldOp) -> None:
+    for value in op.operands:
+        if not isinstance(value.type, mem.TokenType):
+            raise PassFailedException(
+                f"scf.for: expected a loop that carries tokens only, got {value.type}"
+            )
+    if op.operands:
+        Rewriter.replace_op(op, scf.YieldOp())
+
+
+def _without_carried(op: scf.ForOp) -> None:
+    """Rebuild a loop without the values it carries, which nothing uses any more."""
+    body = op.detach_region(op.body)
+    tokens = list(op.iter_args)
+    for argument in reversed(body.block.args[1:]):
+        body.block.erase_arg(argument, safe_erase=False)
+    loop = scf.ForOp(op.lb, op.ub, op.step, [], body)
+    loop.location = op.location
+    Rewriter.replace_op(op, loop, [*tokens])
+
+
+def _check(op: Operation) -> None:
+    if isinstance(op, scf.ForOp | scf.YieldOp | arith.ConstantOp):
+        return
+    if op.dialect_name() in (npu.Npu.name, "arith"):
+        return
+    raise PassFailedException(f"{op.name}: the npu has no instruction for it")

@@ -1,0 +1,167 @@
+"""
+Which instructions of different engines must run in order, because they touch the same
+bytes and one of them writes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tlf.dialects import mem, npu
+from tlf.lowering.npu.views import Extent
+
+
+@dataclass(frozen=True)
+class Touch:
+    """
+    The buffers that an instruction reads or writes.
+    """
+
+    extent: Extent
+    writes: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """
+    One instruction: its engine, the buffers it touches, its place in the program.
+    """
+
+    engine: str
+    touches: tuple[Touch, ...]
+    step: int
+    loops: tuple[scf.ForOp, ...]
+    """The loops around it, outermost first."""
+    waits: tuple[int, ...] | None
+    """For a move: the steps of the waits for it."""
+
+    def conflicts(self, other: "Leaf") -> bool:
+        return any(
+            (mine.writes or theirs.writes) and mine.extent.overlaps(theirs.extent)
+            for mine in self.touches
+            for theirs in other.touches
+        )
+
+    def orders(self, later: "Leaf") -> bool:
+        """
+        Whether the program makes `later` come after this within one iteration.
+
+        A move is complete only for what stands after a wait for it.
+        """
+        if self.waits is None:
+            return True
+        return any(self.step < wait < later.step for wait in self.waits)
+
+    def orders_next(self, following: "Leaf", span: tuple[int, int]) -> bool:
+        """
+        Whether the program makes `following` of the next iteration come after this.
+
+        `span` are the first and the last step of the loop.
+        """
+        if self.waits is None:
+            return True
+        inside = [wait for wait in self.waits if span[0] <= wait <= span[1]]
+        return any(wait > self.step or wait < following.step for wait in inside)
+
+
+@dataclass
+class Item:
+    """
+    An operation of a block with instructions in it: itself, or a loop over some.
+    """
+
+    op: Operation
+    leaves: dict[str, list[Leaf]] = field(default_factory=dict[str, list[Leaf]])
+    """The instructions by engine."""
+
+
+@dataclass
+class Tree:
+    """
+    The instructions of a program, by block.
+    """
+
+    touches: Mapping[Operation, Sequence[Touch]]
+    """The buffers that each instruction touches."""
+    moves: Mapping[mem.DmaOp, npu.DmaOp]
+    """The instruction for each move."""
+    leaves: dict[Operation, Leaf] = field(default_factory=dict[Operation, Leaf])
+    spans: dict[Operation, tuple[int, int]] = field(
+        default_factory=dict[Operation, tuple[int, int]]
+    )
+
+    def build(self, block: Block) -> None:
+        """Number the operations of a program and collect its instructions."""
+        waits: dict[Operation, list[int]] = {move: [] for move in self.moves.values()}
+        order = list(block.walk())
+        steps = {op: step for step, op in enumerate(order)}
+        for op in order:
+            last = op
+            while last.regions and (inner := last.regions[0].block.last_op):
+                last = inner
+            self.spans[op] = steps[op], steps[last]
+            if isinstance(op, mem.WaitOp):
+                for move in self._moves_of(op):
+                    waits[move].append(steps[op])
+        for op in order:
+            if isinstance(op, npu.EngineOp):
+                self.leaves[op] = Leaf(
+                    op.engine,
+                    tuple(self.touches[op]),
+                    steps[op],
+                    _loops(op),
+                    tuple(waits[op]) if op in waits else None,
+                )
+
+    def _moves_of(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:
+        """The moves that a wait may wait for, through the loops that carry tokens."""
+        pending = list(op.tokens)
+        seen: set[SSAValue] = set(pending)
+        while pending:
+            token = pending.pop()
+            if isinstance(owner := token.owner, mem.DmaOp):
+                if owner in self.moves:
+                    yield self.moves[owner]
+                continue
+            sources = _sources(token)
+            pending += [source for source in sources if source not in seen]
+            seen.update(sources)
+
+    def items(self, block: Block) -> list[Item]:
+        """The operations of a block that hold instructions, in order."""
+        found: list[Item] = []
+        for op in block.ops:
+            item = Item(op)
+            for each in op.walk():
+                if (leaf := self.leaves.get(each)) is not None:
+                    item.leaves.setdefault(leaf.engine, []).append(leaf)
+            if item.leaves:
+                found.append(item)
+        return found
+
+
+def _sources(token: SSAValue) -> list[SSAValue]:
+    """What a carried token may be: the first one, or the one of an iteration."""
+    owner = token.owner
+    if isinstance(token, BlockArgument):
+        loop, number = token.block.parent_op(), token.index - 1
+    else:
+        assert isinstance(token, OpResult)
+        loop, number = owner, token.index
+    if not isinstance(loop, scf.ForOp):
+        return []
+    terminator = loop.body.block.last_op
+    assert terminator is not None
+    return [loop.iter_args[number], terminator.operands[number]]
+
+
+def _loops(op: Operation) -> tuple[scf.ForOp, ...]:
+    found: list[scf.ForOp] = []
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, scf.ForOp):
+            found.append(parent)
+        parent = parent.parent_op()
+    return tuple(reversed(found))

@@ -1,0 +1,129 @@
+"""
+Scalar bodies: which vector operation or reduction does what an operation does.
+"""
+
+from collections.abc import Mapping
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects.types import is_half
+
+VECTOR: Mapping[type[Operation], str] = {
+    arith.AddfOp: "add",
+    arith.AddiOp: "add",
+    arith.AndIOp: "and",
+    arith.DivfOp: "div",
+    arith.DivSIOp: "div",
+    arith.MaximumfOp: "max",
+    arith.MaxSIOp: "max",
+    arith.MinimumfOp: "min",
+    arith.MinSIOp: "min",
+    arith.MulfOp: "mul",
+    arith.MuliOp: "mul",
+    arith.NegfOp: "neg",
+    arith.OrIOp: "or",
+    arith.SubfOp: "sub",
+    arith.SubiOp: "sub",
+    arith.XOrIOp: "xor",
+    math.AbsFOp: "abs",
+    math.AbsIOp: "abs",
+    math.CeilOp: "ceil",
+    math.CosOp: "cos",
+    math.ErfOp: "erf",
+    math.ExpOp: "exp",
+    math.FloorOp: "floor",
+    math.LogOp: "log",
+    math.RsqrtOp: "rsqrt",
+    math.SinOp: "sin",
+    math.SqrtOp: "sqrt",
+    math.TanhOp: "tanh",
+}
+
+REDUCE: Mapping[type[Operation], str] = {
+    arith.AddfOp: "sum",
+    arith.AddiOp: "sum",
+    arith.AndIOp: "min",
+    arith.MaximumfOp: "max",
+    arith.MaxSIOp: "max",
+    arith.MinimumfOp: "min",
+    arith.MinSIOp: "min",
+    arith.MulfOp: "prod",
+    arith.MuliOp: "prod",
+    arith.OrIOp: "max",
+}
+
+FLOAT_RELATIONS = ("oeq", "ogt", "oge", "olt", "ole", "une")
+INTEGER_RELATIONS = ("eq", "ne", "slt", "sle", "sgt", "sge")
+
+CASTS = (
+    arith.ExtFOp,
+    arith.ExtSIOp,
+    arith.ExtUIOp,
+    arith.FPToSIOp,
+    arith.SIToFPOp,
+    arith.TruncFOp,
+    arith.TruncIOp,
+    arith.UIToFPOp,
+)
+
+
+def vector_operation(op: Operation) -> tuple[str, tuple[SSAValue, ...]]:
+    """
+    Return the vector operation for a scalar one, and the operands in its order.
+    """
+    if (name := VECTOR.get(type(op))) is not None:
+        return name, tuple(op.operands)
+    match op:
+        case arith.CmpfOp() | arith.CmpiOp():
+            return f"cmp.{_relation(op)}", tuple(op.operands)
+        case arith.SelectOp():
+            return "select", (op.lhs, op.rhs, op.cond)
+        case _ if isinstance(op, CASTS) and _is_copy(op):
+            return "copy", tuple(op.operands)
+        case _:
+            raise PassFailedException(f"the npu has no vector operation for {op.name}")
+
+
+def _is_copy(op: Operation) -> bool:
+    """Whether a cast is what a copy does: to and from `i1` the sign matters."""
+    source, result = op.operands[0].type, op.results[0].type
+    if isinstance(op, arith.UIToFPOp | arith.ExtUIOp):
+        return source == i1
+    return i1 not in (source, result)
+
+
+def _relation(op: arith.CmpfOp | arith.CmpiOp) -> str:
+    known = FLOAT_RELATIONS if isinstance(op, arith.CmpfOp) else INTEGER_RELATIONS
+    names = arith.CMPF_COMPARISON_OPERATIONS
+    if isinstance(op, arith.CmpiOp):
+        names = arith.CMPI_COMPARISON_OPERATIONS
+    relation = names[op.predicate.value.data]
+    if relation not in known:
+        raise PassFailedException(
+            f"{op.name}: the npu compares by {', '.join(known)}, got {relation}"
+        )
+    return relation[-2:]
+
+
+def constant(value: SSAValue) -> float | None:
+    """
+    Return the number of a scalar constant.
+    """
+    if not isinstance(value.owner, arith.ConstantOp):
+        return None
+    attribute = value.owner.value
+    if isinstance(attribute, FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, IntegerAttr):
+        return attribute.value.data
+    return None
+
+
+def widens(source: Attribute, result: Attribute) -> bool:
+    """
+    Whether a reduction may read one type and accumulate in the other.
+    """
+    return source == result or (is_half(source) and str(result) == "f32")

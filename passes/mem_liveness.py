@@ -1,0 +1,93 @@
+"""
+When every buffer of a `mem` program is live.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects import memref, scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from tlf.dialects import mem
+
+
+@dataclass
+class Liveness:
+    """
+    Steps of a region: an operation has a first and a last one, a loop spans its body.
+    """
+
+    spans: dict[Operation, tuple[int, int]] = field(
+        default_factory=dict[Operation, tuple[int, int]]
+    )
+
+    @staticmethod
+    def of(region: Region) -> "Liveness":
+        liveness = Liveness()
+        liveness._number(region, 0)
+        return liveness
+
+    def _number(self, region: Region, step: int) -> int:
+        for block in region.blocks:
+            for op in block.ops:
+                first = step
+                step += 1
+                for nested in op.regions:
+                    step = self._number(nested, step)
+                self.spans[op] = first, step
+                step += 1
+        return step
+
+    def interval(self, buffer: SSAValue) -> tuple[int, int] | None:
+        """
+        Return the first and the last step at which a buffer's contents matter.
+
+        A use inside a loop that the buffer is outside of keeps it live in the whole
+        loop. None if the buffer is never used.
+        """
+        home = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
+        spans = [self.spans[_in_block(op, home)] for op in users(buffer)]
+        if not spans:
+            return None
+        return min(low for low, _ in spans), max(high for _, high in spans)
+
+
+def _in_block(op: Operation, block: Block | None) -> Operation:
+    """The operation of a block that an operation is in, or the operation itself."""
+    current: Operation | None = op
+    while current is not None:
+        if current.parent is block:
+            return current
+        current = current.parent_op()
+    return op
+
+
+def users(buffer: SSAValue) -> Iterator[Operation]:
+    """
+    Yield the operations that touch a buffer through its views, with the waits for moves
+    from and to it, and the loops that carry the tokens of such moves.
+    """
+    pending, seen = [buffer], {buffer}
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            values: list[SSAValue] = []
+            match op:
+                case memref.SubviewOp() | memref.ReinterpretCastOp():
+                    values = list(op.results)
+                case mem.DmaOp():
+                    yield op
+                    values = [op.token]
+                case scf.ForOp():
+                    carried = use.index - 3
+                    values = [op.body.block.args[carried + 1], op.results[carried]]
+                case scf.YieldOp() if isinstance(loop := op.parent_op(), scf.ForOp):
+                    yield loop
+                    values = [
+                        loop.body.block.args[use.index + 1],
+                        loop.results[use.index],
+                    ]
+                case _:
+                    yield op
+            pending += [value for value in values if value not in seen]
+            seen.update(values)

@@ -1,0 +1,182 @@
+"""
+The pass `mem-plan`: an address for every buffer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem, target
+from tlf.dialects.mem.offsets import IntArray
+from tlf.dialects.types import byte_count
+from tlf.passes.mem_liveness import Liveness
+from tlf.passes.placement import Buffer, align, live_bytes, place
+
+ARGUMENTS = "tlf.arguments"
+"""The first byte of every argument of a function."""
+
+OFFSET = "tlf.offset"
+"""The first byte of a `memref.global`."""
+
+PEAK = "tlf.peak"
+"""The bytes that a function uses of every level."""
+
+
+def argument_offsets(function: func.FuncOp) -> tuple[int, ...]:
+    """
+    Return the first byte of every argument of a planned function.
+    """
+    offsets = cast(IntArray | None, function.attributes.get(ARGUMENTS))
+    if offsets is None or len(offsets) != len(function.args):
+        raise PassFailedException(
+            f"@{function.sym_name.data}: expected planned arguments (`{ARGUMENTS}`): "
+            "run `mem-plan` first"
+        )
+    return offsets.get_values()
+
+
+def global_offsets(function: func.FuncOp) -> dict[str, int]:
+    """
+    Return the first byte of every planned `memref.global` beside a function.
+    """
+    module = function.parent_op()
+    found: dict[str, int] = {}
+    for op in module.walk() if module else ():
+        if isinstance(op, memref.GlobalOp) and OFFSET in op.attributes:
+            offset = cast(IntegerAttr, op.attributes[OFFSET])
+            found[op.sym_name.data] = offset.value.data
+    return found
+
+
+@dataclass(frozen=True)
+class MemPlanPass(ModulePass):
+    """
+    Give every buffer an address in the level of its type.
+
+    Arguments come first in the outermost level, then constants, then allocations.
+    An allocation is live from its first use to its last, in a loop around its uses for
+    the whole loop, and until the wait for the moves from and to it. Buffers of one
+    level share bytes where they are not live together, but only if they would not fit
+    otherwise. Sets `at` of every `mem.alloc`, `tlf.arguments` and `tlf.peak` of every
+    function, `tlf.offset` of every `memref.global`.
+
+    Raises `PassFailedException` when a level is too small.
+    """
+
+    name = "mem-plan"
+
+    share: bool = False
+    """Share bytes even where everything fits next to each other."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target.Target.of(op)
+        functions = [
+            function
+            for function in op.walk()
+            if isinstance(function, func.FuncOp) and not function.is_declaration
+        ]
+        outer = machine.outermost
+        end = max((_place_arguments(each, outer) for each in functions), default=0)
+        for each in op.walk():
+            if isinstance(each, memref.GlobalOp):
+                end = _place_global(each, outer, end)
+        for function in functions:
+            _Planner(function, machine, self.share).plan(end)
+
+
+def _place_arguments(function: func.FuncOp, outer: target.Level) -> int:
+    """Place the arguments of a function one after the other; return their end."""
+    offsets: list[int] = []
+    end = 0
+    for argument in function.args:
+        if mem.level_of(argument.type) != outer.name:
+            raise PassFailedException(
+                f"@{function.sym_name.data}: expected arguments in {outer.name}, got "
+                f"{argument.type}"
+            )
+        offsets.append(align(end, outer.alignment))
+        end = offsets[-1] + _bytes(argument)
+    function.attributes[ARGUMENTS] = DenseArrayBase.from_list(i64, offsets)
+    return end
+
+
+def _place_global(op: memref.GlobalOp, outer: target.Level, end: int) -> int:
+    offset = align(end, outer.alignment)
+    op.attributes[OFFSET] = IntegerAttr(offset, i64)
+    return offset + byte_count(op.type)
+
+
+def _bytes(buffer: SSAValue) -> int:
+    return byte_count(cast(MemRefType[Attribute], buffer.type))
+
+
+@dataclass
+class _Planner:
+    """Plans the allocations of one function."""
+
+    function: func.FuncOp
+    machine: target.Target
+    share: bool
+
+    def plan(self, outer_end: int) -> None:
+        """Place every allocation; the outermost level is taken up to `outer_end`."""
+        liveness = Liveness.of(self.function.body)
+        allocations: dict[str, list[mem.AllocOp]] = {}
+        for op in self.function.body.walk():
+            if isinstance(op, mem.AllocOp):
+                allocations.setdefault(op.level, []).append(op)
+        peaks: dict[str, Attribute] = {}
+        for level in self.machine.levels.values():
+            start = outer_end if level is self.machine.outermost else 0
+            ops = allocations.pop(level.name, [])
+            peaks[level.name] = IntegerAttr(
+                self.plan_level(level, ops, liveness, start), i64
+            )
+        if allocations:
+            raise PassFailedException(
+                f"expected a level of {', '.join(self.machine.levels)}, got "
+                f"{next(iter(allocations))}"
+            )
+        self.function.attributes[PEAK] = DictionaryAttr(peaks)
+
+    def plan_level(
+        self,
+        level: target.Level,
+        ops: Sequence[mem.AllocOp],
+        liveness: Liveness,
+        start: int,
+    ) -> int:
+        """Place the allocations of one level from `start` on; return their end."""
+        buffers = [_buffer(op, liveness) for op in ops]
+        start = align(start, level.alignment) if ops else start
+        placement = place(buffers, level.alignment, level.capacity - start, self.share)
+        peak = start + placement.peak
+        if peak > level.capacity:
+            raise PassFailedException(
+                f"@{self.function.sym_name.data}: expected buffers within the "
+                f"{level.capacity} bytes of {level.name}, got a peak of {peak} bytes "
+                f"({start + live_bytes(buffers)} live at once)"
+            )
+        for op, offset in zip(ops, placement.offsets, strict=True):
+            op.offset = IntegerAttr(start + offset, i64)
+        return peak
+
+
+def _buffer(op: mem.AllocOp, liveness: Liveness) -> Buffer:
+    interval = liveness.interval(op.buffer)
+    start, end = interval if interval is not None else liveness.spans[op]
+    return Buffer(_bytes(op.buffer), start, end)
