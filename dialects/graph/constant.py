@@ -172,9 +172,12 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             type_: Attribute = parser.parse_type()
         else:
             attributes = parser.parse_optional_attr_dict()
+            position = parser.pos
             value = parser.parse_attribute()
             if (dense := _dense(value)) is None:
-                parser.raise_error(f"expected dense elements or a file, got {value}")
+                parser.raise_error(
+                    f"expected dense elements or a file, got {value}", position
+                )
             type_ = dense.type
             if parser.parse_optional_punctuation("->") is not None:
                 type_ = parser.parse_type()

@@ -1,0 +1,71 @@
+// RUN: tlf-opt %s --split-input-file --verify-diagnostics
+
+%a, %b = "test.op"() : () -> (tensor<4x?xf32>, tensor<4x8xf32>)
+// expected-error@+1 {{expected a static shape, got tensor<4x?xf32>}}
+%0 = graph.add %a, %b : (tensor<4x?xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4x0xf32>
+// expected-error@+1 {{expected extents of at least 1, got tensor<4x0xf32>}}
+%0 = graph.exp %a : tensor<4x0xf32>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xf64>
+// expected-error@+1 {{expected an element type among f32, f16, bf16, i32, i1, got f64}}
+%0 = graph.exp %a : tensor<4xf64>
+
+// -----
+
+%a = "test.op"() : () -> f32
+// expected-error@+1 {{expected a tensor, got f32}}
+%0 = graph.exp %a : f32
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xi32>
+// expected-error@+1 {{expected elements of f32, f16, bf16, got i32}}
+%0 = graph.exp %a : tensor<4xi32>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xi1>
+// expected-error@+1 {{expected elements of f32, f16, bf16, i32, got i1}}
+%0 = graph.sub %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<4x8xf16>)
+// expected-error@+1 {{expected operands of one element type, got f32 and f16}}
+%0 = graph.mul %a, %b : (tensor<4x8xf32>, tensor<4x8xf16>) -> tensor<4x8xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<4x6xf32>)
+// expected-error@+1 {{expected shapes that broadcast, got 4x8 and 4x6}}
+%0 = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x6xf32>) -> tensor<4x8xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x8xf32>, tensor<8xf32>)
+// expected-error@+1 {{expected a result of shape 4x8, got 8}}
+%0 = graph.maximum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xf32>
+// expected-error@+1 {{expected a result of f32, got f16}}
+%0 = graph.tanh %a : (tensor<4xf32>) -> tensor<4xf16>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xf32>
+// expected-error@+1 {{expected a result of shape 4, got 8}}
+%0 = graph.cast %a : (tensor<4xf32>) -> tensor<8xf16>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xf32>
+// expected-error@+1 {{expected a ratio between 0 and 1, got 1.5}}
+%0 = graph.dropout %a ratio 1.5 : tensor<4xf32>

@@ -1,0 +1,29 @@
+// RUN: tlf-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{expected a memory level such as L1, got fast}}
+"test.op"() {plan = #graph.plan<fast, tile [2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected sizes of at least 1, got 0}}
+"test.op"() {plan = #graph.plan<L1, tile [2], reduce [0]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected a mapping among grid, core, loop, unroll, host, got threads}}
+"test.op"() {plan = #graph.plan<L1, tile [2], mapping threads>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected an order of 2 loops, got [0, 0]}}
+"test.op"() {plan = #graph.plan<L1, tile [2, 2], order [0, 0]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected at least 1 stage, got 0}}
+"test.op"() {plan = #graph.plan<L1, tile [2], stages 0>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected tile, reduce, mapping, order or stages, got tiles}}
+"test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
