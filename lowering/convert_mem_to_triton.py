@@ -22,8 +22,8 @@ class ConvertMemToTritonPass(ModulePass):
 
     Each outermost `scf.parallel` with the mapping `grid` becomes a kernel, and its
     iterations become programs. Moves and computation outside of such nests become
-    kernels of one program. A loop with the mapping `host`, or around a grid, stays in the host.
-    Every kernel is checked: tiles have extents that are powers of two and at most 2**20
+    kernels of one program. A loop with the mapping `host`, or around a grid, stays in
+    the host. Every kernel is checked: tiles have extents that are powers of two and at most 2**20
     elements, values are not read through windows, and Triton has all operations.
 
     The number of warps comes from the attribute `warps` of a grid loop, else from the

@@ -72,6 +72,9 @@ class RepairedBuilder(_Builder):
     The interpreter's builder: executes one operation on whole blocks at a time.
     """
 
+    def get_bf16(self, value: float) -> Any:
+        return _handle(np.array([value], np.float32), _tl.bfloat16)
+
     def binary_op(self, lhs: Any, rhs: Any, op: Callable[..., np.ndarray]) -> Any:
         if not _is_bfloat16(lhs):
             return _Builder.binary_op(self, lhs, rhs, op)
