@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from typing_extensions import TypeVar
 from xdsl.context import Context
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import ParseError, Parser, UnresolvedOperand
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -51,6 +53,8 @@ class LocatedParser(Parser):
                 raise
         except RecursionError:
             self.raise_error("operations are nested too deeply")
+        except Exception as error:
+            self.raise_error(_reason(error))
         name = next(iter(self.forward_ssa_references))
         self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
 
@@ -61,9 +65,7 @@ class LocatedParser(Parser):
         except (ParseError, RecursionError):
             raise
         except Exception as error:
-            # Constructors of attributes and operations verify what they are given,
-            # and know nothing of the text.
-            self.raise_error(str(error) or type(error).__name__, span)
+            self.raise_error(_reason(error), span)
         if isinstance(op.location, UnknownLoc):
             op.location = self._location(span.start)
         return op
@@ -83,9 +85,19 @@ class LocatedParser(Parser):
     @cached_property
     def _line_starts(self) -> list[int]:
         text = self._parser_state.lexer.input.content
-        return [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
+        lengths = (len(line) + 1 for line in text.split("\n"))
+        return list(accumulate(lengths, initial=0))
 
     def _location(self, offset: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
         return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+
+
+def _reason(error: Exception) -> str:
+    """
+    What to say of an exception that is not the parser's: constructors of attributes and
+    operations verify what they are given, and know nothing of the text.
+    """
+    expected = isinstance(error, DiagnosticException | ValueError)
+    return str(error) if expected else f"{type(error).__name__}: {error}"

@@ -1,0 +1,112 @@
+"""What `tlf-run` does once its command line is read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.runtime.npu.errors import NPUError
+from tlf.runtime.triton.errors import TritonRuntimeError
+from tlf.tools.backends import Outcome, Row, backend_named
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.driver import new_context, parse
+from tlf.tools.pass_manager import verify
+from tlf.tools.run_check import compare
+from tlf.tools.run_inputs import InputError, make_inputs
+from tlf.tools.run_options import Options
+from tlf.tools.source import SourceError, read_source
+
+
+FAILURES = (
+    DiagnosticException,
+    InputError,
+    NPUError,
+    SourceError,
+    TritonRuntimeError,
+)
+
+
+class RunError(Exception):
+    """A run that cannot be done; the message is one line."""
+
+
+def run(options: Options) -> bool:
+    """
+    Do what `options` say and print a table; return whether the results were right.
+    Raises `RunError`, and `CompileError` for a wrong program.
+    """
+    try:
+        return _run(options)
+    except FAILURES as error:
+        raise RunError(str(error)) from error
+    except OSError as error:
+        raise RunError(f"{error.filename}: {error.strerror}") from error
+
+
+def _run(options: Options) -> bool:
+    source = read_source(options.file)
+    context = new_context()
+    with errors_located(None, "the parser"):
+        module = parse(context, source)
+    with errors_located(module, "the verifier"):
+        verify(module)
+    base = Path(options.file).parent
+    backend = backend_named(options.target, options.entry, base)
+    inputs = make_inputs(entry_point(module, options.entry), options.input, options.seed)
+    references = _references(module, inputs, options) if options.check else None
+    started = time.perf_counter()
+    outcome = backend.run(context, module, inputs)
+    elapsed = time.perf_counter() - started
+    comparisons = [
+        compare(name, result, reference)
+        for (name, result), reference in zip(
+            outcome.results.items(), references or (), strict=references is not None
+        )
+    ]
+    rows = [
+        ("program", f"{options.file} on {options.target}"),
+        *outcome.rows,
+        *_result_rows(outcome.results),
+        *(comparison.row() for comparison in comparisons),
+        ("compiled and run in", f"{elapsed:.1f} s"),
+    ]
+    print(_table(rows))
+    if options.dump_dir is not None:
+        _dump(options.dump_dir, outcome, module)
+    return all(comparison.agrees for comparison in comparisons)
+
+
+def _references(
+    module: ModuleOp, inputs: Mapping[str, Array], options: Options
+) -> tuple[Array, ...]:
+    with errors_located(module, "the reference"):
+        return interpret(module, inputs, options.entry)
+
+
+def _result_rows(results: Mapping[str, Array]) -> list[Row]:
+    return [
+        (f"result {name}", f"{'x'.join(map(str, array.shape)) or '()'} {array.dtype}")
+        for name, array in results.items()
+    ]
+
+
+def _table(rows: Sequence[Row]) -> str:
+    width = max(len(title) for title, _ in rows)
+    return "\n".join(f"{title:<{width}}  {text}" for title, text in rows)
+
+
+def _dump(folder: Path, outcome: Outcome, module: ModuleOp) -> None:
+    """Write the results, the compiled texts and the last IR to files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in outcome.results.items():
+        np.save(folder / f"{name}.npy", array)
+    texts = {**outcome.artifacts, "lowered.mlir": f"{module}\n"}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,104 @@
+"""The arrays that a program runs on: from files, or at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr
+from xdsl.ir import Attribute
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import argument_names, argument_types
+from tlf.dialects.types import AnyTensor, dtype_of
+
+RANGE = "tlf.range"
+"""The attribute of an argument that bounds its random values."""
+
+
+class InputError(Exception):
+    """An input that cannot be used; the message says which and why."""
+
+
+def make_inputs(
+    function: func.FuncOp, given: Sequence[str], seed: int
+) -> dict[str, Array]:
+    """
+    An array for every argument of a function, by name.
+
+    `given` has words `name=file.npy`. Other arguments are random: floats uniform in the
+    range of the argument's attribute `tlf.range`, or in [-1, 1), integers from -8 to 7.
+    """
+    names = argument_names(function)
+    files = dict(_pair(word) for word in given)
+    if unknown := [name for name in files if name not in names]:
+        known = ", ".join(names) or "none"
+        raise InputError(f"expected an argument among {known}, got `{unknown[0]}`")
+    generator = np.random.default_rng(seed)
+    inputs: dict[str, Array] = {}
+    for position, (name, type_) in enumerate(
+        zip(names, argument_types(function), strict=True)
+    ):
+        random = _random(generator, type_, _range(function, position))
+        inputs[name] = _load(name, files[name], random) if name in files else random
+    return inputs
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, _, file = word.partition("=")
+    if not name or not file:
+        raise InputError(f"expected an input NAME=FILE.npy, got `{word}`")
+    return name, file
+
+
+def _load(name: str, file: str, model: Array) -> Array:
+    try:
+        array = cast(Array, np.load(file, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read input `{name}`: {error}") from error
+    if array.dtype.kind == "V" and array.dtype.itemsize == model.dtype.itemsize:
+        array = array.view(model.dtype)
+    if array.shape != model.shape or array.dtype != model.dtype:
+        raise InputError(
+            f"expected input `{name}` of {_described(model)}, got {_described(array)}"
+        )
+    return array
+
+
+def _described(array: Array) -> str:
+    return f"{array.dtype} and shape {'x'.join(map(str, array.shape)) or '()'}"
+
+
+def _range(function: func.FuncOp, position: int) -> tuple[float, float]:
+    """The range of an argument's random values."""
+    attributes = function.arg_attrs
+    if attributes is None or not isinstance(
+        entry := attributes.data[position], DictionaryAttr
+    ):
+        return (-1.0, 1.0)
+    found: Mapping[str, Attribute] = entry.data
+    bounds = found.get(RANGE)
+    if bounds is None:
+        return (-1.0, 1.0)
+    values = [
+        each.value.data
+        for each in (bounds if isinstance(bounds, ArrayAttr) else ())
+        if isinstance(each, FloatAttr)
+    ]
+    if len(values) != 2:
+        raise InputError(f"expected `{RANGE}` to hold two floats, got {bounds}")
+    return values[0], values[1]
+
+
+def _random(
+    generator: np.random.Generator, type_: AnyTensor, bounds: tuple[float, float]
+) -> Array:
+    shape = type_.get_shape()
+    dtype = dtype_of(type_.get_element_type())
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if dtype.kind == "i":
+        return generator.integers(-8, 8, shape).astype(dtype)
+    return np.asarray(generator.uniform(*bounds, shape)).astype(dtype)

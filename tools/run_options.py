@@ -1,0 +1,61 @@
+"""The command line of `tlf-run`. Imports nothing of xDSL, so that help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+DESCRIPTION = "Compile a program, run it, and say what came of it."
+TARGET = "reference, npu, triton, or a target description by name or file"
+
+
+class Options(argparse.Namespace):
+    """The command line, as parsed."""
+
+    file: str
+    entry: str | None
+    target: str
+    input: list[str]
+    seed: int
+    check: bool
+    dump_dir: Path | None
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        fail(message)
+
+
+def fail(message: str) -> NoReturn:
+    """End the tool with a message that concerns no place in a program."""
+    print(f"tlf-run: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(1)
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line; a wrong one ends the tool."""
+    parser = _ArgumentParser("tlf-run", description=DESCRIPTION)
+    parser.add_argument("file", help="program to run, at any level")
+    parser.add_argument("--entry", metavar="NAME", help="function to run")
+    parser.add_argument("--target", default="npu", help=f"{TARGET} (default: npu)")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="array for an argument; others are random",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random arrays")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the reference"
+    )
+    parser.add_argument(
+        "--dump-dir",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the results and for what was compiled",
+    )
+    return parser.parse_args(arguments, namespace=Options())

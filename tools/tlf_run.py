@@ -1,0 +1,35 @@
+"""
+`tlf-run`: compile a program, run it, and print what ran and how near it came.
+
+Errors are one line on stderr; the exit status is 1 for them, and for wrong results.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tlf.tools.run_options import fail, parse_arguments
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tlf-run` command."""
+    options = parse_arguments(arguments)
+
+    # What needs xDSL is imported only now, so that `--help` answers at once.
+    from tlf.tools.diagnostics import CompileError
+    from tlf.tools.run import RunError, run
+
+    try:
+        right = run(options)
+    except CompileError as error:
+        print(error.diagnostic, file=sys.stderr)
+        sys.exit(1)
+    except RunError as error:
+        fail(str(error))
+    if not right:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
