@@ -134,5 +134,3 @@ def backend_named(name: str, entry: str | None, base: Path) -> Backend:
     if name == "reference":
         return ReferenceBackend(entry)
     return CompilingBackend(load(ALIASES.get(name, name)), entry, base)
-
-

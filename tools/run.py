@@ -59,7 +59,9 @@ def _run(options: Options) -> bool:
         verify(module)
     base = Path(options.file).parent
     backend = backend_named(options.target, options.entry, base)
-    inputs = make_inputs(entry_point(module, options.entry), options.input, options.seed)
+    inputs = make_inputs(
+        entry_point(module, options.entry), options.input, options.seed
+    )
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()
     outcome = backend.run(context, module, inputs)

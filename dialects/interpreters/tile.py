@@ -120,9 +120,7 @@ class TileFunctions(InterpreterFunctions):
     def run_fill(
         self, interpreter: Interpreter, op: tile.FillOp, args: PythonValues
     ) -> PythonValues:
-        result = undefined(cast(AnyTensor, op.result.type))
-        result[...] = scalar_value(op.value)
-        return (result,)
+        return op.reference(*args)
 
     @impl(tile.WhileOp)
     def run_while(

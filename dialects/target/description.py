@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
+BACKENDS = ("npu", "triton")
 T = TypeVar("T", bound="Level | Tiling")
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
@@ -83,6 +84,8 @@ class Target:
     """
 
     name: str
+    backend: str
+    """The last stage of the compiler: `npu` or `triton`."""
     levels: Mapping[str, Level]
     engines: Mapping[str, Mapping[str, Data]]
     tiling: Tiling
@@ -154,11 +157,20 @@ def from_data(data: Mapping[str, Data]) -> Target:
     tiling = _fields(Tiling, cast(Mapping[str, Data], data.get("tiling", {})))
     return Target(
         name=str(data.get("name", "unnamed")),
+        backend=_backend(data),
         levels={level.name: level for level in levels},
         engines=engines,
         tiling=tiling,
         data=data,
     )
+
+
+def _backend(data: Mapping[str, Data]) -> str:
+    backend = str(data.get("backend", "npu"))
+    if backend not in BACKENDS:
+        known = " or ".join(BACKENDS)
+        raise DiagnosticException(f"target: expected backend {known}, got `{backend}`")
+    return backend
 
 
 def _tables(data: Mapping[str, Data], key: str) -> Sequence[Mapping[str, Data]]:

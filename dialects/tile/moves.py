@@ -35,9 +35,16 @@ from xdsl.traits import MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Accesses, identity
-from tlf.dialects.interfaces import Array, Iterator, PositionInterface, parallel
+from tlf.dialects.interfaces import (
+    Array,
+    ConstantInterface,
+    Iterator,
+    PositionInterface,
+    parallel,
+)
 from tlf.dialects.types import (
     AnyTensor,
+    dtype_of,
     scalar_attribute,
     scalar_value,
     tensor_type,
@@ -377,7 +384,7 @@ class EmptyOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FillOp(IRDLOperation):
+class FillOp(IRDLOperation, ConstantInterface):
     """
     A tile with all elements equal.
 
@@ -398,6 +405,28 @@ class FillOp(IRDLOperation):
     def __init__(self, value: Number, result_type: AnyTensor) -> None:
         number = scalar_attribute(value, result_type.element_type)
         super().__init__(properties={"value": number}, result_types=[result_type])
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        type_ = tensor_type(self.result)
+        value = scalar_value(self.value)
+        return (np.full(type_.get_shape(), value, dtype_of(type_.element_type)),)
+
+    def splat(self) -> Attribute:
+        return self.value
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(size) for size in tensor_type(self.result).get_shape())
+
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        return ()
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(tensor_type(self.result).get_num_dims()),)
+
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> Operation:
+        return FillOp(scalar_value(self.value), cast(AnyTensor, result_types[0]))
 
     def verify_(self) -> None:
         verify_number(self.value, tensor_type(self.result))

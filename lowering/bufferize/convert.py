@@ -31,7 +31,13 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Target
 from tlf.dialects.tile import Index, level_of
-from tlf.dialects.types import AnyTensor, dtype_of, scalar_value, tensor_type
+from tlf.dialects.types import (
+    AnyTensor,
+    dtype_of,
+    scalar_attribute,
+    scalar_value,
+    tensor_type,
+)
 from tlf.lowering.bufferize.buffers import (
     Moves,
     buffer_type,
@@ -471,13 +477,15 @@ class FunctionConverter:
         """What the result is accumulated on, in its place."""
         result = tensor_type(op.results[0])
         if op.init_value is None:
+            neutral = scalar_attribute(op.neutral(), result.element_type)
+            number = scalar_value(neutral)
             if self.is_value(result):
-                fill = mem.FillOp(op.neutral(), result_type=result)
+                fill = mem.FillOp(number, result_type=result)
                 made = self.builder.insert(fill).result
                 assert made is not None
                 return made, Storage()
             place = self.allocate(result)
-            self.builder.insert(mem.FillOp(op.neutral(), place))
+            self.builder.insert(mem.FillOp(number, place))
             return place, Storage()
         if self.is_value(result):
             return self.operand(op.init_value), Storage()

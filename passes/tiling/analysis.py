@@ -9,7 +9,7 @@ iterators; operations that only feed this inner loop are computed inside of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import ceil, prod
@@ -128,7 +128,7 @@ class GroupTiling:
     """For each result of the group, the part that one tile writes."""
 
     @property
-    def ranges(self) -> Mapping[object, tuple[int, int]]:
+    def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
         """The values that the induction variable of each loop takes."""
         every = [*self.loops.values(), *self.inner_loops.values()]
         return {loop: (0, loop.last) for loop in every}
@@ -209,7 +209,7 @@ def analyse(
     one size for each parallel iterator of the root, `reduce` one for each reduction
     iterator of the anchor, or none.
 
-    Raises `TilingError` where the tiles that consumers need do not fit together.
+    Raises `TilingError` where the group cannot be tiled like this.
     """
     return _Analysis(operations, results, rules or Rules()).run(tile, reduce)
 
@@ -248,6 +248,8 @@ class _Analysis:
             if op in self.tiling.tiles
         }
         self._collect_reads()
+        if not self.rules.views:
+            self._check_no_views()
         self.tiling.pieces = [self._piece(value, root) for value in self.results]
         return self.tiling
 
@@ -295,7 +297,7 @@ class _Analysis:
             return None
         inner = self._is_inner(op, needs)
         boxes = [need.box if inner else self._outside(need.box) for need in needs]
-        wanted = self._hull(op, boxes)
+        wanted = self._hull(boxes)
         extents = [iterator.extent for iterator in op.iterators()]
         return self.rules.widen(iterations(op.result_accesses()[0], extents, wanted))
 
@@ -343,16 +345,24 @@ class _Analysis:
             covering.append(Interval(offset, size))
         return tuple(covering)
 
-    def _hull(self, op: TilingInterface, boxes: Sequence[Box]) -> Box:
+    def _hull(self, boxes: Sequence[Box]) -> Box:
+        """The box over several; whole axes where their distance is not constant."""
         hull = boxes[0]
         for box in boxes[1:]:
-            merged = [a.hull(b) for a, b in zip(hull, box, strict=True)]
-            if any(interval is None for interval in merged):
-                raise TilingError(
-                    op, "its consumers need tiles whose distance is not constant"
-                )
-            hull = tuple(interval for interval in merged if interval is not None)
+            hull = tuple(
+                a.hull(b) or self._covering(a, b)
+                for a, b in zip(hull, box, strict=True)
+            )
         return hull
+
+    def _covering(self, left: Interval, right: Interval) -> Interval:
+        """The interval over two for all values of the loops."""
+        ranges = self.tiling.ranges
+        ends = [each.offset.bounds(ranges) for each in (left, right)]
+        first = min(least for least, _ in ends)
+        sizes = (left.size, right.size)
+        last = max(end + size for (_, end), size in zip(ends, sizes, strict=True))
+        return Interval(Linear(first), last - first)
 
     def _compute(
         self,
@@ -404,6 +414,13 @@ class _Analysis:
             self.tiling.inner_loops[position] = loop
             tiled[position] = Interval(Linear.of(loop), size)
         return self.rules.widen(tuple(tiled))
+
+    def _check_no_views(self) -> None:
+        """Every tile computed in the group is used whole."""
+        for op, tile in self.tiling.tiles.items():
+            for need in (n for value in op.results for n in self.needs.get(value, [])):
+                if not same_box(need.box, tile.result):
+                    raise TilingError(op, "its consumers need only parts of its tile")
 
     def _collect_reads(self) -> None:
         for value, needs in self.needs.items():

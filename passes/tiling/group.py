@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -91,7 +91,7 @@ class Members:
             extent if position in whole else 1
             for position, extent in enumerate(parallel)
         ]
-        tiling = self.tiling(unit, (), rules)
+        tiling = self.tiling(unit, (), replace(rules, views=True))
         positions = [
             position
             for position, iterator in enumerate(root.iterators())

@@ -1,0 +1,119 @@
+"""Run a function of a module on numpy arrays, whatever level its program is at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.interpreters.affine import AffineFunctions
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.tile import undefined
+from tlf.dialects.types import AnyTensor
+
+
+def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
+    """
+    The function called `name`, or the only one with a body.
+
+    Raises `DiagnosticException` where there is no such function.
+    """
+    functions = [
+        op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
+    ]
+    named = [op for op in functions if name is None or op.sym_name.data == name]
+    if len(named) == 1:
+        return named[0]
+    known = ", ".join(op.sym_name.data for op in functions) or "none"
+    wanted = "one function" if name is None else f"a function `{name}`"
+    raise DiagnosticException(f"expected {wanted}, got {known}")
+
+
+def result_count(function: func.FuncOp) -> int:
+    """How many trailing arguments hold results; none before bufferisation."""
+    count = function.attributes.get("tlf.results")
+    return count.value.data if isinstance(count, IntegerAttr) else 0
+
+
+def argument_names(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the arguments that are not results, unique in their order."""
+    arguments = function.body.block.args
+    inputs = arguments[: len(arguments) - result_count(function)]
+    names: list[str] = []
+    for position, argument in enumerate(inputs):
+        name = argument.name_hint or f"arg{position}"
+        names.append(f"{name}_{position}" if name in names else name)
+    return tuple(names)
+
+
+def result_names(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the results: those of the returned values, unique in their order."""
+    if count := result_count(function):
+        values: Sequence[SSAValue] = function.body.block.args[-count:]
+    else:
+        last = function.body.block.last_op
+        values = tuple(last.operands) if last is not None else ()
+    hints = [value.name_hint or "result" for value in values]
+    return tuple(
+        f"{hint}_{position}" if hint in hints[:position] else hint
+        for position, hint in enumerate(hints)
+    )
+
+
+def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
+    """The types of the arguments that are not results: shape and element type."""
+    count = len(argument_names(function))
+    arguments = function.body.block.args[:count]
+    for argument in arguments:
+        if not isinstance(argument.type, TensorType | MemRefType):
+            raise DiagnosticException(
+                f"expected arguments that are tensors, got {argument.type}"
+            )
+    return tuple(cast(AnyTensor, argument.type) for argument in arguments)
+
+
+def interpret(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None = None
+) -> tuple[Array, ...]:
+    """
+    Run a function on arrays by name, and return its results.
+
+    Arrays have the shapes and dtypes of the arguments; results have those of the
+    declared results.
+    """
+    function = entry_point(module, entry)
+    arguments = [inputs[name] for name in argument_names(function)]
+    outputs = [
+        _place(argument.type) for argument in function.body.block.args[len(arguments) :]
+    ]
+    interpreter = _interpreter(module)
+    with np.errstate(all="ignore"):
+        returned = interpreter.call_op(function, (*arguments, *outputs))
+    return tuple(outputs) if outputs else cast(tuple[Array, ...], returned)
+
+
+def _place(type_: Attribute) -> Array:
+    return undefined(cast(AnyTensor, type_))
+
+
+def _interpreter(module: ModuleOp) -> Interpreter:
+    interpreter = Interpreter(module)
+    interpreter.register_implementations(FuncFunctions())
+    interpreter.register_implementations(AffineFunctions())
+    for functions in _functions():
+        interpreter.register_implementations(functions, override=True)
+    return interpreter
+
+
+def _functions() -> Sequence[InterpreterFunctions]:
+    from tlf.dialects.interpreters.graph import GraphFunctions
+    from tlf.dialects.interpreters.tile import TileFunctions
+
+    return (GraphFunctions(), TileFunctions())
