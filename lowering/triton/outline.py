@@ -21,7 +21,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, triton
-from tlf.lowering.triton.indices import OPERATIONS, Indices
+from tlf.lowering.triton.access import OFFSET_LIMIT
+from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.lowering.triton.kernel import mapping_of, trip_counts
 
 _BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
@@ -243,6 +244,8 @@ def _programs(kernel: func.FuncOp) -> int:
     The number of programs: the iterations of the kernel's grid.
     """
     indices = Indices()
+    for argument in kernel.body.block.args:
+        indices.known[argument] = Index("h", 0, OFFSET_LIMIT)
     total = 1
     for op in kernel.body.block.ops:
         if isinstance(op, OPERATIONS):
