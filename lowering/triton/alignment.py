@@ -77,6 +77,18 @@ def expanded(text: str, present: Sequence[bool]) -> str:
     return f"{text}[{indices}]"
 
 
+def placed(text: str, dims: Sequence[int | None]) -> str:
+    """
+    A tile whose dimensions are those of the domain that `dims` names, in the order of
+    the domain, as a tile with the dimensions `dims`; None is an extent of 1.
+    """
+    order = [dim for dim in dims if dim is not None]
+    if dims and not order:
+        return f"tl.broadcast_to({text}, {[1] * len(dims)})"
+    text = permuted(text, [sorted(order).index(dim) for dim in order])
+    return expanded(text, [dim is not None for dim in dims])
+
+
 def aligned(
     source: Source,
     text: str,

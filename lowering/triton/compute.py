@@ -7,7 +7,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
-from tlf.lowering.triton.alignment import dimensions, permuted
+from tlf.lowering.triton.alignment import dimensions, placed
 from tlf.lowering.triton.bodies import evaluate, full, inputs
 from tlf.lowering.triton.scalars import Scalar, expression
 from tlf.lowering.triton.source import Source
@@ -88,24 +88,20 @@ class Compute:
         Combine `element` over the dimensions that an output drops. A sum of narrow
         floats stays in f32, to be rounded once.
         """
-        order = [
-            dim
-            for dim in dimensions(op.output_maps[number], op.extents)
-            if dim is not None
-        ]
-        dropped = [dim for dim in range(len(op.extents)) if dim not in order]
+        kept = dimensions(op.output_maps[number], op.extents)
+        dropped = [dim for dim in range(len(op.extents)) if dim not in kept]
         text, type_ = full(element, op.extents), element.element_type
         wider = _wider(type_) if dropped else None
         if wider is not None:
             text = f"{text}.to({wider})"
         for dim in reversed(dropped):
             text = self._along(combine, text, dim)
-        text = permuted(text, [sorted(order).index(dim) for dim in order])
+        text = placed(text, kept)
         if wider is not None and combine.name == "arith.addf":
             type_ = f32
         elif wider is not None:
             text = f"{text}.to({triton_name(type_)})"
-        shape = tuple(op.extents[dim] for dim in order)
+        shape = shape_of(op.results[number])
         return Scalar(self.source.assign("v", text), type_, shape)
 
     def _along(self, combine: Operation, text: str, dim: int) -> str:

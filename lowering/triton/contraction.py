@@ -16,6 +16,7 @@ from tlf.lowering.triton.alignment import (
     broadcast,
     dimensions,
     permuted,
+    placed,
     reshaped,
 )
 from tlf.lowering.triton.compute import Compute
@@ -129,11 +130,11 @@ def _sum_of_products(compute: Compute, op: mem.ContractOp) -> str:
     product = compute.source.assign("v", f"{factors[0]} * {factors[1]}")
     covered = tuple(max(extents) for extents in zip(*shapes, strict=True))
     text = broadcast(product, covered, op.extents)
-    order = [dim for dim in dimensions(op.maps[2], op.extents) if dim is not None]
+    kept = dimensions(op.maps[2], op.extents)
     for dim in reversed(range(len(op.extents))):
-        if dim not in order:
+        if dim not in kept:
             text = f"tl.sum({text}, axis={dim})"
-    text = permuted(text, [sorted(order).index(dim) for dim in order])
+    text = placed(text, kept)
     start = compute.names[op.acc]
     if wide(total) is None:
         narrow = f".to({dtype})" if not is_float(total) else ""

@@ -186,6 +186,27 @@ def test_reduction(check: Check, name: str, dtype: str, axes: tuple[int, ...]) -
     )
 
 
+@pytest.mark.parametrize(
+    ("results", "axes", "shape"),
+    [("d0, 0", 1, [4, 1]), ("0, d1", 0, [1, 8]), ("0, 0, 0", None, [1, 1, 1])],
+)
+def test_reduction_keeps_axes(
+    check: Check, results: str, axes: int | None, shape: list[int]
+) -> None:
+    operation = f"""%r = mem.reduce ins(%v0 : tensor<4x8xf32>)
+      outs(%v1 : {type_of(shape, "f32")}) domain [4, 8]
+      maps [{map_of(2, "d0, d1")}, {map_of(2, results)}] {{
+  ^bb1(%x: f32, %a: f32):
+    %z = arith.addf %x, %a : f32
+    mem.yield %z : f32
+  }} -> {type_of(shape, "f32")}"""
+    x, start = random("f32", [4, 8], 0), random("f32", shape, 1)
+    text = program([([4, 8], "f32"), (shape, "f32")], (shape, "f32"), operation)
+    got = check(text, {"in0": x, "in1": start})["out"]
+    expected = start + x.astype(np.float64).sum(axis=axes, keepdims=True)
+    np.testing.assert_allclose(got, expected.reshape(shape), rtol=1e-6, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["maximumf", "minimumf"])
 def test_reduction_keeps_nan(check: Check, name: str) -> None:
     operation = f"""%r = mem.reduce ins(%v0 : tensor<4x8xf32>) outs(%v1 : tensor<4xf32>)
