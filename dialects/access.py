@@ -72,11 +72,19 @@ class Linear:
 @dataclass(frozen=True)
 class Interval:
     """
-    `size` consecutive indices from `offset` on. The size is static.
+    `size` consecutive indices from `offset` on. The size is static. A tile that holds
+    them may have room for more.
     """
 
     offset: Linear
     size: int
+    capacity: int = 0
+    """The extent of the tile where that is more than `size`."""
+
+    @property
+    def room(self) -> int:
+        """The extent of a tile that holds the interval."""
+        return max(self.size, self.capacity)
 
     @staticmethod
     def whole(size: int) -> Interval:
@@ -92,13 +100,8 @@ class Interval:
             return None
         first = min(0, distance.constant)
         last = max(self.size, distance.constant + other.size)
-        return Interval(self.offset + first, last - first)
-
-    def shrunk_to(self, bound: int) -> Interval:
-        """The interval, no longer than an axis of `bound` elements needs."""
-        if self.offset.terms or self.offset.constant < 0:
-            return self
-        return Interval(self.offset, min(self.size, bound - self.offset.constant))
+        capacity = max(self.capacity, other.capacity)
+        return Interval(self.offset + first, last - first, capacity)
 
 
 Box = tuple[Interval, ...]
@@ -124,11 +127,12 @@ class Access:
     def interval(self, box: Box) -> Interval:
         """The least interval over what all iterations of `box` touch."""
         offset = Linear(self.offset)
-        size = self.width
+        size = room = self.width
         for iterator, coefficient in self.terms:
             offset += box[iterator].offset * coefficient
             size += coefficient * (box[iterator].size - 1)
-        return Interval(offset, size)
+            room += coefficient * (box[iterator].room - 1)
+        return Interval(offset, size, room if room > size else 0)
 
     def uses(self, iterators: set[int]) -> bool:
         """Whether the index depends on one of `iterators`."""
@@ -165,7 +169,9 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
         for position, (iterator, coefficient) in enumerate(terms):
             start = offset.divided(coefficient)
             if start is not None and size % coefficient == 0:
-                box[iterator] = Interval(start, size // coefficient)
+                room = -(-interval.room // coefficient)
+                count = size // coefficient
+                box[iterator] = Interval(start, count, room if room > count else 0)
                 break
             inner = terms[position + 1 :]
             if offset.terms or not inner:

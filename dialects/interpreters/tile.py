@@ -66,6 +66,11 @@ def _offsets(op: tile.SliceOp | tile.DesliceOp | tile.MaskOp, values: PythonValu
     ]
 
 
+def _valid(op: tile.SliceOp | tile.DesliceOp, array: Array) -> Sequence[int]:
+    """The extents of a tile that are moved."""
+    return array.shape if op.valid is None else tuple(op.valid.get_values())
+
+
 @register_impls
 class TileFunctions(InterpreterFunctions):
     """Run the operations of the `tile` dialect."""
@@ -79,7 +84,8 @@ class TileFunctions(InterpreterFunctions):
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         offsets = _offsets(op, tuple(dynamic))
-        whole, box = overlap(offsets, result.shape, source.shape)
+        sizes = _valid(op, result)
+        whole, box = overlap(offsets, sizes, source.shape)
         result[box] = source[whole]
         return (result,)
 
@@ -90,7 +96,7 @@ class TileFunctions(InterpreterFunctions):
         source, destination, *dynamic = args
         result = destination.copy()
         offsets = _offsets(op, tuple(dynamic))
-        whole, box = overlap(offsets, source.shape, destination.shape)
+        whole, box = overlap(offsets, _valid(op, source), destination.shape)
         result[whole] = source[box]
         return (result,)
 

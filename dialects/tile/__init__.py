@@ -17,16 +17,10 @@ from tlf.dialects.tile.attributes import (
     level_of,
 )
 from tlf.dialects.tile.loops import WhileOp, YieldOp
-from tlf.dialects.tile.moves import (
-    DesliceOp,
-    EmptyOp,
-    FillOp,
-    Index,
-    MaskOp,
-    RollOp,
-    SliceOp,
-    moved,
-)
+from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
+from tlf.dialects.tile.mask import MaskOp
+from tlf.dialects.tile.moves import DesliceOp, SliceOp
+from tlf.dialects.tile.offsets import Index
 
 Tile = Dialect(
     "tile",
@@ -64,5 +58,4 @@ __all__ = [
     "WhileOp",
     "YieldOp",
     "level_of",
-    "moved",
 ]

@@ -167,7 +167,8 @@ class TileBuilder:
             return part
         bounds = tensor_type(value).get_shape()
         offsets = self._offsets(builder, box)
-        return builder.insert(tile.MaskOp(part, offsets, bounds, border)).result
+        valid = _valid(box, bounds)
+        return builder.insert(tile.MaskOp(part, offsets, bounds, border, valid)).result
 
     def _slice(
         self,
@@ -199,6 +200,7 @@ class TileBuilder:
             self._offsets(builder, whole),
             self._type(tensor_type(value), whole),
             border,
+            _valid(whole, tensor_type(source).get_shape()),
         )
         cut = builder.insert(made).result
         cut.name_hint = value.name_hint
@@ -284,10 +286,11 @@ class TileBuilder:
         whole = self.tiling.tiles[owner].result
         part = self._view(builder, self.values[value], whole, piece)
         offsets = self._offsets(builder, piece)
-        return builder.insert(tile.DesliceOp(part, destination, offsets)).result
+        valid = _valid(piece, tensor_type(destination).get_shape())
+        return builder.insert(tile.DesliceOp(part, destination, offsets, valid)).result
 
     def _type(self, model: TensorType[Attribute], box: Box) -> TensorType[Attribute]:
-        shape = [interval.size for interval in box]
+        shape = [interval.room for interval in box]
         return TensorType(model.element_type, shape, self.encoding)
 
     def _offsets(self, builder: Builder, box: Box) -> list[Index]:
@@ -326,6 +329,22 @@ class TileBuilder:
         total = total + constant if constant else total
         affine_map = AffineMapAttr(AffineMap(len(symbols), 0, (total,)))
         return builder.insert(ApplyOp(symbols, affine_map)).result
+
+
+def _valid(box: Box, bounds: Sequence[int]) -> list[int] | None:
+    """
+    How much of a tile's room is used along each axis, or None where all is, or the
+    bounds of the whole tensor tell.
+    """
+    told = [
+        interval.room == interval.size
+        or (
+            not interval.offset.terms
+            and interval.offset.constant + interval.size >= bound
+        )
+        for interval, bound in zip(box, bounds, strict=True)
+    ]
+    return None if all(told) else [interval.size for interval in box]
 
 
 def _fills(cut: SSAValue, border: int | float | None) -> bool:

@@ -10,7 +10,7 @@ iterators; operations that only feed this inner loop are computed inside of it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import ceil, prod
 
@@ -77,8 +77,8 @@ class Rules:
         return 1 << (size - 1).bit_length() if self.power_of_two else size
 
     def widen(self, box: Box) -> Box:
-        """Round every interval up to its capacity."""
-        return tuple(Interval(each.offset, self.capacity(each.size)) for each in box)
+        """Give every interval the room that tiles have."""
+        return tuple(replace(each, capacity=self.capacity(each.room)) for each in box)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class GroupTiling:
             if iterator.kind is IteratorKind.REDUCTION:
                 uses = access.uses({position})
                 reduces = reduces or uses
-                covered = box[position].size + self._last(op, position)
+                covered = box[position].room + self._last(op, position)
                 covered = max(covered, iterator.extent)
             ends.append(Interval.whole(covered))
         touched = access.interval(tuple(ends))
@@ -192,7 +192,7 @@ class GroupTiling:
 
 def elements(box: Box) -> int:
     """The number of elements in a box."""
-    return prod(interval.size for interval in box)
+    return prod(interval.room for interval in box)
 
 
 def analyse(
@@ -283,7 +283,7 @@ class _Analysis:
                 self.tiling.loops[position] = loop
                 box.append(Interval(Linear.of(loop), size))
             else:
-                box.append(Interval.whole(max(size, iterator.extent)))
+                box.append(Interval(Linear(), iterator.extent, size))
         return self.rules.widen(tuple(box))
 
     @staticmethod
@@ -342,7 +342,7 @@ class _Analysis:
                     size += factor * symbol.last
                 else:
                     offset += Linear.of(symbol) * factor
-            covering.append(Interval(offset, size))
+            covering.append(replace(interval, offset=offset, size=size))
         return tuple(covering)
 
     def _hull(self, boxes: Sequence[Box]) -> Box:
@@ -407,7 +407,7 @@ class _Analysis:
         for position, size in zip(reductions, reduce, strict=True):
             extent = iterators[position].extent
             if size >= extent:
-                tiled[position] = Interval.whole(max(size, extent))
+                tiled[position] = Interval(Linear(), extent, size)
                 continue
             self._check_whole(op, position)
             loop = Loop(extent, size)
@@ -480,13 +480,13 @@ class _Analysis:
             raise TilingError(op, "the tiles of a result do not follow one loop each")
         if start + interval.size < symbol.tile:
             raise TilingError(op, "the tiles of a result leave gaps")
-        return Interval(Linear.of(symbol), symbol.tile)
+        return replace(interval, offset=Linear.of(symbol), size=symbol.tile)
 
 
 def same_box(left: Box, right: Box) -> bool:
     """Whether two boxes are equal for every value of the loops."""
     return all(
-        a.size == b.size and a.offset - b.offset == Linear()
+        a.size == b.size and a.room == b.room and a.offset - b.offset == Linear()
         for a, b in zip(left, right, strict=True)
     )
 

@@ -1,0 +1,156 @@
+"""Filling what lies outside of a tensor."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.dialects.utils.dynamic_index_list import get_dynamic_index_list
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Accesses, identity
+from tlf.dialects.interfaces import (
+    Array,
+    Iterator,
+    PositionInterface,
+    parallel,
+)
+from tlf.dialects.tile.offsets import (
+    Index,
+    Number,
+    OffsetOperation,
+    extents_attribute,
+    split_offsets,
+    verify_number,
+)
+from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
+
+
+@irdl_op_definition
+class MaskOp(OffsetOperation, PositionInterface):
+    """
+    Set the elements of a tile whose place in a whole tensor lies outside of it.
+
+    Element `e` of the tile has place `offsets + e`; it is kept where that place lies
+    within `bounds`, and `e` within the `valid` extents, and becomes `fill` elsewhere.
+
+    ```mlir
+    %m = tile.mask %t[%i, 0] bounds [100, 64] fill 0.0 : f32
+        : tensor<16x64xf32, #tile.encoding<L1>>
+    ```
+    """
+
+    name = "tile.mask"
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    source = operand_def(T)
+    bounds = prop_def(DenseArrayBase.constr(i64))
+    valid = opt_prop_def(DenseArrayBase.constr(i64))
+    fill = prop_def(FloatAttr | IntegerAttr)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets)"
+        " `bounds` $bounds (`valid` $valid^)? `fill` $fill attr-dict `:` type($source)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        offsets: Sequence[Index],
+        bounds: Sequence[int],
+        fill: Number,
+        valid: Sequence[int] | None = None,
+    ) -> None:
+        static, dynamic = split_offsets(offsets)
+        super().__init__(
+            operands=[source, dynamic],
+            properties={
+                "static_offsets": static,
+                "bounds": DenseArrayBase.from_list(i64, bounds),
+                "valid": extents_attribute(valid),
+                "fill": scalar_attribute(fill, tensor_type(source).element_type),
+            },
+            result_types=[source.type],
+        )
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        source, *dynamic = operands
+        offsets = get_dynamic_index_list(
+            cast(Sequence[int], self.static_offsets.get_values()),
+            cast(Sequence[SSAValue], [int(offset) for offset in dynamic]),
+            DYNAMIC_INDEX,
+        )
+        result = np.full_like(source, scalar_value(self.fill))
+        valid = source.shape if self.valid is None else self.valid.get_values()
+        inside = tuple(
+            slice(max(0, -offset), max(0, min(bound - offset, size)))
+            for offset, bound, size in zip(
+                cast(Sequence[int], offsets),
+                self.bounds.get_values(),
+                valid,
+                strict=True,
+            )
+        )
+        result[inside] = source[inside]
+        return (result,)
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(size) for size in tensor_type(self.source).get_shape())
+
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        rank = tensor_type(self.source).get_num_dims()
+        return (identity(rank), *(None for _ in self.offsets))
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(tensor_type(self.source).get_num_dims()),)
+
+    def tiled_at(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        position: Sequence[Index],
+        add: Callable[[Index, Index], Index],
+    ) -> Operation:
+        static = cast(Sequence[int], self.static_offsets.get_values())
+        old = get_dynamic_index_list(static, operands[1:], DYNAMIC_INDEX)
+        offsets = [add(*pair) for pair in zip(old, position, strict=True)]
+        bounds = cast(Sequence[int], self.bounds.get_values())
+        if self.valid is not None:
+            raise VerifyException("cannot tile a mask with valid extents again")
+        return MaskOp(operands[0], offsets, bounds, scalar_value(self.fill))
+
+    def verify_(self) -> None:
+        source = tensor_type(self.source)
+        self.verify_offsets(source.get_num_dims())
+        if len(self.bounds) != source.get_num_dims():
+            raise VerifyException(
+                f"expected {source.get_num_dims()} bounds, one per axis, "
+                f"got {len(self.bounds)}"
+            )
+        verify_number(self.fill, source)
+        self.verify_valid(self.valid, source.get_shape())

@@ -1,0 +1,100 @@
+"""What operations on tiles share: offsets, valid extents, and checks of types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    i64,
+)
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, prop_def, var_operand_def
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.types import AnyTensor
+
+Index: TypeAlias = SSAValue | int
+Number: TypeAlias = int | float
+
+
+def split_offsets(offsets: Sequence[Index]) -> tuple[DenseArrayBase, list[SSAValue]]:
+    static, dynamic = split_dynamic_index_list(offsets, DYNAMIC_INDEX)
+    return DenseArrayBase.from_list(i64, static), dynamic
+
+
+def extents_attribute(sizes: Sequence[int] | None) -> DenseArrayBase | None:
+    return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
+
+
+class OffsetOperation(IRDLOperation):
+    """An operation that acts on the box of a tensor that starts at some offsets."""
+
+    offsets = var_operand_def(IndexType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+
+    @property
+    def mixed_offsets(self) -> tuple[Index, ...]:
+        """One offset per axis: a number, or an `index` value."""
+        static = cast(Sequence[int], self.static_offsets.get_values())
+        return tuple(get_dynamic_index_list(static, self.offsets, DYNAMIC_INDEX))
+
+    def verify_offsets(self, rank: int) -> None:
+        """Check that there is one offset per axis."""
+        if len(self.static_offsets) != rank:
+            raise VerifyException(
+                f"expected {rank} offsets, one per axis, got {len(self.static_offsets)}"
+            )
+        static = cast(Sequence[int], self.static_offsets.get_values())
+        if (expected := static.count(DYNAMIC_INDEX)) != len(self.offsets):
+            raise VerifyException(
+                f"expected {expected} values for dynamic offsets, "
+                f"got {len(self.offsets)}"
+            )
+
+    def verify_valid(self, valid: DenseArrayBase | None, shape: Sequence[int]) -> None:
+        """Check that a tile has room for what is valid of it."""
+        if valid is None:
+            return
+        sizes = list(cast(Sequence[int], valid.get_values()))
+        fits = len(sizes) == len(shape) and all(
+            0 < size <= room for size, room in zip(sizes, shape, strict=True)
+        )
+        if not fits:
+            raise VerifyException(
+                f"expected valid extents within the tile {list(shape)}, got {sizes}"
+            )
+
+
+def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
+    """Check that two tensors have one element type and one rank."""
+    if left.element_type != right.element_type:
+        raise VerifyException(
+            f"expected one element type, got {left.element_type} and "
+            f"{right.element_type}"
+        )
+    if left.get_num_dims() != right.get_num_dims():
+        raise VerifyException(
+            f"expected tensors of one rank, got {left.get_num_dims()} and "
+            f"{right.get_num_dims()}"
+        )
+
+
+def verify_number(number: Attribute | None, type_: AnyTensor) -> None:
+    """Check that a number has the element type of a tensor."""
+    if number is None:
+        return
+    found = number.type if isinstance(number, FloatAttr | IntegerAttr) else number
+    if found != type_.element_type:
+        raise VerifyException(
+            f"expected a fill value of type {type_.element_type}, got {found}"
+        )
