@@ -28,10 +28,12 @@ from tlf.dialects.types import dtype_of
 
 SCALARS: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",
+    arith.DivSIOp: "div",
     arith.FloorDivSIOp: "div",
     arith.MaxSIOp: "max",
     arith.MinSIOp: "min",
     arith.MuliOp: "mul",
+    arith.RemSIOp: "rem",
     arith.SubiOp: "sub",
 }
 """Arithmetic on `index`, and the instruction of the control processor for it."""

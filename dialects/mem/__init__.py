@@ -46,7 +46,7 @@ from tlf.dialects.mem.access import Linear, accesses, is_identity, is_projection
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
-from tlf.dialects.mem.offsets import Index, level_of, mixed, split
+from tlf.dialects.mem.offsets import Index, kept_dimensions, level_of, mixed, split
 from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
 
@@ -92,6 +92,7 @@ __all__ = [
     "accesses",
     "is_identity",
     "is_projection",
+    "kept_dimensions",
     "level_of",
     "mixed",
     "split",

@@ -83,3 +83,21 @@ def verify_sizes(sizes: Sequence[int], rank: int) -> None:
         )
     if any(size <= 0 for size in sizes):
         raise VerifyException(f"expected positive sizes, got {list(sizes)}")
+
+
+def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """
+    Return the dimensions of a subview that its type keeps; the others have size 1.
+    """
+    kept: list[int] = []
+    for dimension, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(dimension)
+        elif size != 1:
+            break
+    else:
+        if len(kept) == len(shape):
+            return kept
+    raise VerifyException(
+        f"expected a subview of sizes {list(sizes)}, got {list(shape)}"
+    )

@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.mem import Index
 from tlf.lowering.npu.index import IndexBuilder
+from tlf.lowering.npu.ranges import range_of
 
 
 def prepare(function: func.FuncOp) -> None:
@@ -23,10 +24,7 @@ def prepare(function: func.FuncOp) -> None:
             case affine.ApplyOp() | affine.MinOp():
                 _to_arith(op)
             case arith.RemSIOp() | arith.DivSIOp():
-                raise PassFailedException(
-                    f"{op.name}: expected `arith.floordivsi` or `affine.apply`, whose "
-                    "result does not depend on the sign of the operands"
-                )
+                _check_division(op)
             case _:
                 pass
 
@@ -68,6 +66,15 @@ def _loop_body(body: Block, counter: SSAValue) -> Block:
         each.detach()
         loop_body.add_op(each)
     return loop_body
+
+
+def _check_division(op: arith.RemSIOp | arith.DivSIOp) -> None:
+    """The control processor divides downwards, these operations towards zero."""
+    if range_of(op.lhs)[0] < 0 or range_of(op.rhs)[0] <= 0:
+        raise PassFailedException(
+            f"{op.name}: expected operands that cannot be negative: use "
+            "`affine.apply` or `arith.floordivsi`"
+        )
 
 
 def _to_arith(op: affine.ApplyOp | affine.MinOp) -> None:

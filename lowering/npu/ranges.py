@@ -71,7 +71,11 @@ def _result_range(op: Operation) -> Range:
                 _product(a, b) for a in (low, high) for b in (other_low, other_high)
             ]
             return min(ends), max(ends)
-        case arith.FloorDivSIOp() if other_low == other_high and other_low > 0:
+        case arith.RemSIOp() if low >= 0 and other_low > 0:
+            return 0, min(high, other_high - 1)
+        case arith.FloorDivSIOp() if 0 < other_low == other_high:
+            return low // other_low, high // other_low
+        case arith.DivSIOp() if 0 < other_low == other_high and low >= 0:
             return low // other_low, high // other_low
         case _:
             return UNKNOWN

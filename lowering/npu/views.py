@@ -172,32 +172,12 @@ def _subview(op: memref.SubviewOp, source: View) -> View:
     factors = op.static_strides.get_values()
     moved = source.moved(offsets)
     strides = [s * f for s, f in zip(source.strides, factors, strict=True)]
-    kept = _kept_dimensions(sizes, op.result.type.get_shape())
+    kept = mem.kept_dimensions(sizes, op.result.type.get_shape())
     return replace(
         moved,
         shape=tuple(sizes[dimension] for dimension in kept),
         strides=tuple(strides[dimension] for dimension in kept),
     )
-
-
-def _kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """The dimensions of a subview that its result type keeps: others have size 1."""
-    kept: list[int] = []
-    for dimension, size in enumerate(sizes):
-        remaining = len(shape) - len(kept)
-        if remaining and size == shape[len(kept)]:
-            kept.append(dimension)
-        elif size != 1:
-            raise PassFailedException(
-                f"memref.subview: expected a result of sizes {list(sizes)}, got "
-                f"{list(shape)}"
-            )
-    if len(kept) != len(shape):
-        raise PassFailedException(
-            f"memref.subview: expected a result of sizes {list(sizes)}, got "
-            f"{list(shape)}"
-        )
-    return kept
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, source: View) -> View:

@@ -1,0 +1,16 @@
+"""
+The `mem` dialect on numpy arrays: what to register to run a program of it.
+"""
+
+from xdsl.interpreter import InterpreterFunctions
+
+from tlf.dialects.interpreters.loops import LoopFunctions
+from tlf.dialects.interpreters.mem_compute import ComputeFunctions
+from tlf.dialects.interpreters.mem_moves import MoveFunctions
+
+
+def mem_functions() -> tuple[InterpreterFunctions, ...]:
+    """
+    Everything that a program of the `mem` dialect needs but functions themselves.
+    """
+    return MoveFunctions(), ComputeFunctions(), LoopFunctions()

@@ -1,0 +1,205 @@
+"""
+Structured compute of the `mem` dialect on numpy arrays: every operand is viewed by the
+points of the iteration domain.
+"""
+
+from collections.abc import Sequence
+from string import ascii_letters
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    ReturnedValues,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects import mem
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.mem_moves import offsets_of
+from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
+from tlf.dialects.types import dtype_of
+
+Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
+
+
+def _element(value: float, type_: Attribute) -> Array:
+    return np.asarray(value).astype(dtype_of(type_))
+
+
+def spread(array: Array, indexing: AffineMap, domain: Sequence[int]) -> Array:
+    """
+    View an operand by the points of the iteration domain.
+    """
+    offset, strides = 0, [0] * len(domain)
+    for access, stride in zip(mem.accesses(indexing), array.strides, strict=True):
+        offset += access.constant * stride
+        for dimension, coefficient in enumerate(access.coefficients):
+            strides[dimension] += coefficient * stride
+    start = array[tuple(slice(each.constant, None) for each in mem.accesses(indexing))]
+    return as_strided(start, tuple(domain), tuple(strides))
+
+
+@register_impls
+class ComputeFunctions(InterpreterFunctions):
+    """Run structured compute, fills and masks."""
+
+    @impl(mem.MapOp)
+    def run_map(
+        self, interpreter: Interpreter, op: mem.MapOp, args: PythonValues
+    ) -> PythonValues:
+        inputs, outputs = args[: len(op.inputs)], args[len(op.inputs) :]
+        elements = [
+            spread(array, indexing, op.extents)
+            for array, indexing in zip(inputs, op.input_maps, strict=True)
+        ]
+        values = [
+            np.broadcast_to(value, op.extents).copy()
+            for value in evaluate(op.body.block, elements)
+        ]
+        if not op.is_buffer_form:
+            return tuple(values)
+        for output, value in zip(outputs, values, strict=True):
+            output[...] = value
+        return ()
+
+    @impl(mem.ReduceOp)
+    def run_reduce(
+        self, interpreter: Interpreter, op: mem.ReduceOp, args: PythonValues
+    ) -> PythonValues:
+        elements = [
+            spread(array, indexing, op.extents)
+            for array, indexing in zip(args, op.maps, strict=True)
+        ]
+        values = values_of(op.body.block, elements)
+        results: list[Array] = []
+        for number, combine in enumerate(op.combines):
+            out = cast(Array, args[len(op.inputs) + number])
+            accumulator = op.body.block.args[len(op.inputs) + number]
+            (element,) = (v for v in combine.operands if v is not accumulator)
+            function = cast(np.ufunc, FUNCTIONS[type(combine)])
+            reduced = _reduced(
+                function, values[element], op.output_maps[number], op.extents
+            )
+            wide = reduced if out.dtype.kind in "bi" else reduced.astype(np.float64)
+            results.append(function(out.astype(wide.dtype), wide).astype(out.dtype))
+        return _finish(op, args[len(op.inputs) :], results)
+
+    @impl(mem.ContractOp)
+    def run_contract(
+        self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues
+    ) -> PythonValues:
+        lhs, rhs, acc = args
+        dimensions = range(len(op.extents))
+        factors: list[Numbers] = []
+        used: list[list[int]] = []
+        for array, indexing in zip((lhs, rhs), op.input_maps, strict=True):
+            used.append(sorted(indexing.used_dims()))
+            whole = spread(array, indexing, op.extents)
+            part = tuple(slice(None) if d in used[-1] else 0 for d in dimensions)
+            factors.append(_factor(whole[part], op.precision))
+        kept = [each.dimension for each in mem.accesses(op.output_maps[0])]
+        products = _sum_of_products(factors, used, cast(list[int], kept), op.extents)
+        total = np.add(acc.astype(products.dtype), products)
+        return _finish(op, [acc], [total.astype(acc.dtype)])
+
+    @impl(mem.FillOp)
+    def run_fill(
+        self, interpreter: Interpreter, op: mem.FillOp, args: PythonValues
+    ) -> PythonValues:
+        value = _element(op.number, op.shaped_type.element_type)
+        if args:
+            args[0][...] = value
+            return ()
+        return (np.full(op.shaped_type.get_shape(), value),)
+
+    @impl(mem.MaskOp)
+    def run_mask(
+        self, interpreter: Interpreter, op: mem.MaskOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        inside = np.ones(source.shape, np.bool_)
+        for dimension, (offset, limit) in enumerate(
+            zip(offsets, op.limits, strict=True)
+        ):
+            extent = source.shape[dimension]
+            position = np.arange(offset, offset + extent, dtype=np.int64)
+            shape = [extent if n == dimension else 1 for n in range(source.ndim)]
+            within = np.logical_and(position >= 0, position < limit)
+            inside = np.logical_and(inside, within.reshape(shape))
+        value = _element(op.number, op.source_type.element_type)
+        result = np.where(inside, source, value)
+        return _finish(op, [source], [result])
+
+    @impl_terminator(mem.YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: mem.YieldOp, args: PythonValues
+    ) -> tuple[ReturnedValues, PythonValues]:
+        return ReturnedValues(args), ()
+
+
+def _finish(
+    op: mem.StructuredOp | mem.MaskOp, buffers: Sequence[Array], results: list[Array]
+) -> PythonValues:
+    """Return the results, or write them into the buffers."""
+    if op.results:
+        return tuple(results)
+    for buffer, result in zip(buffers, results, strict=True):
+        buffer[...] = result
+    return ()
+
+
+def _reduced(
+    function: np.ufunc, element: Array, indexing: AffineMap, domain: Sequence[int]
+) -> Array:
+    """Combine the elements along the dimensions that the output does not have."""
+    element = np.broadcast_to(element, tuple(domain))
+    if element.dtype.kind not in "bi":
+        element = element.astype(np.float64)
+    kept = [cast(int, each.dimension) for each in mem.accesses(indexing)]
+    axes = tuple(d for d in range(len(domain)) if d not in kept)
+    dtype = element.dtype
+    reduced = function.reduce(element, axis=axes, dtype=dtype) if axes else element
+    order = sorted(kept)
+    return np.transpose(reduced, [order.index(dimension) for dimension in kept])
+
+
+def _factor(array: Array, precision: str) -> Numbers:
+    if array.dtype.kind in "bi":
+        return array.astype(np.int64)
+    if precision == "tf32" and array.dtype == np.float32:
+        bits = np.ascontiguousarray(array).view(np.uint32)
+        bits = (bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)
+        array = np.where(np.isfinite(array), bits.view(np.float32), array)
+    return array.astype(np.float64)
+
+
+def _sum_of_products(
+    factors: Sequence[Numbers],
+    used: Sequence[list[int]],
+    kept: Sequence[int],
+    domain: Sequence[int],
+) -> Numbers:
+    """Contract by einsum; a dimension of the output that no factor has is repeated."""
+    present = [dimension for dimension in kept if dimension in used[0] + used[1]]
+    inputs = ",".join(_letters(dimensions) for dimensions in used)
+    subscripts = f"{inputs}->{_letters(present)}"
+    result = np.einsum(subscripts, *factors, optimize=True)
+    for dimension, extent in enumerate(domain):
+        if dimension not in {*used[0], *used[1], *kept}:
+            result = result * extent
+    shape = [domain[d] if d in present else 1 for d in kept]
+    return np.broadcast_to(result.reshape(shape), [domain[d] for d in kept])
+
+
+def _letters(dimensions: Sequence[int]) -> str:
+    return "".join(ascii_letters[dimension] for dimension in dimensions)

@@ -1,0 +1,215 @@
+"""
+Buffers and moves of the `mem` dialect on numpy arrays.
+
+A buffer is an array, a view of it a numpy view. Undefined elements are poisoned: what
+an allocation holds at first, what a move has not yet brought, what lies outside its
+source without a fill. A move takes effect at its `mem.wait`; writing to either side of
+it before is an error.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, TensorType
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
+
+from tlf.dialects import mem
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.tile import overlap, poison, undefined
+from tlf.dialects.mem import Index
+from tlf.dialects.types import dtype_of
+
+
+def offsets_of(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
+    return [each if isinstance(each, int) else int(next(values)) for each in mixed]
+
+
+def _bits(array: Array) -> bytes:
+    return np.ascontiguousarray(array).tobytes()
+
+
+def fetch(
+    source: Array, offsets: Sequence[int], sizes: Sequence[int], fill: float | None
+) -> Array:
+    """
+    Copy a box of an array; elements outside become `fill`, or poison without one.
+    """
+    value = poison(source.dtype) if fill is None else fill
+    result = np.full(sizes, value, source.dtype)
+    whole, box = overlap(offsets, sizes, source.shape)
+    result[box] = source[whole]
+    return result
+
+
+@dataclass(eq=False)
+class Move:
+    """A move that has started."""
+
+    source: Array
+    """The elements that are read."""
+    destination: Array
+    """The elements that are written."""
+    expected: Array
+    """What was read at the start."""
+    arriving: Array
+    """What will be written."""
+    complete: bool = False
+
+    @staticmethod
+    def start(
+        op: mem.DmaOp,
+        source: Array,
+        source_offsets: Sequence[int],
+        destination: Array,
+        destination_offsets: Sequence[int],
+    ) -> "Move":
+        """Read the source and poison the destination."""
+        moved = fetch(source, source_offsets, op.box, op.fill_value)
+        read, _ = overlap(source_offsets, op.box, source.shape)
+        written, box = overlap(destination_offsets, op.box, destination.shape)
+        move = Move(source[read], destination[written], source[read].copy(), moved[box])
+        move.destination[...] = poison(destination.dtype)
+        return move
+
+    def finish(self) -> None:
+        """Write the destination, once, if both sides were left alone."""
+        if self.complete:
+            return
+        poisoned = np.full_like(self.destination, poison(self.destination.dtype))
+        if _bits(self.source) != _bits(self.expected):
+            raise InterpretationError(
+                "the source of a move was written before its wait"
+            )
+        if _bits(self.destination) != _bits(poisoned):
+            raise InterpretationError(
+                "the destination of a move was written before its wait"
+            )
+        self.destination[...] = self.arriving
+        self.complete = True
+
+
+@register_impls
+class MoveFunctions(InterpreterFunctions):
+    """Run allocations, moves and views."""
+
+    @impl(mem.AllocOp)
+    def run_alloc(
+        self, interpreter: Interpreter, op: mem.AllocOp, args: PythonValues
+    ) -> PythonValues:
+        return (_empty(op.buffer_type),)
+
+    @impl(mem.DmaOp)
+    def run_dma(
+        self, interpreter: Interpreter, op: mem.DmaOp, args: PythonValues
+    ) -> PythonValues:
+        source, *rest = args
+        dynamic = iter(rest)
+        source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
+        destination = cast(Array, next(dynamic))
+        destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
+        return (
+            Move.start(op, source, source_offsets, destination, destination_offsets),
+        )
+
+    @impl(mem.WaitOp)
+    def run_wait(
+        self, interpreter: Interpreter, op: mem.WaitOp, args: PythonValues
+    ) -> PythonValues:
+        for move in args:
+            move.finish()
+        return ()
+
+    @impl(mem.LoadOp)
+    def run_load(
+        self, interpreter: Interpreter, op: mem.LoadOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        return (fetch(source, offsets, op.box, op.fill_value),)
+
+    @impl(mem.StoreOp)
+    def run_store(
+        self, interpreter: Interpreter, op: mem.StoreOp, args: PythonValues
+    ) -> PythonValues:
+        value, destination, *dynamic = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        whole, box = overlap(offsets, value.shape, destination.shape)
+        destination[whole] = value[box]
+        return ()
+
+    @impl(memref.GetGlobalOp)
+    def run_get_global(
+        self, interpreter: Interpreter, op: memref.GetGlobalOp, args: PythonValues
+    ) -> PythonValues:
+        name = op.name_.string_value()
+        for each in interpreter.module.walk():
+            if isinstance(each, memref.GlobalOp) and each.sym_name.data == name:
+                return (_constant(each),)
+        raise InterpretationError(f"expected a global @{name}")
+
+    @impl(memref.SubviewOp)
+    def run_subview(
+        self, interpreter: Interpreter, op: memref.SubviewOp, args: PythonValues
+    ) -> PythonValues:
+        source, *rest = args
+        dynamic = iter(rest)
+        offsets = offsets_of(mem.mixed(op.static_offsets, op.offsets), dynamic)
+        sizes = offsets_of(mem.mixed(op.static_sizes, op.sizes), dynamic)
+        steps = offsets_of(mem.mixed(op.static_strides, op.strides), dynamic)
+        for offset, size, step, extent in zip(
+            offsets, sizes, steps, source.shape, strict=True
+        ):
+            if offset < 0 or offset + (size - 1) * step >= extent:
+                raise InterpretationError(
+                    f"expected a view inside {source.shape}, got offsets {offsets} and "
+                    f"sizes {sizes}"
+                )
+        slices = tuple(
+            slice(offset, offset + (size - 1) * step + 1, step)
+            for offset, size, step in zip(offsets, sizes, steps, strict=True)
+        )
+        shape = op.result.type.get_shape()
+        kept = mem.kept_dimensions(sizes, shape)
+        index = tuple(slice(None) if n in kept else 0 for n in range(len(sizes)))
+        return (source[slices][index],)
+
+    @impl(memref.ReinterpretCastOp)
+    def run_reinterpret_cast(
+        self, interpreter: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
+    ) -> PythonValues:
+        source = cast(Array, args[0])
+        if len(args) > 1 or not source.flags.c_contiguous:
+            raise InterpretationError(
+                "memref.reinterpret_cast: expected a contiguous buffer and static sizes"
+            )
+        (offset,) = op.static_offsets.get_values()
+        strides = [each * source.itemsize for each in op.static_strides.get_values()]
+        shape = tuple(op.static_sizes.get_values())
+        return (as_strided(source.reshape(-1)[offset:], shape, strides),)
+
+
+def _empty(type_: MemRefType[Attribute]) -> Array:
+    return undefined(TensorType(type_.element_type, type_.get_shape()))
+
+
+def _constant(op: memref.GlobalOp) -> Array:
+    value = op.initial_value
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise InterpretationError(f"expected an initial value of @{op.sym_name.data}")
+    dtype = dtype_of(op.type.element_type)
+    shape = op.type.get_shape()
+    raw = np.frombuffer(value.data.data, np.uint8 if dtype.kind == "b" else dtype)
+    array = np.not_equal(raw, 0) if dtype.kind == "b" else raw
+    return np.full(shape, array[0]) if array.size == 1 else array.reshape(shape)
