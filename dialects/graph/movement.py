@@ -83,15 +83,14 @@ class ReshapeGroup:
     """
     Axes of a reshape's operand and result that hold the same elements, in one order.
 
-    One iteration moves `step` elements, the least number of whole rows on both sides;
-    where no step divides all of them, it moves all.
+    One iteration moves `step` elements: the least number that is whole rows, runs along
+    all axes but the first, on both sides.
     """
 
     source: tuple[int, ...]
     result: tuple[int, ...]
     extent: int
     step: int
-    divides: bool
 
     @staticmethod
     def of(
@@ -102,14 +101,11 @@ class ReshapeGroup:
     ) -> ReshapeGroup:
         """The group of two lists of axes."""
         total = prod(source_shape[axis] for axis in source)
-        rows = (
+        step = lcm(
             prod(source_shape[axis] for axis in source[1:]),
             prod(result_shape[axis] for axis in result[1:]),
         )
-        step = lcm(*rows)
-        divides = total % step == 0
-        step = step if divides else total
-        return ReshapeGroup(tuple(source), tuple(result), total // step, step, divides)
+        return ReshapeGroup(tuple(source), tuple(result), total // step, step)
 
 
 def reshape_groups(
@@ -197,18 +193,6 @@ class ReshapeOp(MovementOperation, ViewInterface):
     def result_accesses(self) -> tuple[Accesses, ...]:
         sides = [(group.result, group.step) for group in self._groups()]
         return (_group_accesses(sides, shape_of(self.result)),)
-
-    def untileable(self) -> dict[int, str]:
-        source, result = shape_of(self.operand), shape_of(self.result)
-        return {
-            iterator: (
-                f"axes of {shape_text(source[axis] for axis in group.source)} and of "
-                f"{shape_text(result[axis] for axis in group.result)} have no rows "
-                "in common"
-            )
-            for iterator, group in enumerate(self._groups())
-            if not group.divides
-        }
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         return (operands[0].reshape(shape_of(self.result)),)
