@@ -13,7 +13,6 @@ from typing import cast
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
 )
@@ -22,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.symbol_table import SymbolTable
 
 from tlf.dialects import mem, triton
+from tlf.dialects.interpreters.run import argument_names, result_count, result_names
 from tlf.lowering.triton.access import strides_and_offset
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.lowering.triton.kernel import print_kernel
@@ -32,9 +32,6 @@ Json = dict[str, object]
 SCHEMA = "tlf-triton-plan"
 
 VERSION = 1
-
-RESULTS = "tlf.results"
-"""The attribute of a function that counts its results, its last arguments."""
 
 
 @dataclass
@@ -81,17 +78,17 @@ class PlanBuilder:
 
     def _signature(self) -> tuple[list[str], list[str]]:
         values = self.function.body.block.args
-        count = self.function.attributes.get(RESULTS)
-        results = count.value.data if isinstance(count, IntegerAttr) else 0
-        split = len(values) - results
+        split = len(values) - result_count(self.function)
         if split < 0:
             raise DiagnosticException(
-                f"{RESULTS}: expected at most {len(values)} results, got {results}"
+                f"expected at most {len(values)} results, got {len(values) - split}"
             )
-        for number, value in enumerate(values):
-            kind = "argument" if number < split else "result"
-            fallback = f"arg{number}" if number < split else f"result{number - split}"
-            self._buffer(value, kind, value.name_hint or fallback)
+        names = argument_names(self.function)
+        for value, name in zip(values[:split], names, strict=True):
+            self._buffer(value, "argument", name)
+        names = result_names(self.function)[: len(values) - split]
+        for value, name in zip(values[split:], names, strict=True):
+            self._buffer(value, "result", name)
         named = [self.names[value] for value in values]
         return named[:split], named[split:]
 
