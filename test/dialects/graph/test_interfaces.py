@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator
 from xdsl.builder import Builder
 from xdsl.dialects import test
-from xdsl.dialects.builtin import AffineMapAttr, TensorType, bf16, f16, f32, i32
+from xdsl.dialects.builtin import StringAttr, TensorType, bf16, f16, f32, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -484,18 +484,31 @@ def test_reference_has_the_declared_type(kind: type[Operation], factory: Factory
             assert array.dtype == dtype_of(type_.element_type)
 
 
+LEVEL = StringAttr("L1")
+"""Any attribute will do as an encoding."""
+
+
 @every_operation
-def test_encodings_are_inherited_and_ignored(kind: type[Operation], factory: Factory):
-    level = AffineMapAttr(AffineMap.identity(1))
+def test_encodings_do_not_matter(kind: type[Operation], factory: Factory):
     for op, _ in instances(factory, TilingInterface):
+        types = [tensor_type(operand) for operand in op.operands]
         encoded = [
-            TensorType(type_.element_type, type_.get_shape(), level)
-            for type_ in (tensor_type(operand) for operand in op.operands)
+            TensorType(type_.element_type, type_.get_shape(), LEVEL) for type_ in types
         ]
-        inputs = [test.TestOp(result_types=[type_]).results[0] for type_ in encoded]
-        same = op.clone()
-        same.operands = inputs
-        same.verify()
+        op.operands = test.TestOp(result_types=encoded).results
+        op.verify()
+
+
+def test_results_inherit_the_first_encoding():
+    plain, moved = TensorType(f32, [4, 4]), TensorType(f32, [4, 4], LEVEL)
+    a, b = test.TestOp(result_types=[plain, moved]).results
+    assert graph.AddOp(a, b).result.type == moved
+    assert graph.MatmulOp(a, b).result.type == moved
+    assert graph.ExpOp(b).result.type == moved
+    assert graph.CastOp(b, bf16).result.type == TensorType(bf16, [4, 4], LEVEL)
+    assert graph.ReduceOp(b, "sum", [0]).result.type == TensorType(f32, [4], LEVEL)
+    assert graph.ReshapeOp(b, [16]).result.type == TensorType(f32, [16], LEVEL)
+    assert graph.SubOp(a, a).result.type == plain
 
 
 def test_tiles_of_constants():

@@ -1,0 +1,320 @@
+"""The references of graph operations, against torch in f64."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.random import Generator
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import Array, ReferenceInterface
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
+
+FLOATS = (f32, f16, bf16)
+NUMBERS = (*FLOATS, i32)
+
+ROUNDOFF: dict[Attribute, float] = {f32: 2**-24, f16: 2**-11, bf16: 2**-8}
+"""The greatest relative error of rounding once."""
+
+floats = pytest.mark.parametrize("element", FLOATS, ids=str)
+numbers = pytest.mark.parametrize("element", NUMBERS, ids=str)
+
+
+@pytest.fixture
+def rng() -> Generator:
+    return np.random.default_rng(7)
+
+
+def some(rng: Generator, shape: Sequence[int], element: Attribute) -> Array:
+    """Random numbers of both signs."""
+    if element == i1:
+        return rng.random(tuple(shape)) < 0.5
+    if element == i32:
+        return rng.integers(-9, 10, tuple(shape)).astype(np.int32)
+    return rng.standard_normal(tuple(shape)).astype(dtype_of(element))
+
+
+def values(*arrays: Array, elements: Sequence[Attribute]) -> list[SSAValue]:
+    types = [
+        TensorType(element, array.shape)
+        for array, element in zip(arrays, elements, strict=True)
+    ]
+    return list(test.TestOp(result_types=types).results)
+
+
+def run(
+    build: Callable[..., ReferenceInterface],
+    *arrays: Array,
+    of: Attribute,
+    **options: Any,
+) -> Array:
+    """Build an operation on tensors `of` a type, and run its reference on arrays."""
+    op = build(*values(*arrays, elements=[of] * len(arrays)), **options)
+    op.verify()
+    (result,) = op.reference(*arrays)
+    assert result.dtype == dtype_of(tensor_type(op.results[0]).element_type)
+    assert result.shape == tensor_type(op.results[0]).get_shape()
+    return result
+
+
+def double(array: Array) -> torch.Tensor:
+    return torch.tensor(array.astype(np.float64))
+
+
+def check(
+    found: Array, expected: torch.Tensor, element: Attribute, error: float = 0
+) -> None:
+    """
+    Compare with f64. `error` is what is allowed on top of rounding once, relative to
+    the greatest value.
+    """
+    if element in (i32, i1):
+        np.testing.assert_array_equal(found.astype(np.float64), expected.numpy())
+        return
+    exact = expected.numpy()
+    margin = error * np.nanmax(np.abs(exact), initial=0)
+    np.testing.assert_allclose(
+        found.astype(np.float64), exact, rtol=ROUNDOFF[element] * 1.01, atol=margin
+    )
+
+
+BINARY: dict[Any, Callable[..., torch.Tensor]] = {
+    graph.AddOp: torch.add,
+    graph.SubOp: torch.sub,
+    graph.MulOp: torch.mul,
+    graph.DivOp: torch.div,
+    graph.MaximumOp: torch.maximum,
+}
+
+UNARY: dict[Any, Callable[..., torch.Tensor]] = {
+    graph.ExpOp: torch.exp,
+    graph.SqrtOp: torch.sqrt,
+    graph.RsqrtOp: torch.rsqrt,
+    graph.TanhOp: torch.tanh,
+    graph.ErfOp: torch.erf,
+    graph.ReluOp: torch.relu,
+    graph.GeluOp: torch.nn.functional.gelu,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "element"),
+    [(kind, element) for kind in BINARY for element in kind.ELEMENTS],
+    ids=str,
+)
+def test_binary(kind: Any, element: Attribute, rng: Generator):
+    lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
+    found = run(kind, lhs, rhs, of=element)
+    assert found.shape == (5, 3, 7)
+    check(found, BINARY[kind](double(lhs), double(rhs)), element)
+
+
+@pytest.mark.parametrize(
+    ("kind", "element"),
+    [(kind, element) for kind in UNARY for element in kind.ELEMENTS],
+    ids=str,
+)
+def test_unary(kind: Any, element: Attribute, rng: Generator):
+    array = some(rng, (5, 7), element)
+    expected = UNARY[kind](double(array))
+    check(run(kind, array, of=element), expected, element, error=4e-7)
+
+
+@floats
+def test_gelu_tanh(element: Attribute, rng: Generator):
+    array = some(rng, (50,), element)
+    found = run(graph.GeluOp, array, of=element, kind="tanh")
+    expected = torch.nn.functional.gelu(double(array), approximate="tanh")
+    check(found, expected, element, error=2e-7)
+
+
+@floats
+def test_nan_propagates(element: Attribute):
+    dtype = dtype_of(element)
+    nan, one = np.array([np.nan, 1, -1], dtype), np.array([1, np.nan, -1], dtype)
+    for lhs, rhs in ((nan, one), (one, nan)):
+        found = run(graph.MaximumOp, lhs, rhs, of=element)
+        assert np.isnan(found.astype(float)).tolist() == [True, True, False]
+    assert np.isnan(run(graph.ReluOp, nan, of=element).astype(float)[0])
+    found = run(graph.ReduceOp, nan, of=element, kind="max", axes=[0])
+    assert np.isnan(found.astype(float))
+
+
+@pytest.mark.parametrize("target", ELEMENT_TYPES, ids=str)
+@pytest.mark.parametrize("source", ELEMENT_TYPES, ids=str)
+def test_cast(source: Attribute, target: Attribute, rng: Generator):
+    array = np.ravel(some(rng, (64,), source))
+    if source != i1:
+        array = np.multiply(array, array.dtype.type(3))
+        array[:2] = 0
+    found = run(graph.CastOp, array, of=source, element=target)
+    wide = double(array)
+    if target == i32:
+        wide = torch.trunc(wide)
+    check(found, wide != 0 if target == i1 else wide, target)
+
+
+@numbers
+@pytest.mark.parametrize("with_init", [False, True])
+@pytest.mark.parametrize("wide", [False, True])
+def test_matmul(element: Attribute, with_init: bool, wide: bool, rng: Generator):
+    result = (i32 if element == i32 else f32) if wide else element
+    lhs, rhs = some(rng, (2, 1, 5, 67), element), some(rng, (3, 67, 4), element)
+    init = some(rng, (2, 3, 5, 4), result)
+    arrays = [lhs, rhs, init] if with_init else [lhs, rhs]
+    types = [element, element, result][: len(arrays)]
+    a, b, *c = values(*arrays, elements=types)
+    op = graph.MatmulOp(a, b, init=c[0] if c else None, element=result)
+    op.verify()
+    expected = double(lhs) @ double(rhs) + (double(init) if with_init else 0)
+    check(op.reference(*arrays)[0], expected, result, error=1e-6)
+
+
+@numbers
+def test_contract(element: Attribute, rng: Generator):
+    maps = [
+        AffineMap.from_callable(lambda b, m, n, k, j: (j, m, b, k)),
+        AffineMap.from_callable(lambda b, m, n, k, j: (n, k, b)),
+        AffineMap.from_callable(lambda b, m, n, k, j: (n, b, m)),
+    ]
+    lhs, rhs = some(rng, (2, 3, 4, 5), element), some(rng, (7, 5, 4), element)
+    found = run(graph.ContractOp, lhs, rhs, of=element, maps=maps)
+    expected = torch.einsum("jmbk,nkb->nbm", double(lhs), double(rhs))
+    check(found, expected, element, error=1e-6)
+
+
+@numbers
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_conv2d(element: Attribute, groups: int, rng: Generator):
+    images = some(rng, (2, 6, 9, 11), element)
+    filters = some(rng, (12, 6 // groups, 3, 2), element)
+    x, w = values(images, filters, elements=[element, element])
+    op = graph.Conv2dOp(
+        x,
+        w,
+        strides=(2, 3),
+        padding=(1, 0, 2, 3),
+        dilation=(2, 1),
+        groups=groups,
+    )
+    op.verify()
+    padded = torch.nn.functional.pad(double(images), (0, 3, 1, 2))
+    expected = torch.nn.functional.conv2d(
+        padded, double(filters), stride=(2, 3), dilation=(2, 1), groups=groups
+    )
+    check(op.reference(images, filters)[0], expected, element, error=1e-6)
+
+
+def test_accumulator_is_wide(rng: Generator):
+    lhs, rhs = some(rng, (8, 4096), bf16), some(rng, (4096, 8), bf16)
+    exact = double(lhs) @ double(rhs)
+    scale = exact.abs().max()
+
+    found = run(graph.MatmulOp, lhs, rhs, of=bf16, element=f32)
+    assert (double(found) - exact).abs().max() < 1e-6 * scale
+    narrow = run(graph.MatmulOp, lhs, rhs, of=bf16, acc=bf16)
+    assert (double(narrow) - exact).abs().max() > 1e-4 * scale
+
+
+@numbers
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axes", [[1], [0, 2], [2, 1, 0]])
+def test_reduce(element: Attribute, axes: list[int], keepdims: bool, rng: Generator):
+    array = some(rng, (5, 7, 6), element)
+    options = {"axes": axes, "keepdims": keepdims}
+    total = run(graph.ReduceOp, array, of=element, kind="sum", **options)
+    check(total, double(array).sum(axes, keepdims), element, error=1e-6)
+    greatest = run(graph.ReduceOp, array, of=element, kind="max", **options)
+    check(greatest, double(array).amax(axes, keepdims), element)
+    if element != i32:
+        mean = run(graph.MeanOp, array, of=element, **options)
+        check(mean, double(array).mean(axes, keepdims), element, error=1e-6)
+
+
+@floats
+def test_reduce_from_init(element: Attribute, rng: Generator):
+    array, init = some(rng, (5, 70), element), some(rng, (5,), element)
+    for kind, expected in (
+        ("sum", double(array).sum(1) + double(init)),
+        ("max", torch.maximum(double(array).amax(1), double(init))),
+    ):
+        x, start = values(array, init, elements=[element, element])
+        op = graph.ReduceOp(x, kind, [1], init=start)
+        op.verify()
+        check(op.reference(array, init)[0], expected, element, error=1e-6)
+
+
+@floats
+@pytest.mark.parametrize("axis", [0, 2])
+def test_softmax(element: Attribute, axis: int, rng: Generator):
+    array = np.multiply(some(rng, (5, 7, 6), element), 9).astype(dtype_of(element))
+    found = run(graph.SoftmaxOp, array, of=element, axis=axis)
+    check(found, torch.softmax(double(array), axis), element, error=1e-6)
+
+
+@floats
+@pytest.mark.parametrize("last", [1, 2])
+@pytest.mark.parametrize("affine", [False, True])
+def test_layer_norm(element: Attribute, last: int, affine: bool, rng: Generator):
+    array = np.add(some(rng, (5, 7, 6), element), 3).astype(dtype_of(element))
+    shape = array.shape[-last:]
+    parameters = [some(rng, shape, element) for _ in range(2)] if affine else []
+    found = run(graph.LayerNormOp, array, *parameters, of=element, last=last)
+    expected = torch.nn.functional.layer_norm(
+        double(array), shape, *map(double, parameters), eps=1e-5
+    )
+    check(found, expected, element, error=2e-6)
+
+
+@floats
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(5, 7), (2, 7, 3, 4)])
+def test_batch_norm(
+    element: Attribute, affine: bool, shape: tuple[int, ...], rng: Generator
+):
+    array, mean = some(rng, shape, element), some(rng, (7,), element)
+    variance = np.abs(some(rng, (7,), element))
+    parameters = [some(rng, (7,), element) for _ in range(2)] if affine else []
+    found = run(
+        graph.BatchNormOp,
+        array,
+        mean,
+        variance,
+        *parameters,
+        of=element,
+        epsilon=1e-3,
+    )
+    statistics, affines = map(double, (mean, variance)), map(double, parameters)
+    expected = torch.nn.functional.batch_norm(
+        double(array), *statistics, *affines, training=False, momentum=0, eps=1e-3
+    )
+    check(found, expected, element, error=1e-6)
+
+
+def test_parameters_may_be_wider(rng: Generator):
+    array, weight = some(rng, (5, 6), bf16), some(rng, (6,), f32)
+    x, w = values(array, weight, elements=[bf16, f32])
+    op = graph.LayerNormOp(x, w)
+    op.verify()
+    expected = torch.nn.functional.layer_norm(double(array), (6,), double(weight))
+    check(op.reference(array, weight)[0], expected, bf16, error=1e-6)
+
+
+@pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
+def test_movement(element: Attribute, rng: Generator):
+    array = some(rng, (4, 1, 6), element)
+    wide = double(array)
+    found = run(graph.ReshapeOp, array, of=element, shape=(8, 3))
+    check(found, wide.reshape(8, 3), element)
+    found = run(graph.TransposeOp, array, of=element, permutation=[2, 0, 1])
+    check(found, wide.permute(2, 0, 1), element)
+    found = run(graph.BroadcastOp, array, of=element, shape=(3, 4, 5, 6))
+    check(found, wide.expand(3, 4, 5, 6), element)
+    found = run(graph.DropoutOp, array, of=element, ratio=0.3)
+    check(found, wide, element)
