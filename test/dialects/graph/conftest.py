@@ -1,0 +1,247 @@
+"""Random instances of every operation of the graph dialect."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+
+Factory: TypeAlias = Callable[[Generator], Operation]
+
+ROUNDS = 16
+"""How many random instances of each operation are tried."""
+
+
+def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
+    """A tensor from nowhere."""
+    return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
+
+
+def some_shape(rng: Generator, least: int = 0, most: int = 4) -> list[int]:
+    """A shape of `least` to `most` axes."""
+    return [int(n) for n in rng.integers(1, 8, rng.integers(least, most + 1))]
+
+
+def thinned(rng: Generator, shape: Sequence[int]) -> list[int]:
+    """A shape that broadcasts to `shape`."""
+    kept = [n if rng.random() < 0.7 else 1 for n in shape]
+    return kept[rng.integers(0, len(shape) + 1) :]
+
+
+def some_axes(rng: Generator, rank: int) -> list[int]:
+    """Some of `rank` axes, but not none."""
+    count = rng.integers(1, rank + 1)
+    return [int(axis) for axis in rng.permutation(rank)[:count]]
+
+
+def coin(rng: Generator) -> bool:
+    return bool(rng.random() < 0.5)
+
+
+def unary(kind: Callable[[SSAValue], Operation]) -> Factory:
+    return lambda rng: kind(value(some_shape(rng)))
+
+
+def binary(kind: Callable[[SSAValue, SSAValue], Operation]) -> Factory:
+    def build(rng: Generator) -> Operation:
+        shape = some_shape(rng)
+        shapes = [shape, thinned(rng, shape)]
+        rng.shuffle(shapes)
+        return kind(value(shapes[0]), value(shapes[1]))
+
+    return build
+
+
+def cast_op(rng: Generator) -> Operation:
+    source, target = [(f32, bf16), (f32, i32), (i32, f32), (f32, f16)][rng.integers(4)]
+    return graph.CastOp(value(some_shape(rng), source), target)
+
+
+def matmul(rng: Generator) -> Operation:
+    rows, inner, columns = (int(n) for n in rng.integers(1, 8, 3))
+    batch = some_shape(rng, 0, 2)
+    lhs = value([*thinned(rng, batch), rows, inner])
+    rhs = value([*batch, inner, columns])
+    init = value([*batch, rows, columns]) if coin(rng) else None
+    return graph.MatmulOp(lhs, rhs, init)
+
+
+def contract(rng: Generator) -> Operation:
+    extents = some_shape(rng, 1, 4)
+    used: list[list[int]] = [[], [], []]
+    for axis in range(len(extents)):
+        sides = [[0], [1], [0, 1]][rng.integers(3)]
+        for side in (*sides, 2) if coin(rng) else sides:
+            used[side].append(axis)
+    for axes in used:
+        rng.shuffle(axes)
+    maps = [
+        AffineMap(len(extents), 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+        for axes in used
+    ]
+    lhs, rhs, init = (value([extents[axis] for axis in axes]) for axes in used)
+    return graph.ContractOp(lhs, rhs, maps, init if coin(rng) else None)
+
+
+def conv2d(rng: Generator) -> Operation:
+    groups = int(rng.choice([1, 1, 2, 3]))
+    images, per_group, filters = (int(n) for n in rng.integers(1, 4, 3))
+    taps, strides, dilation = (
+        [int(n) for n in each]
+        for each in (
+            rng.integers(1, 4, 2),
+            rng.integers(1, 4, 2),
+            rng.integers(1, 3, 2),
+        )
+    )
+    padding = [int(n) for n in rng.integers(0, 3, 4)]
+    spans = [by * (tap - 1) + 1 for by, tap in zip(dilation, taps, strict=True)]
+    extents = [span + int(rng.integers(0, 6)) for span in spans]
+    op = graph.Conv2dOp(
+        value([images, per_group * groups, *extents]),
+        value([filters * groups, per_group, *taps]),
+        strides=strides,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+    )
+    if coin(rng):
+        return op
+    init = value(tensor_type(op.result).get_shape())
+    op.operands = [*op.operands, init]
+    return op
+
+
+def reduce(rng: Generator) -> Operation:
+    shape = some_shape(rng, 1)
+    kind = "max" if coin(rng) else "sum"
+    op = graph.ReduceOp(value(shape), kind, some_axes(rng, len(shape)), coin(rng))
+    if coin(rng):
+        op.operands = [*op.operands, value(tensor_type(op.result).get_shape())]
+    return op
+
+
+def mean(rng: Generator) -> Operation:
+    shape = some_shape(rng, 1)
+    return graph.MeanOp(value(shape), some_axes(rng, len(shape)), coin(rng))
+
+
+def softmax(rng: Generator) -> Operation:
+    shape = some_shape(rng, 1)
+    axis = int(rng.integers(len(shape)))
+    shape[axis] += 1  # an axis of one element is 1 whatever it was
+    return graph.SoftmaxOp(value(shape), axis)
+
+
+def layer_norm(rng: Generator) -> Operation:
+    shape = [n + 2 for n in some_shape(rng, 1)]
+    last = int(rng.integers(1, len(shape) + 1))
+    weight, bias = (value(shape[-last:]) if coin(rng) else None for _ in range(2))
+    return graph.LayerNormOp(value(shape), weight, bias, last)
+
+
+def batch_norm(rng: Generator) -> Operation:
+    shape = some_shape(rng, 2)
+    mean, variance, weight, bias = (value([shape[1]]) for _ in range(4))
+    return graph.BatchNormOp(
+        value(shape),
+        mean,
+        variance,
+        weight if coin(rng) else None,
+        bias if coin(rng) else None,
+    )
+
+
+def reshape(rng: Generator) -> Operation:
+    shape = some_shape(rng, 0, 5)
+    target: list[int] = []
+    for extent in shape:
+        if target and coin(rng):
+            target[-1] *= extent
+        else:
+            target.append(extent)
+    target = [
+        part
+        for extent in target
+        for part in ((extent // 2, 2) if extent % 2 == 0 and coin(rng) else (extent,))
+    ]
+    shapes = [shape, target]
+    rng.shuffle(shapes)
+    return graph.ReshapeOp(value(shapes[0]), shapes[1])
+
+
+def transpose(rng: Generator) -> Operation:
+    shape = some_shape(rng)
+    return graph.TransposeOp(
+        value(shape), [int(axis) for axis in rng.permutation(len(shape))]
+    )
+
+
+def broadcast(rng: Generator) -> Operation:
+    shape = some_shape(rng)
+    return graph.BroadcastOp(value(thinned(rng, shape)), shape)
+
+
+FACTORIES: dict[type[Operation], Factory] = {
+    graph.AddOp: binary(graph.AddOp),
+    graph.BatchNormOp: batch_norm,
+    graph.BroadcastOp: broadcast,
+    graph.CastOp: cast_op,
+    graph.ContractOp: contract,
+    graph.Conv2dOp: conv2d,
+    graph.DivOp: binary(graph.DivOp),
+    graph.DropoutOp: unary(graph.DropoutOp),
+    graph.ErfOp: unary(graph.ErfOp),
+    graph.ExpOp: unary(graph.ExpOp),
+    graph.GeluOp: lambda rng: graph.GeluOp(
+        value(some_shape(rng)), "tanh" if coin(rng) else "erf"
+    ),
+    graph.LayerNormOp: layer_norm,
+    graph.MatmulOp: matmul,
+    graph.MaximumOp: binary(graph.MaximumOp),
+    graph.MeanOp: mean,
+    graph.MulOp: binary(graph.MulOp),
+    graph.ReduceOp: reduce,
+    graph.ReluOp: unary(graph.ReluOp),
+    graph.ReshapeOp: reshape,
+    graph.RsqrtOp: unary(graph.RsqrtOp),
+    graph.SoftmaxOp: softmax,
+    graph.SqrtOp: unary(graph.SqrtOp),
+    graph.SubOp: binary(graph.SubOp),
+    graph.TanhOp: unary(graph.TanhOp),
+    graph.TransposeOp: transpose,
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give every operation to tests that ask for its `cases`."""
+    if "cases" in metafunc.fixturenames:
+        ids = [kind.name for kind in FACTORIES]
+        metafunc.parametrize("cases", FACTORIES.values(), indirect=True, ids=ids)
+
+
+@pytest.fixture
+def cases(request: pytest.FixtureRequest) -> list[tuple[Operation, Generator]]:
+    """Random valid instances of one operation, with a generator for each."""
+    factory: Factory = request.param
+    found: list[tuple[Operation, Generator]] = []
+    for seed in range(ROUNDS):
+        rng = np.random.default_rng(seed)
+        op = factory(rng)
+        op.verify()
+        found.append((op, rng))
+    return found
+
+
+@pytest.fixture
+def tested_operations() -> set[type[Operation]]:
+    """The operations that tests get instances of."""
+    return set(FACTORIES)
