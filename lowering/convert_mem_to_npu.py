@@ -107,7 +107,7 @@ class _Conversion:
             case mem.ReduceOp() if op.is_buffer_form:
                 convert_reduce(op, views)
             case mem.ContractOp() if op.is_buffer_form:
-                convert_contract(op, views)
+                convert_contract(op, views, self.machine)
             case mem.FillOp() if op.destination is not None:
                 convert_fill(op, views)
             case mem.MaskOp() if op.result is None:

@@ -106,8 +106,8 @@ class ComputeFunctions(InterpreterFunctions):
             whole = spread(array, indexing, op.extents)
             part = tuple(slice(None) if d in used[-1] else 0 for d in dimensions)
             factors.append(_factor(whole[part], op.precision))
-        kept = [each.dimension for each in mem.accesses(op.output_maps[0])]
-        products = _sum_of_products(factors, used, cast(list[int], kept), op.extents)
+        kept = _kept(op.output_maps[0])
+        products = _sum_of_products(factors, used, kept, op.extents)
         total = np.add(acc.astype(products.dtype), products)
         return _finish(op, [acc], [total.astype(acc.dtype)])
 
@@ -131,10 +131,11 @@ class ComputeFunctions(InterpreterFunctions):
         for dimension, (offset, limit) in enumerate(
             zip(offsets, op.limits, strict=True)
         ):
-            extent = source.shape[dimension]
+            extent, valid = source.shape[dimension], op.extents[dimension]
             position = np.arange(offset, offset + extent, dtype=np.int64)
             shape = [extent if n == dimension else 1 for n in range(source.ndim)]
-            within = np.logical_and(position >= 0, position < limit)
+            below = min(limit, offset + valid)
+            within = np.logical_and(position >= 0, position < below)
             inside = np.logical_and(inside, within.reshape(shape))
         value = _element(op.number, op.source_type.element_type)
         result = np.where(inside, source, value)
@@ -165,12 +166,18 @@ def _reduced(
     element = np.broadcast_to(element, tuple(domain))
     if element.dtype.kind not in "bi":
         element = element.astype(np.float64)
-    kept = [cast(int, each.dimension) for each in mem.accesses(indexing)]
+    kept = _kept(indexing)
     axes = tuple(d for d in range(len(domain)) if d not in kept)
     dtype = element.dtype
     reduced = function.reduce(element, axis=axes, dtype=dtype) if axes else element
-    order = sorted(kept)
-    return np.transpose(reduced, [order.index(dimension) for dimension in kept])
+    order = sorted(dimension for dimension in kept if dimension is not None)
+    turned = np.transpose(reduced, [order.index(d) for d in kept if d is not None])
+    return turned.reshape([1 if d is None else domain[d] for d in kept])
+
+
+def _kept(indexing: AffineMap) -> list[int | None]:
+    """The dimension of the domain of each axis of an output; None: an axis of one."""
+    return [access.dimension for access in mem.accesses(indexing)]
 
 
 def _factor(array: Array, precision: str) -> Numbers:
@@ -186,19 +193,20 @@ def _factor(array: Array, precision: str) -> Numbers:
 def _sum_of_products(
     factors: Sequence[Numbers],
     used: Sequence[list[int]],
-    kept: Sequence[int],
+    kept: Sequence[int | None],
     domain: Sequence[int],
 ) -> Numbers:
     """Contract by einsum; a dimension of the output that no factor has is repeated."""
-    present = [dimension for dimension in kept if dimension in used[0] + used[1]]
+    present = [d for d in kept if d is not None and d in used[0] + used[1]]
     inputs = ",".join(_letters(dimensions) for dimensions in used)
     subscripts = f"{inputs}->{_letters(present)}"
     result = np.einsum(subscripts, *factors, optimize=True)
     for dimension, extent in enumerate(domain):
         if dimension not in {*used[0], *used[1], *kept}:
             result = result * extent
-    shape = [domain[d] if d in present else 1 for d in kept]
-    return np.broadcast_to(result.reshape(shape), [domain[d] for d in kept])
+    shape = [1 if d is None or d not in present else domain[d] for d in kept]
+    whole = [1 if d is None else domain[d] for d in kept]
+    return np.broadcast_to(result.reshape(shape), whole)
 
 
 def _letters(dimensions: Sequence[int]) -> str:

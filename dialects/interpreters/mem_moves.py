@@ -137,7 +137,12 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
-        return (fetch(source, offsets, op.box, op.fill_value),)
+        result = undefined(op.value_type)
+        if op.fill_value is not None:
+            result[...] = op.fill_value
+        box = tuple(slice(size) for size in op.box)
+        result[box] = fetch(source, offsets, op.box, op.fill_value)
+        return (result,)
 
     @impl(mem.StoreOp)
     def run_store(
@@ -145,7 +150,7 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         value, destination, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
-        whole, box = overlap(offsets, value.shape, destination.shape)
+        whole, box = overlap(offsets, op.box, destination.shape)
         destination[whole] = value[box]
         return ()
 

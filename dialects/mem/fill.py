@@ -20,6 +20,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     opt_result_def,
     prop_def,
     traits_def,
@@ -110,8 +111,9 @@ class MaskOp(IRDLOperation):
     Set the elements whose position in a larger tensor lies outside its bounds.
 
     The operand is a piece at `offsets` of a tensor of shape `bounds`; an element whose
-    global position `offset + index` is outside `[0, bound)` in some dimension becomes
-    `fill`. A buffer is changed in place, a tensor gives a new tensor.
+    global position `offset + index` is outside `[0, bound)` in some dimension, or whose
+    index is beyond the `valid` extents if these are given, becomes `fill`. A buffer is
+    changed in place, a tensor gives a new tensor.
 
     ```mlir
     mem.mask %v at [%i, 0] bounds [1000, 512] fill 0.0 : memref<16x64xf32, "L1">
@@ -125,6 +127,7 @@ class MaskOp(IRDLOperation):
 
     static_offsets = prop_def(DenseArrayBase.constr(i64))
     bounds = prop_def(DenseArrayBase.constr(i64))
+    valid = opt_prop_def(DenseArrayBase.constr(i64))
     fill = prop_def()
 
     result = opt_result_def(TensorType)
@@ -135,7 +138,8 @@ class MaskOp(IRDLOperation):
 
     assembly_format = (
         "$source `at` custom<DynamicIndexList>($offsets, $static_offsets) "
-        "`bounds` $bounds `fill` custom<Number>($fill) attr-dict `:` type($source) "
+        "`bounds` $bounds (`valid` $valid^)? `fill` custom<Number>($fill) attr-dict "
+        "`:` type($source) "
         "(`->` type($result)^)?"
     )
 
@@ -145,15 +149,21 @@ class MaskOp(IRDLOperation):
         offsets: Sequence[Index],
         bounds: Sequence[int],
         fill: float,
+        valid: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split(offsets)
         source_type = SSAValue.get(source).type
+        if valid is not None and tuple(valid) == cast(Shaped, source_type).get_shape():
+            valid = None
         super().__init__(
             operands=[source, dynamic],
             result_types=[None if isinstance(source_type, MemRefType) else source_type],
             properties={
                 "static_offsets": static,
                 "bounds": DenseArrayBase.from_list(i64, bounds),
+                "valid": None
+                if valid is None
+                else DenseArrayBase.from_list(i64, valid),
                 "fill": number_attr(fill),
             },
         )
@@ -172,6 +182,13 @@ class MaskOp(IRDLOperation):
         return tuple(self.bounds.get_values())
 
     @property
+    def extents(self) -> tuple[int, ...]:
+        """The valid extents: all of the piece unless they are given."""
+        if self.valid is None:
+            return self.source_type.get_shape()
+        return tuple(self.valid.get_values())
+
+    @property
     def number(self) -> float:
         return number_value(self.fill)
 
@@ -181,6 +198,16 @@ class MaskOp(IRDLOperation):
         if len(self.limits) != rank:
             raise VerifyException(
                 f"expected {rank} bounds, one per dimension, got {len(self.limits)}"
+            )
+        if len(self.extents) != rank or any(
+            not 0 < valid <= extent
+            for valid, extent in zip(
+                self.extents, self.source_type.get_shape(), strict=False
+            )
+        ):
+            raise VerifyException(
+                f"expected valid extents within {list(self.source_type.get_shape())}, "
+                f"got {list(self.extents)}"
             )
         verify_number(self.fill, self.source_type.element_type)
         is_tensor = isinstance(self.source.type, TensorType)

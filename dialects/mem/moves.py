@@ -91,7 +91,7 @@ class AllocOp(IRDLOperation):
 
     def verify_(self) -> None:
         level_of(self.buffer.type)
-        if -1 in self.buffer_type.get_shape():
+        if not self.buffer_type.has_static_shape():
             raise VerifyException(f"expected a static shape, got {self.buffer_type}")
         if self.offset is not None and self.offset.value.data < 0:
             raise VerifyException(

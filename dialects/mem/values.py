@@ -44,6 +44,7 @@ class LoadOp(IRDLOperation):
     Move a box of elements from a buffer into a value.
 
     Elements outside the source read as `fill`, and as an unspecified value without it.
+    So do elements of the value beyond the size of the box, which may be smaller.
 
     ```mlir
     %v = mem.load %src[%i, 0] size [16, 64] fill 0.0
@@ -78,14 +79,16 @@ class LoadOp(IRDLOperation):
         offsets: Sequence[Index],
         value_type: TensorType[Attribute],
         fill: float | None = None,
+        sizes: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split(offsets)
+        sizes = value_type.get_shape() if sizes is None else sizes
         super().__init__(
             operands=[source, dynamic],
             result_types=[value_type],
             properties={
                 "static_offsets": static,
-                "sizes": DenseArrayBase.from_list(i64, value_type.get_shape()),
+                "sizes": DenseArrayBase.from_list(i64, sizes),
                 "fill": None if fill is None else number_attr(fill),
             },
         )
@@ -116,11 +119,7 @@ class LoadOp(IRDLOperation):
         rank = self.source_type.get_num_dims()
         verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
         verify_sizes(self.box, rank)
-        if self.box != self.value_type.get_shape():
-            raise VerifyException(
-                f"expected a value of shape {list(self.box)}, the size of the box, got "
-                f"{self.value_type}"
-            )
+        verify_room(self.value_type, self.box)
         if self.fill is not None:
             verify_number(self.fill, self.source_type.element_type)
 
@@ -130,7 +129,8 @@ class StoreOp(IRDLOperation):
     """
     Move a value into a box of a buffer.
 
-    Elements outside the destination are not written.
+    Elements outside the destination are not written, nor are those of the value beyond
+    the size of the box, where one is given.
 
     ```mlir
     mem.store %v to %dst[%i, 0]
@@ -145,6 +145,7 @@ class StoreOp(IRDLOperation):
     offsets = var_operand_def(IndexType)
 
     static_offsets = prop_def(DenseArrayBase.constr(i64))
+    sizes = opt_prop_def(DenseArrayBase.constr(i64))
 
     custom_directives = (DynamicIndexList,)
 
@@ -152,7 +153,8 @@ class StoreOp(IRDLOperation):
 
     assembly_format = (
         "$value `to` $destination `` custom<DynamicIndexList>($offsets, "
-        "$static_offsets) attr-dict `:` type($value) `to` type($destination)"
+        "$static_offsets) (`size` $sizes^)? attr-dict "
+        "`:` type($value) `to` type($destination)"
     )
 
     def __init__(
@@ -160,12 +162,28 @@ class StoreOp(IRDLOperation):
         value: SSAValue | Operation,
         destination: SSAValue | Operation,
         offsets: Sequence[Index],
+        sizes: Sequence[int] | None = None,
     ) -> None:
         static, dynamic = split(offsets)
+        value = SSAValue.get(value)
+        if sizes is not None and tuple(sizes) == _shape(value):
+            sizes = None
         super().__init__(
             operands=[value, destination, dynamic],
-            properties={"static_offsets": static},
+            properties={
+                "static_offsets": static,
+                "sizes": None
+                if sizes is None
+                else DenseArrayBase.from_list(i64, sizes),
+            },
         )
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The elements moved per dimension."""
+        if self.sizes is None:
+            return self.value_type.get_shape()
+        return tuple(self.sizes.get_values())
 
     @property
     def value_type(self) -> TensorType[Attribute]:
@@ -183,6 +201,24 @@ class StoreOp(IRDLOperation):
         verify_value_move(self.destination_type, self.value_type)
         rank = self.destination_type.get_num_dims()
         verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        verify_sizes(self.box, rank)
+        verify_room(self.value_type, self.box)
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return cast(TensorType[Attribute], value.type).get_shape()
+
+
+def verify_room(value: TensorType[Attribute], box: Sequence[int]) -> None:
+    """
+    Check that a value has room for a box.
+    """
+    pairs = zip(box, value.get_shape(), strict=True)
+    if any(size > extent for size, extent in pairs):
+        raise VerifyException(
+            f"expected a value of at least shape {list(box)}, the size of the box, got "
+            f"{value}"
+        )
 
 
 def verify_value_move(

@@ -2,18 +2,21 @@
 Contractions on the matrix engine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import f32
+from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.dialects.target import Target
+from tlf.lowering.npu.scalars import widens
 from tlf.lowering.npu.views import Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
 
 ROLES = ("batch", "m", "n", "k")
 
 
-def convert_contract(op: mem.ContractOp, views: Views) -> None:
+def convert_contract(op: mem.ContractOp, views: Views, machine: Target) -> None:
     """
     Replace a contraction by matrix instructions that accumulate.
 
@@ -21,6 +24,7 @@ def convert_contract(op: mem.ContractOp, views: Views) -> None:
     belongs to the left (m), the right (n) or both inputs (batch). The address generator
     walks `MAX_MATMUL_DIMENSIONS` of each role, loops walk the others.
     """
+    _check_types(op, machine)
     operands = [op.acc, op.lhs, op.rhs]
     maps = [op.output_maps[0], *op.input_maps]
     placed = [
@@ -54,6 +58,21 @@ def convert_contract(op: mem.ContractOp, views: Views) -> None:
     is_tf32 = op.precision == "tf32" and op.input_types[0].element_type == f32
     precision = "tf32" if is_tf32 else None
     index.builder.insert(npu.MatmulOp(accesses, extents, precision=precision))
+
+
+def _check_types(op: mem.ContractOp, machine: Target) -> None:
+    cycles = machine.engines.get("matrix", {}).get("cycles", {})
+    known = tuple(cycles) if isinstance(cycles, Mapping) else ()
+    element, total = op.input_types[0].element_type, op.output_types[0].element_type
+    if str(element) not in known:
+        raise PassFailedException(
+            f"mem.contract: the npu multiplies {', '.join(known) or 'nothing'}, got "
+            f"{element}"
+        )
+    if not widens(element, total):
+        raise PassFailedException(
+            f"mem.contract: the npu cannot accumulate {element} in {total}"
+        )
 
 
 def _role(used: Sequence[bool]) -> str:

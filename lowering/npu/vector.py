@@ -99,12 +99,12 @@ def convert_mask(op: mem.MaskOp, views: Views) -> None:
     """
     view = views.view(op.source)
     index = index_builder(op)
-    for dimension, (offset, bound) in enumerate(
-        zip(op.mixed_offsets, op.limits, strict=True)
+    for dimension, (offset, bound, valid) in enumerate(
+        zip(op.mixed_offsets, op.limits, op.extents, strict=True)
     ):
         size = view.shape[dimension]
         below = index.min(size, index.max(0, index.sub(0, offset)))
-        above = index.max(0, index.min(size, index.sub(bound, offset)))
+        above = index.max(0, index.min(valid, index.sub(bound, offset)))
         origin: list[Index] = [0] * len(view.shape)
         for start, extent in ((0, below), (above, index.sub(size, above))):
             if extent == 0:
