@@ -18,7 +18,7 @@ from tlf.lowering.triton.plan import Json, PlanBuilder
 MARKER = "# plan"
 """The line between the kernel sources and the plan."""
 
-PARTS = ("all", "plan", "source")
+PARTS = ("all", "source", "plan")
 
 
 @dataclass(frozen=True)

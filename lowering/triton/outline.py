@@ -28,6 +28,9 @@ from tlf.lowering.triton.kernel import mapping_of, trip_counts
 _BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
 """Operations of the host that give a buffer."""
 
+_DEVICE = (mem.LoadOp, mem.StoreOp, mem.MaskOp, mem.StructuredOp, mem.DmaOp)
+"""Operations that compute or move outside of loops, beside fills of buffers."""
+
 _COPIED = (memref.SubviewOp, memref.ReinterpretCastOp, mem.FillOp, *OPERATIONS)
 """Operations without effects, which a kernel repeats rather than gets as argument."""
 
@@ -58,7 +61,7 @@ class Outliner:
             if _is_device_code(op):
                 pending.append(op)
                 continue
-            if isinstance(op, _COPIED):
+            if _is_copied(op):
                 # Whether the host or a kernel uses it shows later.
                 continue
             self._outline(pending)
@@ -174,7 +177,7 @@ class _Captures:
         if (known := self.inner.get(value)) is not None:
             return known
         owner = value.owner
-        if isinstance(owner, _COPIED):
+        if isinstance(owner, Operation) and _is_copied(owner):
             operands = [self._value(operand, op) for operand in owner.operands]
             mapping = dict(zip(owner.operands, operands, strict=True))
             copy = owner.clone(mapping)
@@ -234,9 +237,13 @@ def _is_device_code(op: Operation) -> bool:
             isinstance(nested, scf.ParallelOp) and mapping_of(nested) == "grid"
             for nested in op.walk()
         )
-    return isinstance(
-        op, mem.LoadOp | mem.StoreOp | mem.MaskOp | mem.StructuredOp | mem.DmaOp
-    )
+    if isinstance(op, mem.FillOp):
+        return not op.results
+    return isinstance(op, _DEVICE)
+
+
+def _is_copied(op: Operation) -> bool:
+    return isinstance(op, _COPIED) and len(op.results) > 0
 
 
 def _programs(kernel: func.FuncOp) -> int:
@@ -258,8 +265,9 @@ def _programs(kernel: func.FuncOp) -> int:
 
 
 def _check_nested(op: scf.ParallelOp) -> None:
-    for nested in op.body.walk():
-        if isinstance(nested, scf.ParallelOp) and mapping_of(nested) == "grid":
+    inside = (n for n in op.body.walk() if isinstance(n, scf.ParallelOp))
+    for op in inside:
+        if mapping_of(op) == "grid":
             raise PassFailedException("expected no grid loop inside of a grid loop")
 
 
@@ -286,6 +294,6 @@ def _erase_unused(region: Region) -> None:
     Erase what only kernels used, and their copies replaced.
     """
     for op in reversed(list(region.walk())):
-        if isinstance(op, _COPIED) and not any(r.uses for r in op.results):
+        if _is_copied(op) and not any(result.uses for result in op.results):
             op.detach()
             op.erase()

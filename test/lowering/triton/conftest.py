@@ -93,7 +93,7 @@ def check(
     compile_plan: Callable[[Plan], None],
 ) -> Callable[[str, Arrays], Arrays]:
     """
-    Runs a program with all sanitizers on, compiles its kernels, and returns its results.
+    Runs a program with all sanitizers on, compiles its kernels, returns its results.
     """
 
     def execute(text: str, inputs: Arrays) -> Arrays:

@@ -9,6 +9,7 @@ import json
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from typing import cast
 
 
 def compile_kernel(request: dict[str, object]) -> str:
@@ -20,10 +21,9 @@ def compile_kernel(request: dict[str, object]) -> str:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     function = getattr(module, str(request["name"]))
-    types = request["types"]
-    assert isinstance(types, list)
+    types = cast(list[str], request["types"])
     signature = dict(zip(function.arg_names, types, strict=True))
-    pointers = [i for i, type_ in enumerate(types) if str(type_).startswith("*")]
+    pointers = [i for i, type_ in enumerate(types) if type_.startswith("*")]
     attributes = {(i,): [["tt.divisibility", 16]] for i in pointers}
     options = {name: request[name] for name in ("num_warps", "num_stages")}
     try:

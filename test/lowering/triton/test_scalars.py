@@ -4,6 +4,7 @@ Every scalar operation on Triton, on random values, against numpy.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +13,10 @@ import pytest
 from tlf.lowering.triton.scalars import SUPPORTED
 
 Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
+
+Unary = Callable[[Any], Any]
+
+Binary = Callable[[Any, Any], Any]
 
 NUMPY = {
     "f16": np.dtype(np.float16),
@@ -27,7 +32,7 @@ NUMPY = {
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
-UNARY = {
+UNARY: dict[str, Unary] = {
     "arith.negf": np.negative,
     "math.absf": np.abs,
     "math.acos": lambda x: np.arccos(np.clip(x, -1, 1)),
@@ -52,7 +57,7 @@ UNARY = {
     "math.trunc": np.trunc,
 }
 
-POSITIVE = {
+POSITIVE: dict[str, Unary] = {
     "math.log": np.log,
     "math.log10": np.log10,
     "math.log1p": np.log1p,
@@ -61,7 +66,7 @@ POSITIVE = {
     "math.sqrt": np.sqrt,
 }
 
-BINARY = {
+BINARY: dict[str, Binary] = {
     "arith.addf": np.add,
     "arith.divf": np.divide,
     "arith.maximumf": np.maximum,
@@ -74,7 +79,7 @@ BINARY = {
     "math.copysign": np.copysign,
 }
 
-INTEGER = {
+INTEGER: dict[str, Binary] = {
     "arith.addi": np.add,
     "arith.andi": np.bitwise_and,
     "arith.divsi": lambda x, y: np.trunc(x / y),
@@ -87,7 +92,7 @@ INTEGER = {
     "arith.xori": np.bitwise_xor,
 }
 
-FLOAT_PREDICATES = {
+FLOAT_PREDICATES: dict[str, Binary] = {
     "oeq": lambda x, y: x == y,
     "ogt": lambda x, y: x > y,
     "oge": lambda x, y: x >= y,
@@ -299,7 +304,7 @@ def test_integer_comparisons(check: Check, dtype: str) -> None:
         np.testing.assert_array_equal(got[f"out{number}"], wanted, predicates[number])
 
 
-CASTS = [
+CASTS: list[tuple[str, str, str, Unary]] = [
     ("arith.extf", "bf16", "f32", lambda x: x.astype(np.float32)),
     ("arith.extf", "f16", "f64", lambda x: x.astype(np.float64)),
     ("arith.truncf", "f32", "bf16", lambda x: x.astype(ml_dtypes.bfloat16)),

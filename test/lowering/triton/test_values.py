@@ -166,9 +166,10 @@ def test_reduction(check: Check, name: str, dtype: str, axes: tuple[int, ...]) -
     # The output is transposed where that can be seen.
     order = kept[::-1]
     out = [shape[dim] for dim in order]
+    kept_map = map_of(3, ", ".join(f"d{dim}" for dim in order))
     operation = f"""%r = mem.reduce ins(%v0 : {type_of(shape, dtype)})
       outs(%v1 : {type_of(out, dtype)}) domain [4, 8, 2]
-      maps [{map_of(3, "d0, d1, d2")}, {map_of(3, ", ".join(f"d{d}" for d in order))}] {{
+      maps [{map_of(3, "d0, d1, d2")}, {kept_map}] {{
   ^bb1(%x: {dtype}, %a: {dtype}):
     %z = arith.{name} %a, %x : {dtype}
     mem.yield %z : {dtype}
@@ -254,7 +255,7 @@ def test_reduction_of_integers_and_booleans(check: Check) -> None:
     np.testing.assert_array_equal(got, total.astype(np.int32) ^ product)
 
 
-MAPS = [
+MAPS: list[tuple[list[int], str, list[int]]] = [
     # Transposition and broadcasting, by a missing dimension or an extent of 1.
     ([4, 8], "d1, d0", [8, 4]),
     ([4, 8, 2], "d2, d0, d1", [2, 4, 8]),
@@ -279,14 +280,15 @@ def test_map_access(
     rank = len(domain)
     identity = map_of(rank, ", ".join(f"d{dim}" for dim in range(rank)))
     operation = f"""%r = mem.map ins(%v0 : {type_of(shape, "f32")})
-      domain [{", ".join(map(str, domain))}] maps [{map_of(rank, results)}, {identity}] {{
+      domain [{", ".join(map(str, domain))}]
+      maps [{map_of(rank, results)}, {identity}] {{
   ^bb1(%x: f32):
     mem.yield %x : f32
   }} -> {type_of(domain, "f32")}"""
     x = random("f32", shape, 0)
     got = check(program([(shape, "f32")], (domain, "f32"), operation), {"in0": x})
     places = [p.strip() for p in results.split(",") if p.strip()]
-    grid = np.indices(domain) if domain else []
+    grid = np.indices(domain)
     index = tuple(0 if p == "0" else grid[int(p[1:])] for p in places)
     expected = np.broadcast_to(x[index], domain)
     np.testing.assert_array_equal(got["out"], expected)
