@@ -18,10 +18,10 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.target import Target
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.analysis import GroupTiling, TilingError
-from tlf.passes.tiling.group import rules_of
 from tlf.lowering.tiling.emit import TileBuilder
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.group import rules_of
+from tlf.passes.tiling.model import GroupTiling, TilingError
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -13,8 +12,8 @@ from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.graph_group import level_named
-from tlf.passes.tiling.analysis import GroupTiling, Rules, TilingError
 from tlf.passes.tiling.group import Axes, Members, fits, rules_of
+from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
 
 
 @dataclass(frozen=True)
@@ -88,16 +87,20 @@ class Chooser:
         limits = {"rows": rows, "columns": columns, "batch": 1}
         tile_sizes = tuple(
             min(limits[role.get(axis, "batch")], _at_least(size, least))
+            if self.axes.free[axis]
+            else size
             for axis, size in enumerate(sizes.tile)
         )
-        reduce = tuple(min(depth, _at_least(size, least)) for size in sizes.reduce)
+        reduce = tuple(
+            min(depth, _at_least(size, least)) if free else size
+            for size, free in zip(sizes.reduce, self.axes.reduction_free, strict=True)
+        )
         return Sizes(tile_sizes, reduce)
 
     def _roles(self, contraction: ContractionInterface) -> dict[int, str]:
         """For each axis of the root, whether it is one of rows, columns or a batch."""
-        unit = self.members.tiling(
-            [1] * len(self.axes.parallel), (), replace(self.rules, power_of_two=False)
-        )
+        rules = replace(self.rules, power_of_two=False, views=True)
+        unit = self.members.tiling(self.axes.least(), (), rules)
         left, right = contraction.operand_accesses()[:2]
         roles: dict[int, str] = {}
         for axis, loop in unit.loops.items():
@@ -114,7 +117,7 @@ class Chooser:
 
     def _smaller(self, sizes: Sizes) -> list[Sizes]:
         """The sizes with one axis halved, for each axis that can be."""
-        free = [*self.axes.free, *(True for _ in sizes.reduce)]
+        free = [*self.axes.free, *self.axes.reduction_free]
         return [
             sizes.halved(axis)
             for axis, size in enumerate((*sizes.tile, *sizes.reduce))

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
-    AccumulatingInterface,
     ConstantInterface,
     ContractionInterface,
     ReductionInterface,
@@ -24,6 +24,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
+from tlf.passes.returned_values import copy_returned_values
 from tlf.passes.tiling.group import Members, feasible, members_of
 
 
@@ -204,6 +205,7 @@ def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
 
 def group_block(block: Block, grouping: Grouping) -> None:
     """Group the operations of a block."""
+    copy_returned_values(block)
     groups = grouping.partition(block)
     for operations in groups:
         members = members_of(operations)
@@ -239,7 +241,8 @@ class GraphGroupPass(ModulePass):
         blocks = {
             inner.parent
             for inner in op.walk()
-            if isinstance(inner, TilingInterface) and not _in_group(inner)
+            if isinstance(inner, TilingInterface | func.ReturnOp)
+            and not _in_group(inner)
         }
         for block in blocks:
             if block is not None:

@@ -76,6 +76,8 @@ class CompilingBackend:
     entry: str | None
     base: Path
     """The folder that paths of side files start from."""
+    passes: str | None = None
+    """The pipeline to run instead of the backend's own."""
 
     def run(
         self, context: Context, module: ModuleOp, inputs: Mapping[str, Array]
@@ -86,7 +88,8 @@ class CompilingBackend:
         names = result_names(function)
         self.target.attach(module)
         backend = self.target.backend
-        passes = build_passes(f"{backend}-pipeline", PASSES, PIPELINES)
+        pipeline = self.passes or f"{backend}-pipeline"
+        passes = build_passes(pipeline, PASSES, PIPELINES)
         PassManager(passes).run(context, module)
         with errors_located(module, f"target `{backend}`"):
             text = emit(context, module, build_target(backend, TARGETS))
@@ -127,10 +130,12 @@ class CompilingBackend:
         return Outcome(results, rows, {"program.triton.py": text})
 
 
-def backend_named(name: str, entry: str | None, base: Path) -> Backend:
+def backend_named(
+    name: str, entry: str | None, base: Path, passes: str | None = None
+) -> Backend:
     """
     The backend for `reference`, or for a target description by its name or file.
     """
     if name == "reference":
         return ReferenceBackend(entry)
-    return CompilingBackend(load(ALIASES.get(name, name)), entry, base)
+    return CompilingBackend(load(ALIASES.get(name, name)), entry, base, passes)

@@ -18,6 +18,7 @@ from tlf.tools.backends import Outcome, Row, backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
 from tlf.tools.pass_manager import verify
+from tlf.tools.pipeline import PipelineError
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_options import Options
@@ -28,6 +29,7 @@ FAILURES = (
     DiagnosticException,
     InputError,
     NPUError,
+    PipelineError,
     SourceError,
     TritonRuntimeError,
 )
@@ -58,7 +60,7 @@ def _run(options: Options) -> bool:
     with errors_located(module, "the verifier"):
         verify(module)
     base = Path(options.file).parent
-    backend = backend_named(options.target, options.entry, base)
+    backend = backend_named(options.target, options.entry, base, options.passes)
     inputs = make_inputs(
         entry_point(module, options.entry), options.input, options.seed
     )

@@ -18,6 +18,7 @@ class Options(argparse.Namespace):
     file: str
     entry: str | None
     target: str
+    passes: str | None
     input: list[str]
     seed: int
     check: bool
@@ -41,6 +42,12 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("file", help="program to run, at any level")
     parser.add_argument("--entry", metavar="NAME", help="function to run")
     parser.add_argument("--target", default="npu", help=f"{TARGET} (default: npu)")
+    parser.add_argument(
+        "-p",
+        "--passes",
+        metavar="PIPELINE",
+        help="passes instead of the pipeline that belongs to the target",
+    )
     parser.add_argument(
         "--input",
         action="append",

@@ -114,6 +114,7 @@ def _interpreter(module: ModuleOp) -> Interpreter:
 
 def _functions() -> Sequence[InterpreterFunctions]:
     from tlf.dialects.interpreters.graph import GraphFunctions
+    from tlf.dialects.interpreters.mem import mem_functions
     from tlf.dialects.interpreters.tile import TileFunctions
 
-    return (GraphFunctions(), TileFunctions())
+    return (GraphFunctions(), TileFunctions(), *mem_functions())

@@ -66,11 +66,6 @@ def _offsets(op: tile.SliceOp | tile.DesliceOp | tile.MaskOp, values: PythonValu
     ]
 
 
-def _valid(op: tile.SliceOp | tile.DesliceOp, array: Array) -> Sequence[int]:
-    """The extents of a tile that are moved."""
-    return array.shape if op.valid is None else tuple(op.valid.get_values())
-
-
 @register_impls
 class TileFunctions(InterpreterFunctions):
     """Run the operations of the `tile` dialect."""
@@ -84,8 +79,7 @@ class TileFunctions(InterpreterFunctions):
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         offsets = _offsets(op, tuple(dynamic))
-        sizes = _valid(op, result)
-        whole, box = overlap(offsets, sizes, source.shape)
+        whole, box = overlap(offsets, op.extents, source.shape)
         result[box] = source[whole]
         return (result,)
 
@@ -96,7 +90,7 @@ class TileFunctions(InterpreterFunctions):
         source, destination, *dynamic = args
         result = destination.copy()
         offsets = _offsets(op, tuple(dynamic))
-        whole, box = overlap(offsets, _valid(op, source), destination.shape)
+        whole, box = overlap(offsets, op.extents, destination.shape)
         result[whole] = source[box]
         return (result,)
 

@@ -41,6 +41,7 @@ from tlf.dialects.tile.offsets import (
     OffsetOperation,
     extents_attribute,
     split_offsets,
+    valid_extents,
     verify_number,
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
@@ -106,7 +107,7 @@ class MaskOp(OffsetOperation, PositionInterface):
             DYNAMIC_INDEX,
         )
         result = np.full_like(source, scalar_value(self.fill))
-        valid = source.shape if self.valid is None else self.valid.get_values()
+        valid = self.extents
         inside = tuple(
             slice(max(0, -offset), max(0, min(bound - offset, size)))
             for offset, bound, size in zip(
@@ -118,6 +119,11 @@ class MaskOp(OffsetOperation, PositionInterface):
         )
         result[inside] = source[inside]
         return (result,)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is kept, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.source))
 
     def iterators(self) -> tuple[Iterator, ...]:
         return tuple(parallel(size) for size in tensor_type(self.source).get_shape())

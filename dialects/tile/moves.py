@@ -29,6 +29,7 @@ from tlf.dialects.tile.offsets import (
     OffsetOperation,
     extents_attribute,
     split_offsets,
+    valid_extents,
     verify_number,
     verify_same_elements,
 )
@@ -88,6 +89,11 @@ class SliceOp(OffsetOperation):
             result_types=[result_type],
         )
 
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is cut, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.result))
+
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
         self.verify_offsets(source.get_num_dims())
@@ -141,6 +147,11 @@ class DesliceOp(OffsetOperation):
             properties={"static_offsets": static, "valid": extents_attribute(valid)},
             result_types=[destination.type],
         )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is put back, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.source))
 
     def verify_(self) -> None:
         source, destination = tensor_type(self.source), tensor_type(self.destination)

@@ -36,6 +36,13 @@ def extents_attribute(sizes: Sequence[int] | None) -> DenseArrayBase | None:
     return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
 
 
+def valid_extents(valid: DenseArrayBase | None, tile: AnyTensor) -> tuple[int, ...]:
+    """The valid extents of a tile: all of it unless they are given."""
+    if valid is None:
+        return tile.get_shape()
+    return tuple(cast(Sequence[int], valid.get_values()))
+
+
 class OffsetOperation(IRDLOperation):
     """An operation that acts on the box of a tensor that starts at some offsets."""
 

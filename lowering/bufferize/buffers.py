@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
@@ -16,8 +17,10 @@ from tlf.dialects.mem import Index
 from tlf.dialects.types import AnyTensor
 from tlf.lowering.bufferize.liveness import Storage
 
+AnyBuffer: TypeAlias = MemRefType[Attribute]
 
-def buffer_type(type_: AnyTensor, level: str) -> MemRefType[Attribute]:
+
+def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
     """The buffer of a tile, in row-major order, in a memory level."""
     return MemRefType(
         type_.element_type, type_.get_shape(), NoneAttr(), StringAttr(level)
@@ -40,20 +43,20 @@ def subview(
     builder: Builder, source: SSAValue, offsets: Sequence[Index], sizes: Sequence[int]
 ) -> SSAValue:
     """The part of a buffer that starts at some offsets."""
-    assert isinstance(source.type, MemRefType)
     strides = [1] * len(sizes)
-    type_ = memref.SubviewOp.infer_result_type(source.type, offsets, sizes, strides)
+    source_type = cast(AnyBuffer, source.type)
+    type_ = memref.SubviewOp.infer_result_type(source_type, offsets, sizes, strides)
     made = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
     return builder.insert(made).result
 
 
 def reshaped(builder: Builder, source: SSAValue, shape: Sequence[int]) -> SSAValue:
     """The elements of a contiguous buffer under another shape."""
-    assert isinstance(source.type, MemRefType)
-    if source.type.get_shape() == tuple(shape):
+    source_type = cast(AnyBuffer, source.type)
+    if source_type.get_shape() == tuple(shape):
         return source
     type_ = MemRefType(
-        source.type.element_type, shape, NoneAttr(), source.type.memory_space
+        source_type.element_type, shape, NoneAttr(), source_type.memory_space
     )
     made = memref.ReinterpretCastOp.from_dynamic(
         source, [0], list(shape), list(row_major(shape)), type_

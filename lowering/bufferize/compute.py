@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
@@ -33,12 +33,10 @@ from tlf.dialects.types import (
 )
 
 
-def splat_of(value: SSAValue) -> ConstantInterface | None:
-    """The constant of one value that defines a tile, if one does."""
+def splat_of(value: SSAValue) -> Attribute | None:
+    """The one value of the constant that defines a tile, if one does."""
     owner = value.owner
-    if isinstance(owner, ConstantInterface) and owner.splat() is not None:
-        return owner
-    return None
+    return owner.splat() if isinstance(owner, ConstantInterface) else None
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def elementwise_map(op: ElementwiseInterface) -> Map:
     for operand, accesses in zip(op.operands, op.operand_accesses(), strict=True):
         element = tensor_type(operand).element_type
         if (constant := splat_of(operand)) is not None and accesses is not None:
-            number = scalar_value(constant.splat())
+            number = scalar_value(constant)
             elements.append(_constant(builder, number, tensor_type(operand)))
             continue
         inputs.append(operand)
@@ -101,7 +99,12 @@ def movement_map(op: MovementInterface) -> Map:
         AffineMap(len(shape), 0, tuple(expressions)),
         AffineMap.identity(len(shape)),
     )
-    return Map((op.operands[0],), shape, maps, copy_body(tensor_type(op.operands[0])))
+    return Map(
+        (op.operands[0],),
+        shape,
+        maps,
+        copy_body(tensor_type(op.operands[0]).element_type),
+    )
 
 
 def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]:
@@ -112,9 +115,9 @@ def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]
     }
 
 
-def copy_body(model: AnyTensor) -> Region:
+def copy_body(element: Attribute) -> Region:
     """A body that yields its element."""
-    body = Block(arg_types=[model.element_type])
+    body = Block(arg_types=[element])
     body.add_op(mem.YieldOp([body.args[0]]))
     return Region(body)
 

@@ -42,7 +42,8 @@ class Globals:
         self, op: graph.ConstantOp, name: str, type_: MemRefType[Attribute]
     ) -> None:
         value = op.value
-        initial = value if isinstance(value, DenseIntOrFPElementsAttr) else UnitAttr()
+        dense = isinstance(value, DenseIntOrFPElementsAttr)
+        initial: Attribute = value if dense else UnitAttr()
         made = memref.GlobalOp.get(
             StringAttr(name),
             type_,
@@ -50,7 +51,7 @@ class Globals:
             sym_visibility=StringAttr("private"),
             constant=UnitAttr(),
         )
-        if not isinstance(value, DenseIntOrFPElementsAttr):
+        if not dense:
             made.attributes["tlf.file"] = value
         made.location = op.location
         first = self.module.body.block.first_op

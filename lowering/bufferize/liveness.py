@@ -48,9 +48,12 @@ class Liveness:
             return False
         return self.position[ancestor] <= self.position[op]
 
-    def overwritable(self, value: SSAValue, storage: Storage, op: Operation) -> bool:
-        """Whether `op` may put its result where an operand of it is."""
-        if not storage.writable or value not in storage.values:
+    def overwritable(self, storage: Storage, op: Operation) -> bool:
+        """
+        Whether `op` may put its result where an operand of it is, provided that it
+        reads what is there before it writes.
+        """
+        if not storage.writable:
             return False
         return all(self.dead_after(other, op) for other in storage.values)
 

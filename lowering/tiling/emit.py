@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.tile import Index
 from tlf.dialects.types import tensor_type
-from tlf.passes.tiling.analysis import (
+from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
     Scope,
@@ -101,7 +101,7 @@ class TileBuilder:
         owner = result.owner
         if isinstance(owner, AccumulatingInterface) and owner.init_value is not None:
             given = self.inputs.get(owner.init_value)
-            if given is not None and given.type == result.type:
+            if given is not None and given.type == result.type and _is_spare(given):
                 return given
         return builder.insert(tile.EmptyOp(result.type)).result
 
@@ -176,7 +176,7 @@ class TileBuilder:
         value: SSAValue,
         box: Box,
         scope: Scope,
-        border: int | float | None,
+        border: float | None,
     ) -> SSAValue:
         """Cut a tile from an input, once for all that need a part of it."""
         moving = any(
@@ -331,6 +331,14 @@ class TileBuilder:
         return builder.insert(ApplyOp(symbols, affine_map)).result
 
 
+def _is_spare(value: SSAValue) -> bool:
+    """Whether nothing but the group uses a value, which a loop carries or computed."""
+    if len(list(value.uses)) != 1:
+        return False
+    owner = value.owner
+    return isinstance(owner, Operation) or isinstance(owner.parent_op(), tile.WhileOp)
+
+
 def _valid(box: Box, bounds: Sequence[int]) -> list[int] | None:
     """
     How much of a tile's room is used along each axis, or None where all is, or the
@@ -347,7 +355,7 @@ def _valid(box: Box, bounds: Sequence[int]) -> list[int] | None:
     return None if all(told) else [interval.size for interval in box]
 
 
-def _fills(cut: SSAValue, border: int | float | None) -> bool:
+def _fills(cut: SSAValue, border: float | None) -> bool:
     """Whether a slice reads `border` outside, or nobody asks what it reads."""
     if border is None:
         return True

@@ -59,6 +59,18 @@ def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], i
     return tuple(math.prod(shape[dim + 1 :]) for dim in range(len(shape))), 0
 
 
+@dataclass(frozen=True)
+class Extents:
+    """
+    Of each dimension of a box: the extent of its tile, how much of that is valid, and
+    the bound that positions stay below.
+    """
+
+    room: Sequence[int]
+    valid: Sequence[int]
+    limits: Sequence[int]
+
+
 class Access:
     """
     Writes the accesses of one kernel. With `wide`, offsets have 64 bits.
@@ -116,8 +128,9 @@ class Access:
         The expression that loads the value of `op`.
         """
         view, offsets = self.views[op.source], self._at(op.mixed_offsets)
-        address, vectors = self._address(view, offsets, op.box)
-        mask = self._mask(vectors, offsets, op.box, view.shape)
+        room = shape_of(op.value)
+        address, vectors = self._address(view, offsets, room)
+        mask = self._mask(vectors, offsets, Extents(room, op.box, view.shape))
         if mask is None:
             return f"tl.load({address})"
         type_ = element_of(op.value)
@@ -128,7 +141,7 @@ class Access:
         view, offsets = self.views[op.destination], self._at(op.mixed_offsets)
         box = shape_of(op.value)
         address, vectors = self._address(view, offsets, box)
-        mask = self._mask(vectors, offsets, box, view.shape)
+        mask = self._mask(vectors, offsets, Extents(box, op.box, view.shape))
         where = "" if mask is None else f", mask={mask}"
         self.source.line(f"tl.store({address}, {value}{where})")
 
@@ -138,7 +151,8 @@ class Access:
         """
         offsets, box = self._at(op.mixed_offsets), shape_of(op.source)
         vectors = self._vectors(offsets, box)
-        condition = self._mask(vectors, offsets, box, op.limits)
+        extents = Extents(box, op.extents, op.limits)
+        condition = self._mask(vectors, offsets, extents)
         if condition is None:
             return value
         type_ = element_of(op.source)
@@ -200,19 +214,26 @@ class Access:
         self,
         vectors: Sequence[str],
         offsets: Sequence[Index],
-        box: Sequence[int],
-        limits: Sequence[int],
+        extents: Extents,
     ) -> str | None:
         """
-        The condition that positions lie in [0, limit), or None if they always do.
+        The condition that elements are valid and their positions lie in [0, limit), or
+        None if they always do.
         """
         conditions: list[str] = []
-        for dim, (offset, size) in enumerate(zip(offsets, box, strict=True)):
+        rank = len(offsets)
+        for dim, (offset, room, valid, limit) in enumerate(
+            zip(offsets, extents.room, extents.valid, extents.limits, strict=True)
+        ):
+            if valid < room and not (offset.low >= 0 and offset.low + valid >= limit):
+                steps = self.source.shared("r", f"tl.arange(0, {room})")
+                conditions.append(_along(f"({steps} < {valid})", dim, rank))
             if offset.low < 0:
-                test = _along(f"({vectors[dim]} >= 0)", dim, len(box))
+                test = _along(f"({vectors[dim]} >= 0)", dim, rank)
                 conditions.append(test)
-            if offset.high + size > limits[dim]:
-                test = _along(f"({vectors[dim]} < {limits[dim]})", dim, len(box))
+            whole = room if offset.low + valid >= limit else valid
+            if offset.high + whole > limit:
+                test = _along(f"({vectors[dim]} < {limit})", dim, rank)
                 conditions.append(test)
         return " & ".join(conditions) if conditions else None
 

@@ -9,190 +9,31 @@ iterators; operations that only feed this inner loop are computed inside of it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum, auto
-from math import ceil, prod
+from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Access, Box, Interval, Linear, iterations, region
+from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     IteratorKind,
-    Scalar,
     TilingInterface,
 )
-from tlf.dialects.types import dtype_of, tensor_type
-
-
-class TilingError(PassFailedException):
-    """A group cannot be tiled as planned. `op` is the operation that stands against it."""
-
-    def __init__(self, op: Operation, message: str) -> None:
-        super().__init__(f"{op.name}: {message}")
-        self.op = op
-
-
-@dataclass(eq=False, frozen=True)
-class Loop:
-    """A loop over the tiles of one axis. It is the symbol of its induction variable."""
-
-    extent: int
-    tile: int
-
-    @property
-    def trips(self) -> int:
-        """The number of iterations."""
-        return ceil(self.extent / self.tile)
-
-    @property
-    def last(self) -> int:
-        """Where the last tile starts."""
-        return (self.trips - 1) * self.tile
-
-
-class Scope(Enum):
-    """Whether a tile is computed once per tile of the result, or in the inner loop."""
-
-    OUTER = auto()
-    INNER = auto()
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What tiles may look like."""
-
-    power_of_two: bool = False
-    """Every extent of a tile is rounded up to a power of two."""
-    views: bool = True
-    """A part of a tile can be used without copying it."""
-    alignment: int = 1
-    """Tiles start at multiples of so many bytes."""
-
-    def capacity(self, size: int) -> int:
-        """The extent that a tile gets to hold `size` elements along an axis."""
-        return 1 << (size - 1).bit_length() if self.power_of_two else size
-
-    def widen(self, box: Box) -> Box:
-        """Give every interval the room that tiles have."""
-        return tuple(replace(each, capacity=self.capacity(each.room)) for each in box)
-
-
-@dataclass(frozen=True)
-class Read:
-    """A need for a part of a value, by one operand of one operation."""
-
-    consumer: Operation
-    operand: int
-    box: Box
-    scope: Scope
-
-
-@dataclass(frozen=True)
-class TiledOperation:
-    """What is computed of an operation for one tile of the group's result."""
-
-    op: TilingInterface
-    box: Box
-    """The iterations, with those of an inner loop."""
-    result: Box
-    """The part of the result that these iterations compute."""
-    scope: Scope
-
-
-@dataclass
-class GroupTiling:
-    """
-    The tiles of a group: loops, what is computed of each operation, and what is read of
-    each input.
-    """
-
-    rules: Rules
-    loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
-    """The loops over the root's parallel iterators, by iterator."""
-    inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
-    """The loops over the anchor's reduction iterators, by iterator."""
-    anchor: AccumulatingInterface | None = None
-    tiles: dict[Operation, TiledOperation] = field(
-        default_factory=dict[Operation, TiledOperation]
-    )
-    """By operation, in the order of the program."""
-    reads: dict[tuple[SSAValue, Scope], list[Box]] = field(
-        default_factory=dict[tuple[SSAValue, Scope], list[Box]]
-    )
-    """The tiles to be cut from each input of the group."""
-    pieces: list[Box] = field(default_factory=list[Box])
-    """For each result of the group, the part that one tile writes."""
-
-    @property
-    def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
-        """The values that the induction variable of each loop takes."""
-        every = [*self.loops.values(), *self.inner_loops.values()]
-        return {loop: (0, loop.last) for loop in every}
-
-    def border(self, op: TilingInterface, operand: int) -> Scalar | None:
-        """
-        What elements of an operand that lie outside of it must read as, or None where
-        iterations never reach out of it or it makes no difference.
-        """
-        accesses = op.operand_accesses()[operand]
-        if accesses is None or (value := op.border(operand)) is None:
-            return None
-        shape = tensor_type(op.operands[operand]).get_shape()
-        reaching = zip(accesses, shape, strict=True)
-        if any(self._reaches_out(op, access, extent) for access, extent in reaching):
-            return value
-        return None
-
-    def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
-        iterators = op.iterators()
-        box = self.tiles[op].box
-        ends: list[Interval] = []
-        reduces = False
-        for position, iterator in enumerate(iterators):
-            covered = iterator.extent
-            if iterator.kind is IteratorKind.REDUCTION:
-                uses = access.uses({position})
-                reduces = reduces or uses
-                covered = box[position].room + self._last(op, position)
-                covered = max(covered, iterator.extent)
-            ends.append(Interval.whole(covered))
-        touched = access.interval(tuple(ends))
-        first = touched.offset.constant
-        return reduces and (first < 0 or first + touched.size > extent)
-
-    def _last(self, op: TilingInterface, iterator: int) -> int:
-        if op is self.anchor and iterator in self.inner_loops:
-            return self.inner_loops[iterator].last
-        return 0
-
-    def buffers(self) -> Iterator[tuple[SSAValue, Box]]:
-        """Every tile: a value, and the part of it that the tile holds."""
-        for (value, _), boxes in self.reads.items():
-            yield from ((value, box) for box in boxes)
-        for op, tile in self.tiles.items():
-            yield from ((result, tile.result) for result in op.results)
-
-    def bytes(self) -> int:
-        """The bytes that all tiles take together, were none to share its place."""
-        alignment = self.rules.alignment
-        sizes = (
-            elements(box) * dtype_of(tensor_type(value).element_type).itemsize
-            for value, box in self.buffers()
-        )
-        return sum(ceil(size / alignment) * alignment for size in sizes)
-
-    def largest(self) -> int:
-        """The most elements that a tile has."""
-        return max(elements(box) for _, box in self.buffers())
-
-
-def elements(box: Box) -> int:
-    """The number of elements in a box."""
-    return prod(interval.room for interval in box)
+from tlf.dialects.types import tensor_type
+from tlf.passes.tiling.model import (
+    GroupTiling,
+    Loop,
+    Read,
+    Rules,
+    Scope,
+    TiledOperation,
+    TilingError,
+    covers,
+    same_box,
+)
+from tlf.passes.tiling.pieces import piece_of
 
 
 def analyse(
@@ -250,7 +91,9 @@ class _Analysis:
         self._collect_reads()
         if not self.rules.views:
             self._check_no_views()
-        self.tiling.pieces = [self._piece(value, root) for value in self.results]
+        self.tiling.pieces = [
+            piece_of(self.tiling, value, root) for value in self.results
+        ]
         return self.tiling
 
     def _root(self) -> TilingInterface:
@@ -378,6 +221,7 @@ class _Analysis:
             box = self._reduction_box(op, box, reduce)
         result = region(op.result_accesses()[0], box)
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope)
+        self._check_rooms(op, box)
         inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         for position, accesses in enumerate(op.operand_accesses()):
             if accesses is None:
@@ -389,6 +233,17 @@ class _Analysis:
             needed = Scope.INNER if inner and not is_init else scope
             need = Read(op, position, region(accesses, box), needed)
             self.needs.setdefault(operand, []).append(need)
+
+    def _check_rooms(self, op: TilingInterface, box: Box) -> None:
+        """Every tile that an operation reads has an extent that tiles may have."""
+        for accesses in op.operand_accesses():
+            for interval in region(accesses or (), box):
+                if interval.room != self.rules.capacity(interval.room):
+                    raise TilingError(
+                        op,
+                        f"it reads windows of {interval.room} elements, and tiles of "
+                        "this target have extents that are powers of two",
+                    )
 
     def _reduction_box(
         self, op: TilingInterface, box: Box, reduce: Sequence[int]
@@ -443,59 +298,3 @@ class _Analysis:
                 boxes[position] = hull
                 return
         boxes.append(box)
-
-    def _piece(self, value: SSAValue, root: TilingInterface) -> Box:
-        """The part of a result that one tile of the root writes, and no other does."""
-        owner = value.owner
-        if isinstance(owner, BlockArgument) or owner not in self.tiling.tiles:
-            raise TilingError(root, "expected results that the group computes")
-        computed = self.tiling.tiles[owner].result
-        if owner is root:
-            return computed
-        shape = tensor_type(value).get_shape()
-        waiting = set(self.tiling.loops.values())
-        piece: list[Interval] = []
-        for interval, extent in zip(computed, shape, strict=True):
-            part = self._axis_piece(owner, interval, extent)
-            waiting -= {symbol for symbol, _ in part.offset.terms}
-            piece.append(part)
-        if any(loop.trips > 1 for loop in waiting):
-            raise TilingError(owner, "several tiles would write the same elements")
-        return tuple(piece)
-
-    @staticmethod
-    def _axis_piece(op: Operation, interval: Interval, extent: int) -> Interval:
-        if not interval.offset.terms:
-            if (
-                interval.offset.constant
-                <= 0
-                < extent
-                <= (interval.offset.constant + interval.size)
-            ):
-                return interval
-            raise TilingError(op, "a tile holds only part of an axis of a result")
-        (symbol, factor), *others = interval.offset.terms
-        start = interval.offset.constant
-        if others or factor != 1 or not isinstance(symbol, Loop) or start > 0:
-            raise TilingError(op, "the tiles of a result do not follow one loop each")
-        if start + interval.size < symbol.tile:
-            raise TilingError(op, "the tiles of a result leave gaps")
-        return replace(interval, offset=Linear.of(symbol), size=symbol.tile)
-
-
-def same_box(left: Box, right: Box) -> bool:
-    """Whether two boxes are equal for every value of the loops."""
-    return all(
-        a.size == b.size and a.room == b.room and a.offset - b.offset == Linear()
-        for a, b in zip(left, right, strict=True)
-    )
-
-
-def covers(outer: Box, inner: Box) -> bool:
-    """Whether `outer` holds all of `inner` for every value of the loops."""
-    for a, b in zip(outer, inner, strict=True):
-        distance = b.offset - a.offset
-        start = distance.constant
-        if distance.terms or start < 0 or start + b.size > a.size:
-            return False
-    return True

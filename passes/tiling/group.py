@@ -13,7 +13,8 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
-from tlf.passes.tiling.analysis import GroupTiling, Rules, TilingError, analyse
+from tlf.passes.tiling.analysis import analyse
+from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
 
 
 def rules_of(target: Target, level: str) -> Rules:
@@ -45,11 +46,20 @@ class Axes:
     free: tuple[bool, ...]
     reduction: tuple[int, ...]
     """The extents of the one reduction that may have a loop; empty if there is none."""
+    reduction_free: tuple[bool, ...]
 
     def least(self) -> tuple[int, ...]:
         """The smallest tile."""
-        pairs = zip(self.parallel, self.free, strict=True)
-        return tuple(1 if free else extent for extent, free in pairs)
+        return _least(self.parallel, self.free)
+
+    def least_reduction(self) -> tuple[int, ...]:
+        """The smallest step of the reduction."""
+        return _least(self.reduction, self.reduction_free)
+
+
+def _least(extents: Sequence[int], free: Sequence[bool]) -> tuple[int, ...]:
+    pairs = zip(extents, free, strict=True)
+    return tuple(1 if each else extent for extent, each in pairs)
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class Members:
         """
         root = self.root
         parallel = extents(root, IteratorKind.PARALLEL)
-        whole = self._untileable(root)
+        whole = _untileable(root, IteratorKind.PARALLEL)
         unit = [
             extent if position in whole else 1
             for position, extent in enumerate(parallel)
@@ -102,9 +112,13 @@ class Members:
             for position in positions
         )
         reduction: tuple[int, ...] = ()
+        reduction_free: tuple[bool, ...] = ()
         if len(self.accumulating) == 1:
-            reduction = extents(self.accumulating[0], IteratorKind.REDUCTION)
-        return Axes(parallel, free, reduction)
+            (anchor,) = self.accumulating
+            reduction = extents(anchor, IteratorKind.REDUCTION)
+            kept = _untileable(anchor, IteratorKind.REDUCTION)
+            reduction_free = tuple(at not in kept for at in range(len(reduction)))
+        return Axes(parallel, free, reduction, reduction_free)
 
     def _all_move(self, tiling: GroupTiling, position: int) -> bool:
         loop = tiling.loops[position]
@@ -118,15 +132,16 @@ class Members:
             if op in tiling.tiles
         )
 
-    @staticmethod
-    def _untileable(root: TilingInterface) -> set[int]:
-        reasons = root.untileable()
-        parallel = [
-            position
-            for position, iterator in enumerate(root.iterators())
-            if iterator.kind is IteratorKind.PARALLEL
-        ]
-        return {at for at, position in enumerate(parallel) if position in reasons}
+
+def _untileable(op: TilingInterface, kind: IteratorKind) -> set[int]:
+    """The iterators of one kind that only run whole, by their place among these."""
+    reasons = op.untileable()
+    positions = [
+        position
+        for position, iterator in enumerate(op.iterators())
+        if iterator.kind is kind
+    ]
+    return {at for at, position in enumerate(positions) if position in reasons}
 
 
 def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
@@ -142,8 +157,8 @@ def feasible(members: Members, level: Level, target: Target) -> bool:
     rules = rules_of(target, level.name)
     try:
         axes = members.axes(rules)
-        reduce = [1] * len(axes.reduction)
-        return fits(members.tiling(axes.least(), reduce, rules), level, target)
+        tiling = members.tiling(axes.least(), axes.least_reduction(), rules)
+        return fits(tiling, level, target)
     except TilingError:
         return False
 

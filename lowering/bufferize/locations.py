@@ -1,0 +1,15 @@
+"""Operations keep the place in the source file of what they came from."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import UnknownLoc
+from xdsl.ir import Operation
+
+
+def locate(source: Operation, made: Operation | None) -> None:
+    """Give `made` and what follows it in its block the place of `source`."""
+    while made is not None:
+        for inner in made.walk():
+            if isinstance(inner.location, UnknownLoc):
+                inner.location = source.location
+        made = made.next_op

@@ -1,0 +1,150 @@
+"""What is known while a function is bufferised: what each tile became, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import mem
+from tlf.dialects.target import Target
+from tlf.dialects.tile import Index, level_of
+from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.lowering.bufferize.buffers import AnyBuffer, Moves, buffer_type
+from tlf.lowering.bufferize.compute import copy_body, splat_of
+from tlf.lowering.bufferize.errors import BufferizationError
+from tlf.lowering.bufferize.globals import Globals
+from tlf.lowering.bufferize.liveness import Liveness, Storage
+
+
+class Scope:
+    """
+    The values, buffers and moves of a function, and where its next operation goes.
+    """
+
+    def __init__(self, function: Operation, target: Target, constants: Globals) -> None:
+        self.target = target
+        self.constants = constants
+        self.liveness = Liveness(function)
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.storages: dict[SSAValue, Storage] = {}
+        self.destinations: dict[SSAValue, SSAValue] = {}
+        """Where the tile that an operation makes is wanted."""
+        self.moves = Moves()
+        self.builder = Builder(InsertPoint.at_end(Block()))
+
+    # Kinds of tiles
+
+    def level(self, type_: Attribute) -> str:
+        """The memory level of a tile."""
+        return level_of(type_) or self.target.outermost.name
+
+    def is_value(self, type_: Attribute) -> bool:
+        """Whether tiles of a type are values, not buffers."""
+        level = self.target.levels.get(self.level(type_))
+        return level is not None and level.kind == "value"
+
+    # What tiles became
+
+    def bind(self, value: SSAValue, new: SSAValue, storage: Storage) -> None:
+        """Say what a tile became, and where it is stored."""
+        self.values[value] = new
+        self.storages[value] = storage
+        storage.values.append(value)
+        if new.name_hint is None:
+            new.name_hint = value.name_hint
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """What a tile became; a constant of one value becomes a filled tile now."""
+        if value not in self.values and (constant := splat_of(value)) is not None:
+            self.fill(value, scalar_value(constant))
+        return self.values[value]
+
+    def index(self, offset: Index) -> Index:
+        """An offset with its value converted."""
+        return offset if isinstance(offset, int) else self.values[offset]
+
+    def indices(self, offsets: Sequence[Index]) -> list[Index]:
+        """Offsets with their values converted."""
+        return [self.index(offset) for offset in offsets]
+
+    def index_value(self, index: Index) -> SSAValue:
+        """An offset or bound as a value."""
+        if not isinstance(index, int):
+            return index
+        attribute = IntegerAttr(index, IndexType())
+        return self.builder.insert(arith.ConstantOp(attribute)).result
+
+    def reading(self, *values: SSAValue) -> None:
+        """Wait for what is on its way to some tiles."""
+        known = [self.storages[value] for value in values if value in self.storages]
+        self.moves.wait(self.builder, reads=known)
+
+    # Buffers
+
+    def allocate(self, type_: AnyTensor) -> SSAValue:
+        """A new buffer for a tile."""
+        made = mem.AllocOp(buffer_type(type_, self.level(type_)))
+        return self.builder.insert(made).buffer
+
+    def filled(self, type_: AnyTensor, number: float) -> SSAValue:
+        """A new tile, all of whose elements are `number`."""
+        if self.is_value(type_):
+            made = self.builder.insert(mem.FillOp(number, result_type=type_)).result
+            assert made is not None
+            return made
+        place = self.allocate(type_)
+        self.builder.insert(mem.FillOp(number, place))
+        return place
+
+    def fill(self, value: SSAValue, number: float) -> None:
+        """Let a tile be filled with `number`."""
+        self.bind(value, self.filled(tensor_type(value), number), Storage())
+
+    def own(self, op: Operation, value: SSAValue) -> tuple[SSAValue, Storage]:
+        """
+        A buffer with the elements of a tile that `op` may change: that of the tile,
+        if nobody needs it afterwards, or a copy.
+        """
+        source = self.operand(value)
+        storage = self.storages[value]
+        readers = [o for o in op.operands if self.storages.get(o) is storage]
+        if len(readers) == 1 and self.liveness.overwritable(storage, op):
+            self.moves.wait(self.builder, writes=[storage])
+            return source, storage
+        self.reading(value)
+        place = self.allocate(tensor_type(value))
+        self.copy(op, source, place)
+        return place, Storage()
+
+    def copy(self, op: Operation, source: SSAValue, place: SSAValue) -> None:
+        """Copy one buffer to another in the same level, where engines compute."""
+        if source is place:
+            return
+        type_ = cast(AnyBuffer, place.type)
+        level = cast(StringAttr, type_.memory_space).data
+        if level != next(iter(self.target.levels)):
+            raise BufferizationError(
+                op, f"cannot copy a tile within {level}, where no engine computes"
+            )
+        identity = AffineMap.identity(type_.get_num_dims())
+        self.builder.insert(
+            mem.MapOp(
+                [source],
+                [place],
+                type_.get_shape(),
+                [identity, identity],
+                copy_body(type_.element_type),
+            )
+        )
+
+
+def is_buffer(value: SSAValue) -> bool:
+    """Whether a tile became a buffer."""
+    return isinstance(value.type, MemRefType)

@@ -1,0 +1,112 @@
+"""Operations on tiles as structured compute on buffers and values."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects import mem
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ReductionInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
+from tlf.lowering.bufferize.buffers import is_contiguous, reshaped
+from tlf.lowering.bufferize.compute import Map, accumulation, movement_map
+from tlf.lowering.bufferize.errors import BufferizationError
+from tlf.lowering.bufferize.liveness import Storage
+from tlf.lowering.bufferize.scope import Scope
+
+
+def convert_view(scope: Scope, op: ViewInterface) -> None:
+    """The same buffer under another shape."""
+    source = op.operands[0]
+    if scope.is_value(source.type):
+        convert_map(scope, op, movement_map(op))
+        return
+    scope.reading(source)
+    place, storage = scope.operand(source), scope.storages[source]
+    if not is_contiguous(place):
+        place = scope.allocate(tensor_type(source))
+        scope.copy(op, scope.operand(source), place)
+        storage = Storage()
+    shape = tensor_type(op.results[0]).get_shape()
+    scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
+
+
+def convert_map(scope: Scope, op: TilingInterface, map_: Map) -> None:
+    """An elementwise operation or a movement."""
+    inputs = [scope.operand(value) for value in map_.inputs]
+    result = op.results[0]
+    scope.reading(*map_.inputs)
+    if scope.is_value(result.type):
+        made = mem.MapOp(inputs, [], map_.domain, map_.maps, map_.body, [result.type])
+        scope.bind(result, scope.builder.insert(made).results[0], Storage())
+        return
+    place, storage = _map_output(scope, op, map_)
+    scope.builder.insert(mem.MapOp(inputs, [place], map_.domain, map_.maps, map_.body))
+    scope.bind(result, place, storage)
+
+
+def _map_output(
+    scope: Scope, op: TilingInterface, map_: Map
+) -> tuple[SSAValue, Storage]:
+    """The buffer of an input that ends here and fits, or a new one."""
+    result = tensor_type(op.results[0])
+    identity = AffineMap.identity(len(map_.domain))
+    for value, indexing in zip(map_.inputs, map_.maps, strict=False):
+        operand = tensor_type(value)
+        fits = operand.get_shape() == result.get_shape() and (
+            operand.element_type == result.element_type
+        )
+        if not fits or indexing != identity:
+            continue
+        storage = scope.storages[value]
+        others = {other for other in map_.inputs if scope.storages[other] is storage}
+        if others == {value} and scope.liveness.overwritable(storage, op):
+            scope.moves.wait(scope.builder, writes=[storage])
+            return scope.values[value], storage
+    return scope.allocate(result), Storage()
+
+
+def convert_accumulation(
+    scope: Scope, op: ReductionInterface | ContractionInterface
+) -> None:
+    """A reduction or contraction, into what it starts from."""
+    result = tensor_type(op.results[0])
+    if result.element_type != op.accumulator_type:
+        raise BufferizationError(
+            op,
+            f"expected a result of {op.accumulator_type}, the type it accumulates in, "
+            f"got {result.element_type}: run `graph-decompose`",
+        )
+    compute = accumulation(op)
+    inputs = [scope.operand(value) for value in op.inputs]
+    scope.reading(*op.inputs)
+    total, storage = _start(scope, op)
+    if not scope.is_value(result):
+        seen = reshaped(scope.builder, total, compute.output_shape)
+        scope.builder.insert(compute.build(inputs, seen))
+        scope.bind(op.results[0], total, storage)
+        return
+    if compute.output_shape != result.get_shape():
+        raise BufferizationError(op, "cannot split an axis of a tile of registers")
+    made = scope.builder.insert(compute.build(inputs, total))
+    scope.bind(op.results[0], made.results[0], Storage())
+
+
+def _start(scope: Scope, op: AccumulatingInterface) -> tuple[SSAValue, Storage]:
+    """What the result is accumulated on, in its place."""
+    result = tensor_type(op.results[0])
+    if op.init_value is None:
+        neutral = scalar_attribute(op.neutral(), result.element_type)
+        return scope.filled(result, scalar_value(neutral)), Storage()
+    if scope.is_value(result):
+        return scope.operand(op.init_value), Storage()
+    place, storage = scope.own(op, op.init_value)
+    if not is_contiguous(place):
+        raise BufferizationError(op, "expected to accumulate on a tile of its own")
+    return place, storage

@@ -1,0 +1,133 @@
+"""Tiles that are cut, put back, masked, rolled or made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import mem, tile
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.tile import Index, level_of
+from tlf.dialects.types import scalar_value, tensor_type
+from tlf.lowering.bufferize.buffers import buffer_type, subview
+from tlf.lowering.bufferize.errors import BufferizationError
+from tlf.lowering.bufferize.liveness import Storage
+from tlf.lowering.bufferize.scope import Scope
+
+
+def convert_empty(scope: Scope, op: tile.EmptyOp) -> None:
+    """A place of its own, or the argument that the tile is to be returned in."""
+    place = scope.destinations.get(op.result)
+    if place is None:
+        place = scope.allocate(tensor_type(op.result))
+    scope.bind(op.result, place, Storage())
+
+
+def convert_constant(scope: Scope, op: ConstantInterface) -> None:
+    """A global. A constant of one value is made where it is needed, if at all."""
+    if op.splat() is not None and level_of(op.results[0].type) is not None:
+        return
+    level = scope.target.outermost.name
+    place = scope.constants.get(op, buffer_type(tensor_type(op.results[0]), level))
+    made = scope.builder.insert(place)
+    scope.bind(op.results[0], made.memref, Storage(writable=False))
+
+
+def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
+    """A move into another level, or a view."""
+    type_ = tensor_type(op.result)
+    source = scope.operand(op.source)
+    offsets = scope.indices(op.mixed_offsets)
+    scope.reading(op.source)
+    fill = None if op.fill is None else scalar_value(op.fill)
+    if scope.level(op.source.type) == scope.level(type_):
+        _view(scope, op, source, offsets)
+    elif scope.is_value(type_):
+        load = mem.LoadOp(source, offsets, type_, fill, op.extents)
+        scope.bind(op.result, scope.builder.insert(load).value, Storage())
+    else:
+        place, storage = scope.allocate(type_), Storage()
+        zeros = [0] * len(offsets)
+        move = mem.DmaOp(source, offsets, place, zeros, op.extents, fill)
+        token = scope.builder.insert(move).token
+        scope.moves.start(token, scope.storages[op.source], storage)
+        scope.bind(op.result, place, storage)
+
+
+def _view(
+    scope: Scope, op: tile.SliceOp, source: SSAValue, offsets: Sequence[Index]
+) -> None:
+    """A part of a tile in the tile's own level."""
+    type_ = tensor_type(op.result)
+    if op.fill is not None:
+        raise BufferizationError(
+            op, "expected a slice within a memory level to have no fill value"
+        )
+    if not scope.is_value(type_):
+        view = subview(scope.builder, source, offsets, type_.get_shape())
+        scope.bind(op.result, view, scope.storages[op.source])
+        return
+    if type_.get_shape() != tensor_type(op.source).get_shape():
+        raise BufferizationError(op, "cannot take a part of a tile of registers")
+    scope.bind(op.result, source, scope.storages[op.source])
+
+
+def convert_deslice(scope: Scope, op: tile.DesliceOp) -> None:
+    """A move to where the tile belongs."""
+    place, storage = scope.values[op.destination], scope.storages[op.destination]
+    offsets = scope.indices(op.mixed_offsets)
+    source = scope.operand(op.source)
+    scope.reading(op.source)
+    scope.moves.wait(scope.builder, writes=[storage])
+    if scope.is_value(op.source.type):
+        scope.builder.insert(mem.StoreOp(source, place, offsets, op.extents))
+    elif scope.level(op.source.type) == scope.level(op.destination.type):
+        scope.copy(op, source, subview(scope.builder, place, offsets, op.extents))
+    else:
+        zeros = [0] * len(offsets)
+        move = mem.DmaOp(source, zeros, place, offsets, op.extents)
+        token = scope.builder.insert(move).token
+        scope.moves.start(token, scope.storages[op.source], storage)
+    scope.bind(op.result, place, storage)
+
+
+def convert_mask(scope: Scope, op: tile.MaskOp) -> None:
+    """A mask, in place where the unmasked tile is not needed."""
+    offsets = scope.indices(op.mixed_offsets)
+    bounds = tuple(op.bounds.get_values())
+    fill = scalar_value(op.fill)
+    if scope.is_value(op.result.type):
+        source = scope.operand(op.source)
+        mask = mem.MaskOp(source, offsets, bounds, fill, op.extents)
+        scope.bind(op.result, scope.builder.insert(mask).results[0], Storage())
+        return
+    place, storage = scope.own(op, op.source)
+    scope.builder.insert(mem.MaskOp(place, offsets, bounds, fill, op.extents))
+    scope.bind(op.result, place, storage)
+
+
+def convert_roll(scope: Scope, op: tile.RollOp) -> None:
+    """A new window: what is kept of the old one, and what follows it."""
+    window, following = tensor_type(op.window), tensor_type(op.next)
+    if scope.is_value(window):
+        raise BufferizationError(op, "cannot roll a tile of registers")
+    axis = op.axis.value.data
+    count, shape = following.get_shape()[axis], window.get_shape()
+
+    def along(extent: int, others: Sequence[int]) -> list[int]:
+        return [extent if each == axis else other for each, other in enumerate(others)]
+
+    scope.reading(op.window, op.next)
+    place = scope.allocate(window)
+    zeros = [0] * len(shape)
+    kept = along(shape[axis] - count, shape)
+    if kept[axis]:
+        old = subview(
+            scope.builder, scope.operand(op.window), along(count, zeros), kept
+        )
+        scope.copy(op, old, subview(scope.builder, place, zeros, kept))
+    end = along(shape[axis] - count, zeros)
+    part = subview(scope.builder, place, end, following.get_shape())
+    scope.copy(op, scope.operand(op.next), part)
+    scope.bind(op.result, place, Storage())

@@ -1,0 +1,50 @@
+"""Give every result of a function a tensor of its own."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ConstantInterface, ViewInterface
+from tlf.dialects.types import tensor_type
+
+
+def copy_returned_values(block: Block) -> None:
+    """
+    Copy what a function returns where it is an argument or a constant, seen under
+    whatever shape, or where it is returned twice. A copy is a transposition that
+    permutes nothing.
+    """
+    returned = block.last_op
+    if not isinstance(returned, func.ReturnOp):
+        return
+    taken = set[SSAValue]()
+    for position, value in enumerate(returned.arguments):
+        if not isinstance(value.type, TensorType):
+            continue
+        origin = _origin(value)
+        if _is_fresh(origin) and origin not in taken:
+            taken.add(origin)
+            continue
+        axes = range(tensor_type(value).get_num_dims())
+        copy = graph.TransposeOp(value, list(axes))
+        copy.location = returned.location
+        copy.result.name_hint = value.name_hint
+        Rewriter.insert_op(copy, InsertPoint.before(returned))
+        returned.operands[position] = copy.result
+
+
+def _origin(value: SSAValue) -> SSAValue:
+    """The tensor that a value is a view of."""
+    while isinstance(owner := value.owner, ViewInterface):
+        value = owner.operands[0]
+    return value
+
+
+def _is_fresh(value: SSAValue) -> bool:
+    """Whether an operation of the function computes a value."""
+    owner = value.owner
+    return isinstance(owner, Operation) and not isinstance(owner, ConstantInterface)

@@ -1,0 +1,204 @@
+"""
+The tiles of a group: loops, what is computed of each operation, and what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from math import ceil, prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects.access import Access, Box, Interval, Linear
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    IteratorKind,
+    Scalar,
+    TilingInterface,
+)
+from tlf.dialects.types import dtype_of, tensor_type
+
+
+class TilingError(PassFailedException):
+    """A group cannot be tiled as planned. `op` is the operation that stands against it."""
+
+    def __init__(self, op: Operation, message: str) -> None:
+        super().__init__(f"{op.name}: {message}")
+        self.op = op
+
+
+@dataclass(eq=False, frozen=True)
+class Loop:
+    """A loop over the tiles of one axis. It is the symbol of its induction variable."""
+
+    extent: int
+    tile: int
+
+    @property
+    def trips(self) -> int:
+        """The number of iterations."""
+        return ceil(self.extent / self.tile)
+
+    @property
+    def last(self) -> int:
+        """Where the last tile starts."""
+        return (self.trips - 1) * self.tile
+
+
+class Scope(Enum):
+    """Whether a tile is computed once per tile of the result, or in the inner loop."""
+
+    OUTER = auto()
+    INNER = auto()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What tiles may look like."""
+
+    power_of_two: bool = False
+    """Every extent of a tile is rounded up to a power of two."""
+    views: bool = True
+    """A part of a tile can be used without copying it."""
+    alignment: int = 1
+    """Tiles start at multiples of so many bytes."""
+
+    def capacity(self, size: int) -> int:
+        """The extent that a tile gets to hold `size` elements along an axis."""
+        return 1 << (size - 1).bit_length() if self.power_of_two else size
+
+    def widen(self, box: Box) -> Box:
+        """Give every interval the room that tiles have."""
+        return tuple(replace(each, capacity=self.capacity(each.room)) for each in box)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A need for a part of a value, by one operand of one operation."""
+
+    consumer: Operation
+    operand: int
+    box: Box
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class TiledOperation:
+    """What is computed of an operation for one tile of the group's result."""
+
+    op: TilingInterface
+    box: Box
+    """The iterations, with those of an inner loop."""
+    result: Box
+    """The part of the result that these iterations compute."""
+    scope: Scope
+
+
+@dataclass
+class GroupTiling:
+    """
+    The tiles of a group: loops, what is computed of each operation, and what is read of
+    each input.
+    """
+
+    rules: Rules
+    loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
+    """The loops over the root's parallel iterators, by iterator."""
+    inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
+    """The loops over the anchor's reduction iterators, by iterator."""
+    anchor: AccumulatingInterface | None = None
+    tiles: dict[Operation, TiledOperation] = field(
+        default_factory=dict[Operation, TiledOperation]
+    )
+    """By operation, in the order of the program."""
+    reads: dict[tuple[SSAValue, Scope], list[Box]] = field(
+        default_factory=dict[tuple[SSAValue, Scope], list[Box]]
+    )
+    """The tiles to be cut from each input of the group."""
+    pieces: list[Box] = field(default_factory=list[Box])
+    """For each result of the group, the part that one tile writes."""
+
+    @property
+    def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
+        """The values that the induction variable of each loop takes."""
+        every = [*self.loops.values(), *self.inner_loops.values()]
+        return {loop: (0, loop.last) for loop in every}
+
+    def border(self, op: TilingInterface, operand: int) -> Scalar | None:
+        """
+        What elements of an operand that lie outside of it must read as, or None where
+        iterations never reach out of it or it makes no difference.
+        """
+        accesses = op.operand_accesses()[operand]
+        if accesses is None or (value := op.border(operand)) is None:
+            return None
+        shape = tensor_type(op.operands[operand]).get_shape()
+        reaching = zip(accesses, shape, strict=True)
+        if any(self._reaches_out(op, access, extent) for access, extent in reaching):
+            return value
+        return None
+
+    def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
+        iterators = op.iterators()
+        box = self.tiles[op].box
+        ends: list[Interval] = []
+        for position, iterator in enumerate(iterators):
+            covered = iterator.extent
+            if iterator.kind is IteratorKind.REDUCTION:
+                covered = box[position].room + self._last(op, position)
+                covered = max(covered, iterator.extent)
+            ends.append(Interval.whole(covered))
+        touched = access.interval(tuple(ends))
+        first = touched.offset.constant
+        return first < 0 or first + touched.size > extent
+
+    def _last(self, op: TilingInterface, iterator: int) -> int:
+        if op is self.anchor and iterator in self.inner_loops:
+            return self.inner_loops[iterator].last
+        return 0
+
+    def buffers(self) -> Iterator[tuple[SSAValue, Box]]:
+        """Every tile: a value, and the part of it that the tile holds."""
+        for (value, _), boxes in self.reads.items():
+            yield from ((value, box) for box in boxes)
+        for op, tile in self.tiles.items():
+            yield from ((result, tile.result) for result in op.results)
+
+    def bytes(self) -> int:
+        """The bytes that all tiles take together, were none to share its place."""
+        alignment = self.rules.alignment
+        sizes = (
+            elements(box) * dtype_of(tensor_type(value).element_type).itemsize
+            for value, box in self.buffers()
+        )
+        return sum(ceil(size / alignment) * alignment for size in sizes)
+
+    def largest(self) -> int:
+        """The most elements that a tile has."""
+        return max(elements(box) for _, box in self.buffers())
+
+
+def elements(box: Box) -> int:
+    """The number of elements in a box."""
+    return prod(interval.room for interval in box)
+
+
+def same_box(left: Box, right: Box) -> bool:
+    """Whether two boxes are equal for every value of the loops."""
+    return all(
+        a.size == b.size and a.room == b.room and a.offset - b.offset == Linear()
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def covers(outer: Box, inner: Box) -> bool:
+    """Whether `outer` holds all of `inner` for every value of the loops."""
+    for a, b in zip(outer, inner, strict=True):
+        distance = b.offset - a.offset
+        start = distance.constant
+        if distance.terms or start < 0 or start + b.size > a.size:
+            return False
+    return True
