@@ -31,18 +31,9 @@ npu.program @double semaphores 4 {
 from xdsl.ir import Dialect
 
 from tlf.dialects.npu.access import Access, AccessAttr
-from tlf.dialects.npu.engines import (
-    MAX_MATMUL_DIMENSIONS,
-    MAX_VECTOR_RANK,
-    REDUCTIONS,
-    VECTOR_ARITY,
-    DmaOp,
-    EngineOp,
-    MatmulOp,
-    ReduceOp,
-    VectorOp,
-    dma_engine,
-)
+from tlf.dialects.npu.dma import DmaOp, dma_engine
+from tlf.dialects.npu.engine import EngineOp
+from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
 from tlf.dialects.npu.program import (
     BufferOp,
     ConstantOp,
@@ -54,6 +45,13 @@ from tlf.dialects.npu.program import (
     SignalOp,
     WaitOp,
     memory_map,
+)
+from tlf.dialects.npu.vector import (
+    MAX_VECTOR_RANK,
+    REDUCTIONS,
+    VECTOR_ARITY,
+    ReduceOp,
+    VectorOp,
 )
 
 Npu = Dialect(

@@ -1,0 +1,105 @@
+"""
+The instruction of the matrix engine.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.irdl import (
+    VarOperand,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.npu.access import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import EngineOp, ints
+
+MAX_MATMUL_DIMENSIONS = 3
+
+
+@irdl_op_definition
+class MatmulOp(EngineOp):
+    """
+    Multiply matrices: `c[batch, m, n] (+)= sum(a[batch, m, k] * b[batch, k, n])`.
+
+    Each role walks up to three dimensions. Strides are those of the roles in this
+    order. Without `accumulate` the sum starts from 0.
+
+    ```mlir
+    npu.matmul L1[0](256, 4):f32 from L1[4096](64, 2):bf16, L1[8192](128, 2):bf16
+        batch [] m [16] n [64] k [32] accumulate
+    ```
+    """
+
+    name = "npu.matmul"
+
+    bases = var_operand_def(IndexType)
+
+    batch = prop_def(DenseArrayBase.constr(i64))
+    m = prop_def(DenseArrayBase.constr(i64))
+    n = prop_def(DenseArrayBase.constr(i64))
+    k = prop_def(DenseArrayBase.constr(i64))
+    accumulate = opt_prop_def(UnitAttr)
+    precision = opt_prop_def(StringAttr)
+
+    custom_directives = (Accesses,)
+
+    assembly_format = (
+        "custom<Accesses>($bases, $accesses) `batch` $batch `m` $m `n` $n `k` $k "
+        "(`accumulate` $accumulate^)? (`precision` $precision^)? attr-dict"
+    )
+
+    def __init__(
+        self,
+        operands: Sequence[Access],
+        roles: Sequence[Sequence[int]],
+        accumulate: bool = True,
+        precision: str | None = None,
+    ) -> None:
+        """
+        `operands` are c, a and b; `roles` the extents of batch, m, n and k.
+        """
+        attributes, bases = split_accesses(operands)
+        extents = [DenseArrayBase.from_list(i64, role) for role in roles]
+        super().__init__(
+            operands=[bases],
+            properties={
+                "accesses": attributes,
+                **dict(zip(("batch", "m", "n", "k"), extents, strict=True)),
+                "accumulate": UnitAttr() if accumulate else None,
+                "precision": None if precision is None else StringAttr(precision),
+            },
+        )
+
+    @property
+    def base_values(self) -> VarOperand:
+        return self.bases
+
+    @property
+    def engine(self) -> str:
+        return "matrix"
+
+    @property
+    def roles(self) -> tuple[tuple[int, ...], ...]:
+        """The extents of batch, m, n and k."""
+        return ints(self.batch), ints(self.m), ints(self.n), ints(self.k)
+
+    def verify_(self) -> None:
+        for role in self.roles:
+            if len(role) > MAX_MATMUL_DIMENSIONS:
+                raise VerifyException(
+                    f"expected at most {MAX_MATMUL_DIMENSIONS} dimensions per role, "
+                    f"got {list(role)}"
+                )
+        batch, m, n, k = (len(role) for role in self.roles)
+        self.verify_addresses(2, (batch + m + n, batch + m + k, batch + k + n))
+        self.verify_in("L1")

@@ -1,0 +1,207 @@
+"""
+The instructions of the vector engine.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    VarOperand,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
+from tlf.dialects.npu.access import Access, Accesses, split_accesses
+from tlf.dialects.npu.engine import EngineOp, ints
+
+UNARY = frozenset(
+    ["abs", "ceil", "copy", "cos", "erf", "exp", "fill", "floor"]
+    + ["log", "neg", "rsqrt", "sin", "sqrt", "tanh"]
+)
+BINARY = frozenset(
+    ["add", "and", "div", "max", "min", "mul", "or", "sub", "xor"]
+    + [f"cmp.{relation}" for relation in ("eq", "ge", "gt", "le", "lt", "ne")]
+)
+VECTOR_ARITY = {
+    **dict.fromkeys(UNARY, 1),
+    **dict.fromkeys(BINARY, 2),
+    "select": 3,
+}
+"""The operations of the vector engine, with their number of inputs."""
+
+REDUCTIONS = frozenset(["max", "min", "prod", "sum"])
+MAX_VECTOR_RANK = 5
+
+
+@irdl_op_definition
+class VectorOp(EngineOp):
+    """
+    Apply an operation to every element; a stride of 0 repeats an input.
+
+    `copy` converts between element types, `fill` sets a number, `select` takes its
+    first input where the third is true. A size may be a value; nothing is done when it
+    is not positive.
+
+    ```mlir
+    npu.vector "mul" L1[0](256, 4):f32 from L1[4096](256, 4):f32, 2.0 shape [16, 64]
+    ```
+    """
+
+    name = "npu.vector"
+
+    bases = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+
+    operation = prop_def(StringAttr)
+    shape = prop_def(DenseArrayBase.constr(i64))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    custom_directives = (Accesses, DynamicIndexList)
+
+    assembly_format = (
+        "$operation custom<Accesses>($bases, $accesses) "
+        "`shape` custom<DynamicIndexList>($sizes, $shape) attr-dict"
+    )
+
+    def __init__(
+        self,
+        operation: str,
+        destination: Access,
+        inputs: Sequence[Access | float],
+        shape: Sequence[Index],
+    ) -> None:
+        attributes, bases = split_accesses([destination, *inputs])
+        static, sizes = split(shape)
+        super().__init__(
+            operands=[bases, sizes],
+            properties={
+                "operation": StringAttr(operation),
+                "accesses": attributes,
+                "shape": static,
+            },
+        )
+
+    @property
+    def base_values(self) -> VarOperand:
+        return self.bases
+
+    @property
+    def engine(self) -> str:
+        return "vector"
+
+    @property
+    def mixed_shape(self) -> tuple[Index, ...]:
+        return mixed(self.shape, self.sizes)
+
+    def verify_(self) -> None:
+        operation = self.operation.data
+        if operation not in VECTOR_ARITY:
+            raise VerifyException(
+                f"expected one of {', '.join(sorted(VECTOR_ARITY))}, got {operation}"
+            )
+        rank, inputs = len(self.shape), VECTOR_ARITY[operation]
+        verify_offsets(self.shape, self.sizes, rank, "sizes")
+        verify_rank(rank)
+        self.verify_addresses(inputs, (rank,) * (len(self.accesses)))
+        self.verify_in("L1")
+
+
+def verify_rank(rank: int) -> None:
+    """
+    Check that the vector engine can walk this many dimensions.
+    """
+    if rank > MAX_VECTOR_RANK:
+        raise VerifyException(
+            f"expected at most {MAX_VECTOR_RANK} dimensions, got {rank}"
+        )
+
+
+@irdl_op_definition
+class ReduceOp(EngineOp):
+    """
+    Combine the elements along some axes.
+
+    The strides of what is written are 0 along the axes. With `accumulate` the result
+    is combined with what was there.
+
+    ```mlir
+    npu.reduce "sum" L1[0](4, 0):f32 from L1[4096](256, 4):f32 shape [16, 64] axes [1]
+        accumulate
+    ```
+    """
+
+    name = "npu.reduce"
+
+    bases = var_operand_def(IndexType)
+
+    operation = prop_def(StringAttr)
+    shape = prop_def(DenseArrayBase.constr(i64))
+    axes = prop_def(DenseArrayBase.constr(i64))
+    accumulate = opt_prop_def(UnitAttr)
+
+    custom_directives = (Accesses,)
+
+    assembly_format = (
+        "$operation custom<Accesses>($bases, $accesses) `shape` $shape `axes` $axes "
+        "(`accumulate` $accumulate^)? attr-dict"
+    )
+
+    def __init__(
+        self,
+        operation: str,
+        destination: Access,
+        source: Access,
+        shape: Sequence[int],
+        axes: Sequence[int],
+        accumulate: bool = True,
+    ) -> None:
+        attributes, bases = split_accesses([destination, source])
+        super().__init__(
+            operands=[bases],
+            properties={
+                "operation": StringAttr(operation),
+                "accesses": attributes,
+                "shape": DenseArrayBase.from_list(i64, shape),
+                "axes": DenseArrayBase.from_list(i64, axes),
+                "accumulate": UnitAttr() if accumulate else None,
+            },
+        )
+
+    @property
+    def base_values(self) -> VarOperand:
+        return self.bases
+
+    @property
+    def engine(self) -> str:
+        return "vector"
+
+    def verify_(self) -> None:
+        if self.operation.data not in REDUCTIONS:
+            raise VerifyException(
+                f"expected one of {', '.join(sorted(REDUCTIONS))}, got "
+                f"{self.operation.data}"
+            )
+        rank = len(self.shape)
+        verify_rank(rank)
+        self.verify_addresses(1, (rank, rank))
+        self.verify_in("L1")
+        axes = ints(self.axes)
+        if any(axis not in range(rank) for axis in axes):
+            raise VerifyException(f"expected axes below {rank}, got {list(axes)}")
+        if any(self.written.strides[axis] for axis in axes):
+            raise VerifyException(
+                "expected strides of 0 along the axes in what is written, got "
+                f"{list(self.written.strides)}"
+            )
