@@ -4,7 +4,7 @@ The pass `mem-plan`: an address for every buffer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NoReturn, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -136,9 +136,9 @@ class _Planner:
         """Place every allocation; the outermost level is taken up to `outer_end`."""
         liveness = Liveness.of(self.function.body)
         allocations: dict[str, list[mem.AllocOp]] = {}
-        for op in self.function.body.walk():
-            if isinstance(op, mem.AllocOp):
-                allocations.setdefault(op.level, []).append(op)
+        for each in self.function.body.walk():
+            if isinstance(each, mem.AllocOp):
+                allocations.setdefault(each.level, []).append(each)
         peaks: dict[str, Attribute] = {}
         for level in self.machine.levels.values():
             start = outer_end if level is self.machine.outermost else 0
@@ -146,11 +146,8 @@ class _Planner:
             peaks[level.name] = IntegerAttr(
                 self.plan_level(level, ops, liveness, start), i64
             )
-        if allocations:
-            raise PassFailedException(
-                f"expected a level of {', '.join(self.machine.levels)}, got "
-                f"{next(iter(allocations))}"
-            )
+        for ops in allocations.values():
+            _unknown_level(ops[0], self.machine)
         self.function.attributes[PEAK] = DictionaryAttr(peaks)
 
     def plan_level(
@@ -166,14 +163,23 @@ class _Planner:
         placement = place(buffers, level.alignment, level.capacity - start, self.share)
         peak = start + placement.peak
         if peak > level.capacity:
-            raise PassFailedException(
-                f"@{self.function.sym_name.data}: expected buffers within the "
-                f"{level.capacity} bytes of {level.name}, got a peak of {peak} bytes "
-                f"({start + live_bytes(buffers)} live at once)"
-            )
+            _too_small(self.function, level, peak, start + live_bytes(buffers))
         for op, offset in zip(ops, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
         return peak
+
+
+def _unknown_level(op: mem.AllocOp, machine: target.Target) -> NoReturn:
+    raise PassFailedException(
+        f"expected a level of {', '.join(machine.levels)}, got {op.level}"
+    )
+
+
+def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> NoReturn:
+    raise PassFailedException(
+        f"@{op.sym_name.data}: expected buffers within the {level.capacity} bytes of "
+        f"{level.name}, got a peak of {peak} bytes ({live} live at once)"
+    )
 
 
 def _buffer(op: mem.AllocOp, liveness: Liveness) -> Buffer:

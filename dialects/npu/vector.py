@@ -26,17 +26,15 @@ from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp, ints
 
-UNARY = frozenset(
-    ["abs", "ceil", "copy", "cos", "erf", "exp", "fill", "floor"]
-    + ["log", "neg", "rsqrt", "sin", "sqrt", "tanh"]
-)
-BINARY = frozenset(
-    ["add", "and", "div", "max", "min", "mul", "or", "sub", "xor"]
-    + [f"cmp.{relation}" for relation in ("eq", "ge", "gt", "le", "lt", "ne")]
-)
+FUNCTIONS = "abs ceil cos erf exp floor log neg rsqrt sin sqrt tanh"
+ARITHMETIC = "add and div max min mul or sub xor"
+RELATIONS = "eq ge gt le lt ne"
 VECTOR_ARITY = {
-    **dict.fromkeys(UNARY, 1),
-    **dict.fromkeys(BINARY, 2),
+    **dict.fromkeys(FUNCTIONS.split(), 1),
+    **dict.fromkeys(ARITHMETIC.split(), 2),
+    **{f"cmp.{relation}": 2 for relation in RELATIONS.split()},
+    "copy": 1,
+    "fill": 1,
     "select": 3,
 }
 """The operations of the vector engine, with their number of inputs."""
