@@ -5,14 +5,14 @@ func.func @transformer_layer(
     %b_q: tensor<192xf32>, %w_k: tensor<192x192xf32>,
     %b_k: tensor<192xf32>, %w_v: tensor<192x192xf32>,
     %b_v: tensor<192xf32>, %w_o: tensor<192x192xf32>,
-    %b_o: tensor<192xf32>, %w_1: tensor<192x768xf32>,
-    %b_1: tensor<768xf32>, %w_2: tensor<768x192xf32>,
-    %b_2: tensor<192xf32>, %gamma_1: tensor<192xf32>,
-    %beta_1: tensor<192xf32>, %gamma_2: tensor<192xf32>,
-    %beta_2: tensor<192xf32>)
+    %b_o: tensor<192xf32>, %w1: tensor<192x768xf32>,
+    %b1: tensor<768xf32>, %w2: tensor<768x192xf32>,
+    %b2: tensor<192xf32>, %gamma1: tensor<192xf32>,
+    %beta1: tensor<192xf32>, %gamma2: tensor<192xf32>,
+    %beta2: tensor<192xf32>)
     -> tensor<2x100x192xf32> {
   // Attention: queries, keys and values, split into heads.
-  %norm = graph.layer_norm %x weight %gamma_1 bias %beta_1 epsilon 1.0e-05
+  %norm = graph.layer_norm %x weight %gamma1 bias %beta1 epsilon 1.0e-05
       : (tensor<2x100x192xf32>, tensor<192xf32>, tensor<192xf32>) -> tensor<2x100x192xf32>
   %q_0 = graph.matmul %norm, %w_q
       : (tensor<2x100x192xf32>, tensor<192x192xf32>) -> tensor<2x100x192xf32>
@@ -59,16 +59,16 @@ func.func @transformer_layer(
   %attended = graph.add %x, %dropped
       : (tensor<2x100x192xf32>, tensor<2x100x192xf32>) -> tensor<2x100x192xf32>
   // Feed-forward network.
-  %norm2 = graph.layer_norm %attended weight %gamma_2 bias %beta_2 epsilon 1.0e-05
+  %norm2 = graph.layer_norm %attended weight %gamma2 bias %beta2 epsilon 1.0e-05
       : (tensor<2x100x192xf32>, tensor<192xf32>, tensor<192xf32>) -> tensor<2x100x192xf32>
-  %hidden_0 = graph.matmul %norm2, %w_1
+  %hidden_0 = graph.matmul %norm2, %w1
       : (tensor<2x100x192xf32>, tensor<192x768xf32>) -> tensor<2x100x768xf32>
-  %hidden = graph.add %hidden_0, %b_1
+  %hidden = graph.add %hidden_0, %b1
       : (tensor<2x100x768xf32>, tensor<768xf32>) -> tensor<2x100x768xf32>
   %active = graph.gelu %hidden <erf> : tensor<2x100x768xf32>
-  %output_0 = graph.matmul %active, %w_2
+  %output_0 = graph.matmul %active, %w2
       : (tensor<2x100x768xf32>, tensor<768x192xf32>) -> tensor<2x100x192xf32>
-  %output = graph.add %output_0, %b_2
+  %output = graph.add %output_0, %b2
       : (tensor<2x100x192xf32>, tensor<192xf32>) -> tensor<2x100x192xf32>
   %y = graph.add %attended, %output
       : (tensor<2x100x192xf32>, tensor<2x100x192xf32>) -> tensor<2x100x192xf32>

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
 from tlf.dialects.types import tensor_type
+from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
@@ -130,7 +131,7 @@ def _carry_values(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None
 
 
 def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
-    places = [scope.own(op, init)[0] for init in op.inits]
+    places = [own(scope, op, init)[0] for init in op.inits]
     _settle(scope, op)
     outer = scope.builder
     loops = _open_loops(scope, op, [])
@@ -140,7 +141,7 @@ def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> Non
     convert(op.body.block, innermost)
     scope.builder = Builder(InsertPoint.at_end(innermost))
     for value, place in zip(op.yielded.arguments, places, strict=True):
-        scope.copy(op, scope.operand(value), place)
+        copy(scope, op, scope.operand(value), place)
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp())
     scope.builder = outer

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import mem
 from tlf.dialects.target import Target
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
-from tlf.lowering.bufferize.buffers import AnyBuffer, Moves, buffer_type
-from tlf.lowering.bufferize.compute import copy_body, splat_of
-from tlf.lowering.bufferize.errors import BufferizationError
+from tlf.lowering.bufferize.buffers import Moves, buffer_type
+from tlf.lowering.bufferize.compute import splat_of
 from tlf.lowering.bufferize.globals import Globals
 from tlf.lowering.bufferize.liveness import Liveness, Storage
 
@@ -106,45 +103,3 @@ class Scope:
     def fill(self, value: SSAValue, number: float) -> None:
         """Let a tile be filled with `number`."""
         self.bind(value, self.filled(tensor_type(value), number), Storage())
-
-    def own(self, op: Operation, value: SSAValue) -> tuple[SSAValue, Storage]:
-        """
-        A buffer with the elements of a tile that `op` may change: that of the tile,
-        if nobody needs it afterwards, or a copy.
-        """
-        source = self.operand(value)
-        storage = self.storages[value]
-        readers = [o for o in op.operands if self.storages.get(o) is storage]
-        if len(readers) == 1 and self.liveness.overwritable(storage, op):
-            self.moves.wait(self.builder, writes=[storage])
-            return source, storage
-        self.reading(value)
-        place = self.allocate(tensor_type(value))
-        self.copy(op, source, place)
-        return place, Storage()
-
-    def copy(self, op: Operation, source: SSAValue, place: SSAValue) -> None:
-        """Copy one buffer to another in the same level, where engines compute."""
-        if source is place:
-            return
-        type_ = cast(AnyBuffer, place.type)
-        level = cast(StringAttr, type_.memory_space).data
-        if level != next(iter(self.target.levels)):
-            raise BufferizationError(
-                op, f"cannot copy a tile within {level}, where no engine computes"
-            )
-        identity = AffineMap.identity(type_.get_num_dims())
-        self.builder.insert(
-            mem.MapOp(
-                [source],
-                [place],
-                type_.get_shape(),
-                [identity, identity],
-                copy_body(type_.element_type),
-            )
-        )
-
-
-def is_buffer(value: SSAValue) -> bool:
-    """Whether a tile became a buffer."""
-    return isinstance(value.type, MemRefType)

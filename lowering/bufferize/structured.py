@@ -16,6 +16,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import is_contiguous, reshaped
 from tlf.lowering.bufferize.compute import Map, accumulation, movement_map
+from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
@@ -31,7 +32,7 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
     place, storage = scope.operand(source), scope.storages[source]
     if not is_contiguous(place):
         place = scope.allocate(tensor_type(source))
-        scope.copy(op, scope.operand(source), place)
+        copy(scope, op, scope.operand(source), place)
         storage = Storage()
     shape = tensor_type(op.results[0]).get_shape()
     scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
@@ -106,7 +107,7 @@ def _start(scope: Scope, op: AccumulatingInterface) -> tuple[SSAValue, Storage]:
         return scope.filled(result, scalar_value(neutral)), Storage()
     if scope.is_value(result):
         return scope.operand(op.init_value), Storage()
-    place, storage = scope.own(op, op.init_value)
+    place, storage = own(scope, op, op.init_value)
     if not is_contiguous(place):
         raise BufferizationError(op, "expected to accumulate on a tile of its own")
     return place, storage

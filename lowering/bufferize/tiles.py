@@ -11,6 +11,7 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import buffer_type, subview
+from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
@@ -83,7 +84,7 @@ def convert_deslice(scope: Scope, op: tile.DesliceOp) -> None:
     if scope.is_value(op.source.type):
         scope.builder.insert(mem.StoreOp(source, place, offsets, op.extents))
     elif scope.level(op.source.type) == scope.level(op.destination.type):
-        scope.copy(op, source, subview(scope.builder, place, offsets, op.extents))
+        copy(scope, op, source, subview(scope.builder, place, offsets, op.extents))
     else:
         zeros = [0] * len(offsets)
         move = mem.DmaOp(source, zeros, place, offsets, op.extents)
@@ -102,13 +103,16 @@ def convert_mask(scope: Scope, op: tile.MaskOp) -> None:
         mask = mem.MaskOp(source, offsets, bounds, fill, op.extents)
         scope.bind(op.result, scope.builder.insert(mask).results[0], Storage())
         return
-    place, storage = scope.own(op, op.source)
+    place, storage = own(scope, op, op.source)
     scope.builder.insert(mem.MaskOp(place, offsets, bounds, fill, op.extents))
     scope.bind(op.result, place, storage)
 
 
 def convert_roll(scope: Scope, op: tile.RollOp) -> None:
-    """A new window: what is kept of the old one, and what follows it."""
+    """
+    Shift what is kept of a window to its start, in its own place if it is not needed
+    any more, and put what follows behind it.
+    """
     window, following = tensor_type(op.window), tensor_type(op.next)
     if scope.is_value(window):
         raise BufferizationError(op, "cannot roll a tile of registers")
@@ -119,15 +123,25 @@ def convert_roll(scope: Scope, op: tile.RollOp) -> None:
         return [extent if each == axis else other for each, other in enumerate(others)]
 
     scope.reading(op.window, op.next)
-    place = scope.allocate(window)
+    source = scope.operand(op.window)
+    place, storage = _rolled_place(scope, op)
     zeros = [0] * len(shape)
     kept = along(shape[axis] - count, shape)
     if kept[axis]:
-        old = subview(
-            scope.builder, scope.operand(op.window), along(count, zeros), kept
-        )
-        scope.copy(op, old, subview(scope.builder, place, zeros, kept))
+        old = subview(scope.builder, source, along(count, zeros), kept)
+        copy(scope, op, old, subview(scope.builder, place, zeros, kept), axis)
     end = along(shape[axis] - count, zeros)
     part = subview(scope.builder, place, end, following.get_shape())
-    scope.copy(op, scope.operand(op.next), part)
-    scope.bind(op.result, place, Storage())
+    copy(scope, op, scope.operand(op.next), part)
+    scope.bind(op.result, place, storage)
+
+
+def _rolled_place(scope: Scope, op: tile.RollOp) -> tuple[SSAValue, Storage]:
+    """The window's own place, unless it is needed or engines would shift it at once."""
+    storage = scope.storages[op.window]
+    nearest = next(iter(scope.target.levels))
+    near = scope.level(op.window.type) == nearest
+    if near or not scope.liveness.overwritable(storage, op):
+        return scope.allocate(tensor_type(op.window)), Storage()
+    scope.moves.wait(scope.builder, writes=[storage])
+    return scope.values[op.window], storage

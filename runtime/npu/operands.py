@@ -165,8 +165,8 @@ class OperandParser:
         if cursor.peek() not in self.registers:
             cursor.fail("a register that an earlier line defines")
         name = cursor.take("register", "a register")
-        if cursor.kind() == "number" and cursor.peek()[0] in "+-":
-            return Register(name, cursor.integer())
+        if cursor.kind() == "addend" and cursor.peek()[0] in "+-":
+            return Register(name, int(cursor.take("addend", "an integer")))
         return Register(name)
 
     def _sizes(self, cursor: Cursor) -> tuple[Value, ...]:

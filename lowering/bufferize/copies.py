@@ -1,0 +1,130 @@
+"""Copies within a memory level: by an engine, or by way of a nearer level."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.dialects.target import Level
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.lowering.bufferize.buffers import AnyBuffer
+from tlf.lowering.bufferize.compute import copy_body
+from tlf.lowering.bufferize.errors import BufferizationError
+from tlf.lowering.bufferize.liveness import Storage
+from tlf.lowering.bufferize.scope import Scope
+
+SHARE = 8
+"""A copy by way of a nearer level uses one part in so many of that level."""
+
+
+def copy(
+    scope: Scope, op: Operation, source: SSAValue, place: SSAValue, axis: int = 0
+) -> None:
+    """
+    Copy one buffer to another in the same level.
+
+    Engines copy in the nearest level. Elsewhere slices along `axis` move to the next
+    nearer level and back, first ones first, so that a buffer can be shifted towards its
+    start in place.
+    """
+    if source is place:
+        return
+    type_ = cast(AnyBuffer, place.type)
+    level = cast(StringAttr, type_.memory_space).data
+    names = list(scope.target.levels)
+    if level == names[0]:
+        _copy_here(scope, source, place, type_)
+        return
+    nearer = scope.target.levels[names[names.index(level) - 1]]
+    if nearer.kind != "buffer":
+        raise BufferizationError(op, f"cannot copy a tile within {level}")
+    _copy_by_way_of(scope, op, source, place, nearer, axis)
+
+
+def own(scope: Scope, op: Operation, value: SSAValue) -> tuple[SSAValue, Storage]:
+    """
+    A buffer with the elements of a tile that `op` may change: that of the tile, if
+    nobody needs it afterwards, or a copy.
+    """
+    source, storage = scope.operand(value), scope.storages[value]
+    readers = [each for each in op.operands if scope.storages.get(each) is storage]
+    if len(readers) == 1 and scope.liveness.overwritable(storage, op):
+        scope.moves.wait(scope.builder, writes=[storage])
+        return source, storage
+    scope.reading(value)
+    place = scope.allocate(tensor_type(value))
+    copy(scope, op, source, place)
+    return place, Storage()
+
+
+def _copy_here(
+    scope: Scope, source: SSAValue, place: SSAValue, type_: AnyBuffer
+) -> None:
+    identity = AffineMap.identity(type_.get_num_dims())
+    body = copy_body(type_.element_type)
+    maps = [identity, identity]
+    scope.builder.insert(mem.MapOp([source], [place], type_.get_shape(), maps, body))
+
+
+def _copy_by_way_of(
+    scope: Scope,
+    op: Operation,
+    source: SSAValue,
+    place: SSAValue,
+    level: Level,
+    axis: int,
+) -> None:
+    type_ = cast(AnyBuffer, place.type)
+    shape = list(type_.get_shape())
+    if not shape:
+        _bounce(scope.builder, source, place, [], type_, level)
+        return
+    size = dtype_of(type_.element_type).itemsize
+    slice_bytes = size * prod(shape) // shape[axis]
+    if slice_bytes > level.capacity // 2:
+        raise BufferizationError(
+            op, f"a slice of {slice_bytes} bytes is too large to pass {level.name}"
+        )
+    count = min(shape[axis], max(1, level.capacity // SHARE // slice_bytes))
+    box = [*shape]
+    box[axis] = count
+    offsets: list[Index] = [0] * len(shape)
+    part = MemRefType(type_.element_type, box)
+    if count == shape[axis]:
+        _bounce(scope.builder, source, place, offsets, part, level)
+        return
+    bounds = [scope.index_value(bound) for bound in (0, shape[axis], count)]
+    body = Block(arg_types=[IndexType()])
+    offsets[axis] = body.args[0]
+    inside = Builder(InsertPoint.at_end(body))
+    _bounce(inside, source, place, offsets, part, level)
+    inside.insert(scf.YieldOp())
+    scope.builder.insert(scf.ForOp(*bounds, [], body))
+
+
+def _bounce(
+    builder: Builder,
+    source: SSAValue,
+    place: SSAValue,
+    offsets: list[Index],
+    part: AnyBuffer,
+    level: Level,
+) -> None:
+    """Move a box to a nearer level, and from there to its place."""
+    shape = part.get_shape()
+    type_ = MemRefType(part.element_type, shape, NoneAttr(), StringAttr(level.name))
+    between = builder.insert(mem.AllocOp(type_)).buffer
+    zeros = [0] * len(shape)
+    there = builder.insert(mem.DmaOp(source, offsets, between, zeros, shape))
+    builder.insert(mem.WaitOp([there.token]))
+    back = builder.insert(mem.DmaOp(between, zeros, place, offsets, shape))
+    builder.insert(mem.WaitOp([back.token]))
