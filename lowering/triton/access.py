@@ -135,7 +135,11 @@ class Access:
             return f"tl.load({address})"
         type_ = element_of(op.value)
         fill = op.fill_value if op.fill_value is not None else 0
-        return f"tl.load({address}, mask={mask}, other={literal(fill, type_)})"
+        other = literal(fill, type_)
+        if str(type_) == "f64":
+            # A bare number would be rounded to f32.
+            other = f"tl.full([], {other}, tl.float64)"
+        return f"tl.load({address}, mask={mask}, other={other})"
 
     def store(self, op: mem.StoreOp, value: str) -> None:
         view, offsets = self.views[op.destination], self._at(op.mixed_offsets)

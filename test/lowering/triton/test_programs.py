@@ -58,6 +58,35 @@ def test_moves_out_of_bounds_on_both_sides(check: Check) -> None:
     np.testing.assert_array_equal(got["z"], expected)
 
 
+def test_fill_values_of_all_types(check: Check) -> None:
+    types = {
+        "f16": ("nan", np.float16),
+        "f32": ("-inf", np.float32),
+        "f64": ("0.1", np.float64),
+        "i1": ("1", np.bool_),
+        "i8": ("-7", np.int8),
+        "i32": ("-5", np.int32),
+        "i64": ("9876543210", np.int64),
+    }
+    body = "\n".join(
+        f"""
+  %v{t} = mem.load %x{t}[0] size [8] fill {fill}
+      : memref<6x{t}, "L3"> -> tensor<8x{t}>
+  %f{t} = mem.fill {fill} -> tensor<8x{t}>
+  mem.store %v{t} to %y{t}[0] : tensor<8x{t}> to memref<16x{t}, "L3">
+  mem.store %f{t} to %y{t}[8] : tensor<8x{t}> to memref<16x{t}, "L3">"""
+        for t, (fill, _) in types.items()
+    )
+    buffers = [f'%x{t}: memref<6x{t}, "L3">' for t in types]
+    buffers += [f'%y{t}: memref<16x{t}, "L3">' for t in types]
+    inputs = {f"x{t}": np.arange(6).astype(dtype) for t, (_, dtype) in types.items()}
+    got = check(function(", ".join(buffers), body, len(types)), inputs)
+    for t, (fill, dtype) in types.items():
+        expected = np.full(16, int(fill) if t[0] == "i" else float(fill)).astype(dtype)
+        expected[:6] = inputs[f"x{t}"]
+        np.testing.assert_array_equal(got[f"y{t}"], expected, t)
+
+
 def test_loop_bound_from_an_outer_loop(check: Check) -> None:
     """
     Running sums: each row adds the columns up to its own number, at most 30.
@@ -283,3 +312,46 @@ def test_offsets_beyond_32_bits(
         function('%x: memref<7000x7000xf32, "L3">', body.replace("0000", "000"), 0)
     )
     assert "int64" not in small.kernels[0].source
+
+
+def test_valid_extents_inside_a_larger_row(check: Check) -> None:
+    """
+    Pieces of 48 columns of a row of 100, the last of 4, in tiles of 64.
+    """
+    body = f"""
+  %c48 = arith.constant 48 : index
+  "scf.parallel"(%c0, %c0, %c30, %c100, %c16, %c48) {TWO} ({{
+  ^bb0(%i: index, %j: index):
+    %v = mem.load %x[%i, %j] size [16, 48] fill 3.0
+        : memref<30x100xf32, "L3"> -> tensor<16x64xf32>
+    %s = mem.fill 0.0 -> tensor<16xf32>
+    %r = mem.reduce ins(%v : tensor<16x64xf32>) outs(%s : tensor<16xf32>)
+        domain [16, 64]
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>] {{
+    ^bb1(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      mem.yield %c : f32
+    }} -> tensor<16xf32>
+    %m = mem.mask %v at [%i, %j] bounds [30, 100] valid [16, 40] fill 5.0
+        : tensor<16x64xf32> -> tensor<16x64xf32>
+    mem.store %m to %y[%i, %j] size [16, 48]
+        : tensor<16x64xf32> to memref<30x100xf32, "L3">
+    %k = arith.floordivsi %j, %c48 : index
+    %w = mem.map ins(%r : tensor<16xf32>) domain [16, 1]
+        maps [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>] {{
+    ^bb1(%a: f32):
+      mem.yield %a : f32
+    }} -> tensor<16x1xf32>
+    mem.store %w to %sums[%i, %k] : tensor<16x1xf32> to memref<30x3xf32, "L3">
+    scf.reduce
+  }}) {{mapping = "grid"}} : (index, index, index, index, index, index) -> ()"""
+    buffers = '%x: memref<30x100xf32, "L3">, %y: memref<30x100xf32, "L3">'
+    text = function(f'{buffers}, %sums: memref<30x3xf32, "L3">', body, 2)
+    x = random(30, 100)
+    got = check(text, {"x": x})
+    expected = x.copy()
+    expected[:, 40:48] = expected[:, 88:96] = 5
+    np.testing.assert_array_equal(got["y"], expected)
+    sums = [x[:, j : j + 48].sum(axis=1) for j in (0, 48, 96)]
+    padded = np.stack(sums, axis=1) + 3 * np.array([16, 16, 60])
+    np.testing.assert_allclose(got["sums"], padded, rtol=1e-5)
