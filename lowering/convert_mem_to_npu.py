@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
 from tlf.dialects.target import Target
-from tlf.lowering.npu.clean import clean
+from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
 from tlf.lowering.npu.dma import convert_dma
 from tlf.lowering.npu.matmul import convert_contract
@@ -30,6 +30,11 @@ from tlf.lowering.npu.reduce import convert_reduce
 from tlf.lowering.npu.synchronise import Synchroniser
 from tlf.lowering.npu.vector import convert_fill, convert_map, convert_mask
 from tlf.lowering.npu.views import Views
+
+NEAREST = "L1"
+"""The level that the matrix and the vector engine work in."""
+
+CONVERTED = (mem.DmaOp, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 
 RESULTS = "tlf.results"
 """How many trailing arguments of a function are its results."""
@@ -76,12 +81,14 @@ class _Conversion:
 
     def run(self) -> None:
         body = self.function.body.block
+        for each in body.walk():
+            check_convertible(each)
         views = Views.of(self.function)
         converted: list[Operation] = []
-        for op in list(body.walk()):
-            if isinstance(op, mem.DmaOp | mem.FillOp | mem.MaskOp | mem.StructuredOp):
-                self._convert(op, views)
-                converted.append(op)
+        for each in list(body.walk()):
+            if isinstance(each, CONVERTED):
+                self._convert(each, views)
+                converted.append(each)
         terminator = body.last_op
         assert terminator is not None
         Rewriter.replace_op(terminator, npu.HaltOp())
@@ -98,6 +105,12 @@ class _Conversion:
 
     def _convert(self, op: Operation, views: Views) -> None:
         """Build an operation's instructions before it, and note what they touch."""
+        for buffer, _ in _buffers(op):
+            if not isinstance(op, mem.DmaOp) and views.view(buffer).level != NEAREST:
+                raise PassFailedException(
+                    f"{op.name}: the npu computes in {NEAREST}, got a buffer in "
+                    f"{views.view(buffer).level}"
+                )
         before = op.prev_op
         match op:
             case mem.DmaOp():

@@ -36,14 +36,14 @@ PEAK = "tlf.peak"
 """The bytes that a function uses of every level."""
 
 
-def argument_offsets(function: func.FuncOp) -> tuple[int, ...]:
+def argument_offsets(op: func.FuncOp) -> tuple[int, ...]:
     """
     Return the first byte of every argument of a planned function.
     """
-    offsets = cast(IntArray | None, function.attributes.get(ARGUMENTS))
-    if offsets is None or len(offsets) != len(function.args):
+    offsets = cast(IntArray | None, op.attributes.get(ARGUMENTS))
+    if offsets is None or len(offsets) != len(op.args):
         raise PassFailedException(
-            f"@{function.sym_name.data}: expected planned arguments (`{ARGUMENTS}`): "
+            f"@{op.sym_name.data}: expected planned arguments (`{ARGUMENTS}`): "
             "run `mem-plan` first"
         )
     return offsets.get_values()

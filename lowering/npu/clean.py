@@ -4,13 +4,13 @@ Removing what instructions have replaced.
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects import mem, npu
+from tlf.dialects import mem
 
 VIEWS = (
     mem.AllocOp,
@@ -23,8 +23,6 @@ VIEWS = (
 def clean(body: Block, converted: Sequence[Operation]) -> None:
     """
     Erase waits for moves, the tokens that loops carry, replaced operations, and views.
-
-    Raises `PassFailedException` for what the control processor cannot do.
     """
     order = list(body.walk())
     for op in order:
@@ -44,8 +42,6 @@ def clean(body: Block, converted: Sequence[Operation]) -> None:
     region = body.parent
     assert region is not None
     region_dce(region)
-    for op in body.walk():
-        _check(op)
 
 
 def _drop_tokens(op: scf.YieldOp) -> None:
@@ -69,9 +65,12 @@ def _without_carried(op: scf.ForOp) -> None:
     Rewriter.replace_op(op, loop, [*tokens])
 
 
-def _check(op: Operation) -> None:
-    if isinstance(op, scf.ForOp | scf.YieldOp | arith.ConstantOp):
-        return
-    if op.dialect_name() in (npu.Npu.name, "arith"):
-        return
-    raise PassFailedException(f"{op.name}: the npu has no instruction for it")
+def check_convertible(op: Operation) -> None:
+    """
+    Raise `PassFailedException` for what no part of the npu can do.
+    """
+    if isinstance(op, mem.LoadOp | mem.StoreOp):
+        raise PassFailedException(f"{op.name}: expected buffers, got tensors")
+    known = isinstance(op, (*VIEWS, scf.ForOp, scf.YieldOp, func.ReturnOp))
+    if not known and op.dialect_name() not in ("arith", "math", "mem"):
+        raise PassFailedException(f"{op.name}: the npu has no instruction for it")
