@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -45,7 +45,8 @@ class TileGroupPattern(RewritePattern):
         tiling = members_of_group(op).tiling(
             plan.tile_sizes, plan.reduce_sizes, rules_of(self.target, level)
         )
-        inputs = dict(zip(op.body.block.args, op.inputs, strict=True))
+        pairs = zip(op.body.block.args, op.inputs, strict=True)
+        inputs = dict[SSAValue, SSAValue](pairs)
         tiles = TileBuilder(
             tiling,
             inputs,

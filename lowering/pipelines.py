@@ -10,7 +10,7 @@ PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": "tidy,graph-decompose,tidy",
-    # One level of tiles after the other, then buffers with addresses, then instructions.
+    # One level of tiles after the other, then buffers, addresses and instructions.
     "npu-pipeline": (
         "graph-pipeline,"
         "graph-group{level=L2},graph-choose-tiles{level=L2},dce,convert-graph-to-tile,"

@@ -97,7 +97,7 @@ class Grouping:
         return feasible(members_of(operations), self.level, self.target)
 
     def _contractions_first(self, operations: Sequence[TilingInterface]) -> bool:
-        """Whether nothing is computed for a contraction that another could use whole."""
+        """Whether no operation of the group computes an operand of a contraction."""
         if self.contractions > 1:
             return True
         inside = set[Operation](operations)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -125,7 +126,8 @@ class CompilingBackend:
 
         plan = triton.load_plan(text)
         outputs = triton.run(plan, values)
-        results = dict(zip(names, outputs.values(), strict=True))
+        arrays = [np.asarray(output) for output in outputs.values()]
+        results = dict(zip(names, arrays, strict=True))
         rows = [("kernels", str(len(plan.kernels)))]
         return Outcome(results, rows, {"program.triton.py": text})
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr
 from xdsl.ir import Attribute
 
 from tlf.dialects.interfaces import Array
@@ -73,20 +73,14 @@ def _described(array: Array) -> str:
 
 def _range(function: func.FuncOp, position: int) -> tuple[float, float]:
     """The range of an argument's random values."""
-    attributes = function.arg_attrs
-    if attributes is None or not isinstance(
-        entry := attributes.data[position], DictionaryAttr
-    ):
+    if function.arg_attrs is None:
         return (-1.0, 1.0)
-    found: Mapping[str, Attribute] = entry.data
-    bounds = found.get(RANGE)
-    if bounds is None:
+    if (bounds := function.arg_attrs.data[position].data.get(RANGE)) is None:
         return (-1.0, 1.0)
-    values = [
-        each.value.data
-        for each in (bounds if isinstance(bounds, ArrayAttr) else ())
-        if isinstance(each, FloatAttr)
-    ]
+    numbers = (
+        cast(ArrayAttr[Attribute], bounds) if isinstance(bounds, ArrayAttr) else ()
+    )
+    values = [each.value.data for each in numbers if isinstance(each, FloatAttr)]
     if len(values) != 2:
         raise InputError(f"expected `{RANGE}` to hold two floats, got {bounds}")
     return values[0], values[1]

@@ -49,7 +49,7 @@ def fetch(
     value = poison(source.dtype) if fill is None else fill
     result = np.full(sizes, value, source.dtype)
     whole, box = overlap(offsets, sizes, source.shape)
-    result[box] = source[whole]
+    result[(*box, ...)] = source[(*whole, ...)]
     return result
 
 
@@ -79,7 +79,8 @@ class Move:
         moved = fetch(source, source_offsets, op.box, op.fill_value)
         read, _ = overlap(source_offsets, op.box, source.shape)
         written, box = overlap(destination_offsets, op.box, destination.shape)
-        move = Move(source[read], destination[written], source[read].copy(), moved[box])
+        near, far = source[(*read, ...)], destination[(*written, ...)]
+        move = Move(near, far, near.copy(), moved[(*box, ...)])
         move.destination[...] = poison(destination.dtype)
         return move
 

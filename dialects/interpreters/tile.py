@@ -31,7 +31,7 @@ def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
     if dtype.kind == "b":
         return True
     if dtype.kind == "i":
-        return int(np.iinfo(dtype).min)
+        return int(np.iinfo(cast(np.dtype[np.integer], dtype)).min)
     return float("nan")
 
 
@@ -75,7 +75,7 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        result = undefined(cast(AnyTensor, op.result.type))
+        result = undefined(op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         offsets = _offsets(op, tuple(dynamic))
@@ -114,7 +114,7 @@ class TileFunctions(InterpreterFunctions):
     def run_empty(
         self, interpreter: Interpreter, op: tile.EmptyOp, args: PythonValues
     ) -> PythonValues:
-        return (undefined(cast(AnyTensor, op.result.type)),)
+        return (undefined(op.result.type),)
 
     @impl(tile.FillOp)
     def run_fill(

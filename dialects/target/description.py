@@ -1,8 +1,8 @@
 """
 Target descriptions: what a compiler decision may know of a chip, as data.
 
-A description is a TOML file, a preset of this package or the user's own. It travels with
-the module as the attribute `tlf.target`, so that every pass reads the same figures.
+A description is a TOML file, a preset of this package or the user's own. It travels
+with the module as the attribute `tlf.target`, so that all passes read the same figures.
 """
 
 import tomllib

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from enum import StrEnum, auto
+from enum import auto
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 
 LEVEL_NAME = re.compile(r"L[1-9][0-9]*")
 

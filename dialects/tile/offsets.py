@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    IntegerType,
     i64,
 )
 from xdsl.dialects.utils.dynamic_index_list import (
@@ -25,18 +26,19 @@ from tlf.dialects.types import AnyTensor
 
 Index: TypeAlias = SSAValue | int
 Number: TypeAlias = int | float
+Extents: TypeAlias = DenseArrayBase[IntegerType]
 
 
-def split_offsets(offsets: Sequence[Index]) -> tuple[DenseArrayBase, list[SSAValue]]:
+def split_offsets(offsets: Sequence[Index]) -> tuple[Extents, list[SSAValue]]:
     static, dynamic = split_dynamic_index_list(offsets, DYNAMIC_INDEX)
     return DenseArrayBase.from_list(i64, static), dynamic
 
 
-def extents_attribute(sizes: Sequence[int] | None) -> DenseArrayBase | None:
+def extents_attribute(sizes: Sequence[int] | None) -> Extents | None:
     return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
 
 
-def valid_extents(valid: DenseArrayBase | None, tile: AnyTensor) -> tuple[int, ...]:
+def valid_extents(valid: Extents | None, tile: AnyTensor) -> tuple[int, ...]:
     """The valid extents of a tile: all of it unless they are given."""
     if valid is None:
         return tile.get_shape()
@@ -68,7 +70,7 @@ class OffsetOperation(IRDLOperation):
                 f"got {len(self.offsets)}"
             )
 
-    def verify_valid(self, valid: DenseArrayBase | None, shape: Sequence[int]) -> None:
+    def verify_valid(self, valid: Extents | None, shape: Sequence[int]) -> None:
         """Check that a tile has room for what is valid of it."""
         if valid is None:
             return
@@ -100,7 +102,8 @@ def verify_number(number: Attribute | None, type_: AnyTensor) -> None:
     """Check that a number has the element type of a tensor."""
     if number is None:
         return
-    found = number.type if isinstance(number, FloatAttr | IntegerAttr) else number
+    known = isinstance(number, FloatAttr | IntegerAttr)
+    found = cast(Attribute, number.type) if known else number
     if found != type_.element_type:
         raise VerifyException(
             f"expected a fill value of type {type_.element_type}, got {found}"

@@ -34,9 +34,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 def is_contiguous(buffer: SSAValue) -> bool:
     """Whether a buffer holds its elements in row-major order without gaps."""
-    return isinstance(buffer.type, MemRefType) and isinstance(
-        buffer.type.layout, NoneAttr
-    )
+    return isinstance(cast(AnyBuffer, buffer.type).layout, NoneAttr)
 
 
 def subview(

@@ -102,13 +102,13 @@ def _copy_by_way_of(
     if count == shape[axis]:
         _bounce(scope.builder, source, place, offsets, part, level)
         return
-    bounds = [scope.index_value(bound) for bound in (0, shape[axis], count)]
+    lower, upper, step = (scope.index_value(n) for n in (0, shape[axis], count))
     body = Block(arg_types=[IndexType()])
     offsets[axis] = body.args[0]
     inside = Builder(InsertPoint.at_end(body))
     _bounce(inside, source, place, offsets, part, level)
     inside.insert(scf.YieldOp())
-    scope.builder.insert(scf.ForOp(*bounds, [], body))
+    scope.builder.insert(scf.ForOp(lower, upper, step, [], body))
 
 
 def _bounce(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -41,9 +43,9 @@ class Globals:
     def _define(
         self, op: graph.ConstantOp, name: str, type_: MemRefType[Attribute]
     ) -> None:
-        value = op.value
+        value: Attribute = op.value
         dense = isinstance(value, DenseIntOrFPElementsAttr)
-        initial: Attribute = value if dense else UnitAttr()
+        initial = cast(Attribute, value) if dense else UnitAttr()
         made = memref.GlobalOp.get(
             StringAttr(name),
             type_,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.affine import ApplyOp
@@ -50,7 +50,7 @@ class TileBuilder:
         self.mapping = mapping
         self.order = order
         self.stages = stages
-        self.variables: dict[Loop, SSAValue] = {}
+        self.variables: dict[Hashable, SSAValue] = {}
         self.values: dict[SSAValue, SSAValue] = {}
         self.slices: dict[tuple[SSAValue, Scope], list[tuple[Box, SSAValue]]] = {}
         self.sums: dict[tuple[Block, Linear], SSAValue] = {}
@@ -107,8 +107,9 @@ class TileBuilder:
 
     def _compute(self, builder: Builder, tiled: TiledOperation) -> None:
         op = tiled.op
-        if op is self.tiling.anchor and self.tiling.inner_loops:
-            result = self._accumulate(builder, tiled, self.tiling.anchor)
+        anchor = self.tiling.anchor
+        if anchor is not None and op is anchor and self.tiling.inner_loops:
+            result = self._accumulate(builder, tiled, anchor)
         else:
             operands = self._operands(builder, tiled, tiled.scope)
             result = self._tiled(builder, tiled, operands)

@@ -56,7 +56,7 @@ class Roles:
         ]
         if alone:
             raise DiagnosticException(
-                f"mem.contract: dimension {alone[0]} is summed but not in both inputs"
+                f"dimension {alone[0]} is summed but not in both inputs"
             )
         kept = [dim for dim in acc if dim is not None and domain[dim] > 1]
         summed = [d for d in lhs if d is not None and domain[d] > 1 and d not in acc]

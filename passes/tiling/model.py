@@ -23,7 +23,7 @@ from tlf.dialects.types import dtype_of, tensor_type
 
 
 class TilingError(PassFailedException):
-    """A group cannot be tiled as planned. `op` is the operation that stands against it."""
+    """A group cannot be tiled as planned. `op` is the operation at fault."""
 
     def __init__(self, op: Operation, message: str) -> None:
         super().__init__(f"{op.name}: {message}")
