@@ -4,6 +4,7 @@ Loops and index arithmetic in the form that the control processor runs.
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -23,7 +24,9 @@ def prepare(function: func.FuncOp) -> None:
                 _to_loops(op)
             case affine.ApplyOp() | affine.MinOp():
                 _to_arith(op)
-            case arith.RemSIOp() | arith.DivSIOp():
+            case arith.RemSIOp(result=result) | arith.DivSIOp(result=result) if (
+                isinstance(result.type, IndexType)
+            ):
                 _check_division(op)
             case _:
                 pass

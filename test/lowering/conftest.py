@@ -1,0 +1,93 @@
+"""
+Fixtures that run `mem` programs: interpreted, and on the simulated NPU.
+"""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from io import StringIO
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects import get_all_dialects as get_xdsl_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.parser import Parser
+
+from tlf.dialects import get_all_dialects, target
+from tlf.dialects.interpreters.mem import mem_functions
+from tlf.dialects.target import description
+from tlf.lowering.convert_mem_to_npu import ConvertMemToNpuPass
+from tlf.lowering.npu_target import NpuTarget
+from tlf.passes.mem_plan import MemPlanPass
+from tlf.passes.mem_split_maps import MemSplitMapsPass
+from tlf.runtime import npu
+
+Array = NDArray[np.generic]
+
+
+def parse(text: str) -> tuple[Context, ModuleOp]:
+    """Parse and verify a program."""
+    context = Context()
+    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+        context.register_dialect(name, factory)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return context, module
+
+
+def machine() -> target.Target:
+    """The preset `npu`, with a matrix engine that multiplies integers, too."""
+    text = (description.PRESETS / "npu.toml").read_text()
+    data = tomllib.loads(text.replace("f32 = 4", "f32 = 4, i32 = 4"))
+    return target.from_data(data)
+
+
+@pytest.fixture
+def interpret_mem() -> Callable[[str, Sequence[Array]], None]:
+    """Interprets a program with these arguments; its results are written to them."""
+
+    def interpret(text: str, arguments: Sequence[Array]) -> None:
+        _, module = parse(text)
+        interpreter = Interpreter(module)
+        interpreter.register_implementations(FuncFunctions())
+        for functions in mem_functions():
+            interpreter.register_implementations(functions, override=True)
+        function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+        with np.errstate(all="ignore"):
+            interpreter.call_op(function, tuple(arguments))
+
+    return interpret
+
+
+@pytest.fixture
+def compile_mem() -> Callable[[str, bool], str]:
+    """Compiles a program to the text of an NPU program, sharing bytes or not."""
+
+    def compile_(text: str, share: bool = False) -> str:
+        context, module = parse(text)
+        machine().attach(module)
+        for each in (MemSplitMapsPass(), MemPlanPass(share), ConvertMemToNpuPass()):
+            each.apply(context, module)
+            module.verify()
+        output = StringIO()
+        NpuTarget().emit(context, module, output)
+        return output.getvalue()
+
+    return compile_
+
+
+@pytest.fixture
+def simulate_mem(
+    compile_mem: Callable[[str, bool], str],
+) -> Callable[[str, Sequence[Array], bool], npu.Report]:
+    """Compiles a program and runs it on the simulator with these inputs."""
+
+    def simulate(text: str, inputs: Sequence[Array], share: bool = False) -> npu.Report:
+        program = npu.parse(compile_mem(text, share))
+        return npu.run(program, dict(zip(program.inputs, inputs, strict=True)))
+
+    return simulate
