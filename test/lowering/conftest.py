@@ -91,3 +91,27 @@ def simulate_mem(
         return npu.run(program, dict(zip(program.inputs, inputs, strict=True)))
 
     return simulate
+
+
+@pytest.fixture
+def check_mem(
+    interpret_mem: Callable[[str, Sequence[Array]], None],
+    simulate_mem: Callable[[str, Sequence[Array]], npu.Report],
+) -> Callable[[str, Sequence[Array], Sequence[Array], float], None]:
+    """Compares both runs of a program with the expected results."""
+
+    def check_(
+        text: str, inputs: Sequence[Array], expected: Sequence[Array], bound: float
+    ) -> None:
+        outputs = [np.zeros(each.shape, each.dtype) for each in expected]
+        interpret_mem(text, [*inputs, *outputs])
+        report = simulate_mem(text, inputs)
+        simulated = list(report.outputs.values())
+        for results in (outputs, simulated):
+            for got, wanted in zip(results, expected, strict=True):
+                wide = wanted.astype(np.float64)
+                np.testing.assert_allclose(
+                    got.astype(np.float64), wide, bound, bound * np.abs(wide).max()
+                )
+
+    return check_

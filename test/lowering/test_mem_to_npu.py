@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import ml_dtypes
 import numpy as np
 import pytest
+from mem_programs import memref, wrapped
 from numpy.typing import NDArray
 
-from tlf.runtime.npu import NPUTrap, Report
+from tlf.runtime.npu import Report
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
@@ -26,78 +27,6 @@ DTYPES = {
     "i1": np.dtype(np.bool_),
 }
 TOLERANCE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2, "i32": 0, "i1": 0}
-
-
-def memref(shape: Sequence[int], dtype: str, level: str) -> str:
-    return f'memref<{"".join(f"{size}x" for size in shape)}{dtype}, "{level}">'
-
-
-def wrapped(
-    arguments: Sequence[tuple[Sequence[int], str]], results: int, body: str
-) -> str:
-    """
-    A function that brings its arguments (%x0, ...) to L1 (%a0, ...), computes, and
-    takes the last ones back.
-    """
-    lines: list[str] = []
-    back: list[str] = []
-    for number, (shape, dtype) in enumerate(arguments):
-        far, mid, near = (memref(shape, dtype, level) for level in ("L3", "L2", "L1"))
-        box = f"[{', '.join('0' for _ in shape)}]"
-        size = f"size {list(shape)}"
-        lines += [
-            f"%m{number} = mem.alloc : {mid}",
-            f"%a{number} = mem.alloc : {near}",
-            f"%s{number} = mem.dma %x{number}{box} to %m{number}{box} {size} "
-            f": {far} to {mid}",
-            f"mem.wait %s{number}",
-            f"%t{number} = mem.dma %m{number}{box} to %a{number}{box} {size} "
-            f": {mid} to {near}",
-            f"mem.wait %t{number}",
-        ]
-        if number >= len(arguments) - results:
-            back += [
-                f"%u{number} = mem.dma %a{number}{box} to %m{number}{box} {size} "
-                f": {near} to {mid}",
-                f"mem.wait %u{number}",
-                f"%v{number} = mem.dma %m{number}{box} to %y{number}{box} {size} "
-                f": {mid} to {far}",
-                f"mem.wait %v{number}",
-            ]
-    names = [f"%x{n}: {memref(*each, 'L3')}" for n, each in enumerate(arguments)]
-    names += [
-        f"%y{n}: {memref(*each, 'L3')}"
-        for n, each in enumerate(arguments)
-        if n >= len(arguments) - results
-    ]
-    return (
-        f"func.func @main({', '.join(names)}) attributes "
-        f"{{tlf.results = {results} : i64}} {{\n"
-        + "\n".join([*lines, body, *back, "func.return", "}"])
-    )
-
-
-@pytest.fixture
-def check(
-    interpret_mem: Interpret, simulate_mem: Simulate
-) -> Callable[[str, Sequence[Array], Sequence[Array], float], None]:
-    """Compares both runs of a program with the expected results."""
-
-    def check_(
-        text: str, inputs: Sequence[Array], expected: Sequence[Array], bound: float
-    ) -> None:
-        outputs = [np.zeros(each.shape, each.dtype) for each in expected]
-        interpret_mem(text, [*inputs, *outputs])
-        report = simulate_mem(text, inputs)
-        simulated = list(report.outputs.values())
-        for results in (outputs, simulated):
-            for got, wanted in zip(results, expected, strict=True):
-                wide = wanted.astype(np.float64)
-                np.testing.assert_allclose(
-                    got.astype(np.float64), wide, bound, bound * np.abs(wide).max()
-                )
-
-    return check_
 
 
 Check = Callable[[str, Sequence[Array], Sequence[Array], float], None]
@@ -129,7 +58,7 @@ UNARY: dict[str, Function] = {
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", UNARY)
-def test_unary(name: str, dtype: str, check: Check) -> None:
+def test_unary(name: str, dtype: str, check_mem: Check) -> None:
     shape = (5, 7)
     x = np.random.default_rng(0).uniform(0.1, 3, shape).astype(DTYPES[dtype])
     identity = "affine_map<(a, b) -> (a, b)>"
@@ -141,7 +70,7 @@ def test_unary(name: str, dtype: str, check: Check) -> None:
     )
     text = wrapped([(shape, dtype), (shape, dtype)], 1, body)
     expected = UNARY[name](x.astype(np.float64)).astype(x.dtype)
-    check(text, [x, np.zeros_like(x)], [expected], TOLERANCE[dtype])
+    check_mem(text, [x, np.zeros_like(x)], [expected], TOLERANCE[dtype])
 
 
 BINARY: dict[str, dict[str, Function]] = {
@@ -173,7 +102,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_binary_of_broadcast_and_transposed(
-    name: str, dtype: str, check: Check
+    name: str, dtype: str, check_mem: Check
 ) -> None:
     generator = np.random.default_rng(1)
     if dtype == "i32":
@@ -195,7 +124,7 @@ def test_binary_of_broadcast_and_transposed(
         f"mem.yield %z : {dtype}\n}}"
     )
     shapes = [((7, 3), dtype), ((5, 7), dtype), ((5, 3, 7), dtype)]
-    check(
+    check_mem(
         wrapped(shapes, 1, body),
         [x, y, np.zeros((5, 3, 7), x.dtype)],
         [expected],
@@ -218,7 +147,7 @@ CASTS = [
 
 
 @pytest.mark.parametrize(("name", "source", "target"), CASTS)
-def test_casts(name: str, source: str, target: str, check: Check) -> None:
+def test_casts(name: str, source: str, target: str, check_mem: Check) -> None:
     x = (np.random.default_rng(2).standard_normal(13) * 30).astype(DTYPES[source])
     identity = "affine_map<(a) -> (a)>"
     body = (
@@ -229,7 +158,7 @@ def test_casts(name: str, source: str, target: str, check: Check) -> None:
     )
     expected = x.astype(DTYPES[target])
     zero = np.zeros(13, DTYPES[target])
-    check(
+    check_mem(
         wrapped([((13,), source), ((13,), target)], 1, body), [x, zero], [expected], 0
     )
 
@@ -249,7 +178,7 @@ REDUCTIONS: dict[str, tuple[np.ufunc, list[str]]] = {
 @pytest.mark.parametrize(
     ("name", "dtype"), [(n, d) for n, (_, types) in REDUCTIONS.items() for d in types]
 )
-def test_reduction_of_windows(name: str, dtype: str, check: Check) -> None:
+def test_reduction_of_windows(name: str, dtype: str, check_mem: Check) -> None:
     """Windows of 3 at distance 2, along the middle of three dimensions, into f32."""
     function, _ = REDUCTIONS[name]
     total = "f32" if dtype in ("f16", "bf16") else dtype
@@ -270,7 +199,7 @@ def test_reduction_of_windows(name: str, dtype: str, check: Check) -> None:
         f"mem.yield %z : {total}\n}}"
     )
     text = wrapped([((4, 11, 6), dtype), ((6, 5), total)], 1, body)
-    check(text, [x, start], [expected], TOLERANCE[total])
+    check_mem(text, [x, start], [expected], TOLERANCE[total])
 
 
 @pytest.mark.parametrize(
@@ -278,7 +207,7 @@ def test_reduction_of_windows(name: str, dtype: str, check: Check) -> None:
     [("f32", "f32"), ("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("i32", "i32")],
 )
 def test_batched_contraction_with_transposed_output(
-    dtype: str, total: str, check: Check
+    dtype: str, total: str, check_mem: Check
 ) -> None:
     generator = np.random.default_rng(4)
     shapes = (3, 5, 9), (7, 3, 9), (7, 5, 3)
@@ -295,10 +224,10 @@ def test_batched_contraction_with_transposed_output(
         "affine_map<(b, m, n, k) -> (n, m, b)>]"
     )
     arguments = [(shapes[0], dtype), (shapes[1], dtype), (shapes[2], total)]
-    check(wrapped(arguments, 1, body), [a, b, c], [expected], TOLERANCE[total])
+    check_mem(wrapped(arguments, 1, body), [a, b, c], [expected], TOLERANCE[total])
 
 
-def test_convolution_of_more_dimensions_than_a_role_has(check: Check) -> None:
+def test_convolution_of_more_dimensions_than_a_role_has(check_mem: Check) -> None:
     """Four summed dimensions and strides: the first of them becomes a loop."""
     generator = np.random.default_rng(5)
     shapes = (2, 7, 6, 9), (4, 2, 2, 3, 3), (4, 3, 4, 4)
@@ -320,7 +249,7 @@ def test_convolution_of_more_dimensions_than_a_role_has(check: Check) -> None:
         f"affine_map<{dims} -> (f, c, kd, kh, kw)>, affine_map<{dims} -> (f, d, h, w)>]"
     )
     text = wrapped([(each, "f32") for each in shapes], 1, body)
-    check(text, [x, w, y], [expected.astype(np.float32)], 1e-5)
+    check_mem(text, [x, w, y], [expected.astype(np.float32)], 1e-5)
 
 
 def test_tf32_rounds_the_factors(
@@ -344,39 +273,8 @@ def test_tf32_rounds_the_factors(
     assert 1e-5 < error < 1e-2
 
 
-@pytest.mark.parametrize("offset", [-9, -4, -1, 0, 2, 6, 9])
-def test_move_across_both_bounds(offset: int, check: Check) -> None:
-    """A box that sticks out of the source is filled, out of the destination cut."""
-    x = np.random.default_rng(7).standard_normal((8, 6)).astype(np.float32)
-    far, mid = memref((8, 6), "f32", "L3"), memref((8, 6), "f32", "L2")
-    lines = [f"%w = mem.alloc : {mid}", "%c = arith.constant 0 : index"]
-    lines += ["%d = arith.constant 1 : index"]
-    # The offset is only known when the loop runs.
-    lines += [f"%i0 = arith.constant {offset} : index"]
-    lines += [f"%i1 = arith.constant {offset + 1} : index"]
-    lines += ["scf.for %i = %i0 to %i1 step %d {"]
-    lines += [
-        f"%p = mem.dma %x0[%i, -1] to %w[0, 0] size [8, 6] fill 7.0 : {far} to {mid}",
-        "mem.wait %p",
-        f"%q = mem.dma %w[0, 0] to %y1[0, 0] size [8, 6] : {mid} to {far}",
-        "mem.wait %q",
-        f"%r = mem.dma %w[1, 0] to %y2[%i, 2] size [7, 6] : {mid} to {far}",
-        "mem.wait %r",
-        "}",
-    ]
-    text = wrapped([((8, 6), "f32")] * 3, 2, "")
-    text = text.replace("func.return", "\n".join([*lines, "func.return"]))
-    padded = np.full((40, 40), 7, np.float32)
-    padded[16:24, 16:22] = x
-    moved = padded[16 + offset : 24 + offset, 15:21]
-    wide = np.zeros((40, 40), np.float32)
-    wide[16 + offset : 23 + offset, 18:24] = moved[1:]
-    inputs = [x, np.zeros_like(x), np.zeros_like(x)]
-    check(text, inputs, [moved, wide[16:24, 16:22]], 0)
-
-
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "i32"])
-def test_mask(dtype: str, check: Check) -> None:
+def test_mask(dtype: str, check_mem: Check) -> None:
     """Rows of a tile at -3, then at 5, of a tensor of 9 rows and 4 columns."""
     x = (np.random.default_rng(8).standard_normal((6, 5)) * 9).astype(DTYPES[dtype])
     fill = "-2" if dtype == "i32" else "-2.0"
@@ -401,69 +299,4 @@ def test_mask(dtype: str, check: Check) -> None:
         inside = (rows >= 0) & (rows < 9) & (np.arange(5) < 4)
         expected.append(np.where(inside, x, x.dtype.type(-2)))
     text = wrapped([((6, 5), dtype)] * 3, 2, body)
-    check(text, [x, np.zeros_like(x), np.zeros_like(x)], expected, 0)
-
-
-MOVES = """
-func.func @main(%x: memref<64xf32, "L3">, %y: memref<64xf32, "L3">)
-    attributes {{tlf.results = 1 : i64}} {{
-  %b = mem.alloc : memref<64xf32, "L2">
-  %t = mem.dma %x[0] to %b[0] size [64] : memref<64xf32, "L3"> to memref<64xf32, "L2">
-  {wait}
-  %u = mem.dma %b[0] to %y[0] size [64] : memref<64xf32, "L2"> to memref<64xf32, "L3">
-  mem.wait %u
-  func.return
-}}
-"""
-
-
-def test_a_missing_wait_traps(interpret_mem: Interpret, simulate_mem: Simulate) -> None:
-    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
-    simulate_mem(MOVES.format(wait="mem.wait %t"), [x])
-    with pytest.raises(NPUTrap, match="no wait orders that before"):
-        simulate_mem(MOVES.format(wait=""), [x])
-    interpret_mem(MOVES.format(wait=""), [x, y])
-    assert np.isnan(y).all()
-
-
-PREFETCH = """
-func.func @main(%x: memref<40x8xf32, "L3">, %y: memref<40x8xf32, "L3">)
-    attributes {tlf.results = 1 : i64} {
-  %c0 = arith.constant 0 : index
-  %c4 = arith.constant 4 : index
-  %c36 = arith.constant 36 : index
-  %b = mem.alloc : memref<2x4x8xf32, "L2">
-  %even = memref.reinterpret_cast %b to offset: [0], sizes: [4, 8], strides: [8, 1]
-      : memref<2x4x8xf32, "L2"> to memref<4x8xf32, "L2">
-  %t0 = mem.dma %x[0, 0] to %even[0, 0] size [4, 8]
-      : memref<40x8xf32, "L3"> to memref<4x8xf32, "L2">
-  %last = scf.for %i = %c0 to %c36 step %c4 iter_args(%t = %t0) -> (!mem.token) {
-    mem.wait %t
-    %slot = affine.apply affine_map<(d0) -> ((d0 floordiv 4) mod 2)> (%i)
-    %other = affine.apply affine_map<(d0) -> (1 - d0)> (%slot)
-    %now = memref.subview %b[%slot, 0, 0] [1, 4, 8] [1, 1, 1]
-        : memref<2x4x8xf32, "L2"> to memref<4x8xf32, strided<[8, 1], offset: ?>, "L2">
-    %next = memref.subview %b[%other, 0, 0] [1, 4, 8] [1, 1, 1]
-        : memref<2x4x8xf32, "L2"> to memref<4x8xf32, strided<[8, 1], offset: ?>, "L2">
-    %j = affine.apply affine_map<(d0) -> (d0 + 4)> (%i)
-    %t1 = mem.dma %x[%j, 0] to %next[0, 0] size [4, 8] : memref<40x8xf32, "L3">
-        to memref<4x8xf32, strided<[8, 1], offset: ?>, "L2">
-    %u = mem.dma %now[0, 0] to %y[%i, 0] size [4, 8]
-        : memref<4x8xf32, strided<[8, 1], offset: ?>, "L2"> to memref<40x8xf32, "L3">
-    mem.wait %u
-    scf.yield %t1 : !mem.token
-  }
-  mem.wait %last
-  %odd = memref.reinterpret_cast %b to offset: [32], sizes: [4, 8], strides: [8, 1]
-      : memref<2x4x8xf32, "L2"> to memref<4x8xf32, strided<[8, 1], offset: 32>, "L2">
-  %v = mem.dma %odd[0, 0] to %y[36, 0] size [4, 8]
-      : memref<4x8xf32, strided<[8, 1], offset: 32>, "L2"> to memref<40x8xf32, "L3">
-  mem.wait %v
-  func.return
-}
-"""
-
-
-def test_a_loop_that_carries_the_token_of_the_next_move(check: Check) -> None:
-    x = np.random.default_rng(9).standard_normal((40, 8)).astype(np.float32)
-    check(PREFETCH, [x], [x], 0)
+    check_mem(text, [x, np.zeros_like(x), np.zeros_like(x)], expected, 0)
