@@ -221,7 +221,7 @@ def _to_attribute(data: Data) -> Attribute:
         case str():
             return StringAttr(data)
         case Mapping():
-            return DictionaryAttr({k: _to_attribute(v) for k, v in data.items()})
+            return DictionaryAttr({k: _to_attribute(data[k]) for k in sorted(data)})
         case _:
             return ArrayAttr([_to_attribute(item) for item in data])
 
