@@ -1,0 +1,213 @@
+"""Target descriptions: presets, files of users, and what is said of mistakes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import LevelKind, Target, load, presets
+from tlf.tools.backends import CompilingBackend
+from tlf.tools.driver import new_context, parse
+from tlf.tools.source import Source
+
+PROGRAM = """
+func.func @f(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> {
+  %0 = graph.matmul %x, %w
+      : (tensor<40x30xf32>, tensor<30x20xf32>) -> tensor<40x20xf32>
+  %1 = graph.relu %0 : tensor<40x20xf32>
+  func.return %1 : tensor<40x20xf32>
+}
+"""
+
+LEVEL = """
+[[levels]]
+name = "L{number}"
+kind = "buffer"
+capacity = {capacity}
+bandwidth = 64
+latency = {number}
+burst = 32
+alignment = 32
+"""
+
+ENGINES = """
+[engines.matrix]
+rows = 4
+cols = 4
+startup = 2
+cycles = { f32 = 1 }
+
+[engines.vector]
+lanes = 16
+transcendental = 2
+startup = 1
+"""
+
+
+def chip(*capacities: int, head: str = 'name = "mine"', tail: str = ENGINES) -> str:
+    """The description of an NPU with levels of some capacities, from L1 on."""
+    levels = [
+        LEVEL.format(number=number, capacity=capacity)
+        for number, capacity in enumerate(capacities, 1)
+    ]
+    return "\n".join([head, *levels, tail])
+
+
+def written(folder: Path, text: str) -> str:
+    """The name of a file with a description."""
+    path = folder / "chip.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def module_of(target: Target) -> ModuleOp:
+    module = ModuleOp([])
+    target.attach(module)
+    return module
+
+
+@pytest.mark.parametrize("name", presets())
+def test_presets(name: str):
+    target = load(name)
+    assert target.name == name
+    assert list(target.levels) == ["L1", "L2", "L3"]
+    assert target.outermost.name == "L3"
+    assert all(level.kind in set(LevelKind) for level in target.levels.values())
+    capacities = [level.capacity for level in target.levels.values()]
+    assert capacities == sorted(capacities)
+
+
+def test_levels_that_tiles_are_brought_to():
+    assert [each.name for each in load("npu").tile_levels] == ["L2", "L1"]
+    assert [each.name for each in load("h200").tile_levels] == ["L1"]
+
+
+@pytest.mark.parametrize("name", presets())
+def test_a_target_travels_with_its_module(name: str):
+    target = load(name)
+    text = str(module_of(target))
+    module = parse(new_context(), Source(text, "program.mlir"))
+    assert Target.of(module) == target
+
+
+def test_a_module_without_a_target():
+    with pytest.raises(DiagnosticException, match="got none: pass `--target`"):
+        Target.of(ModuleOp([]))
+
+
+def test_an_attribute_that_no_description_has():
+    module = ModuleOp([])
+    levels = ArrayAttr([UnitAttr()])
+    module.attributes["tlf.target"] = DictionaryAttr({"levels": levels})
+    with pytest.raises(DiagnosticException, match="target: unexpected attribute"):
+        Target.of(module)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            chip(64, 128).replace("burst", "burts"),
+            "target: expected fields of ['alignment', 'bandwidth', 'burst', "
+            "'capacity', 'kind', 'latency', 'name', 'scope'], got `burts`",
+        ),
+        (
+            chip(64, 128, tail="[tiling]\npower_of_to = true"),
+            "target: expected fields of ['matrix_minimum', 'matrix_tile', "
+            "'max_elements', 'power_of_two', 'tile_elements'], got `power_of_to`",
+        ),
+        (chip(64).replace("latency = 1\n", ""), "target: level lacks 'latency'"),
+        (
+            chip(64, 128).replace('"buffer"', '"disk"'),
+            "target: level L1: expected a kind of buffer, value, cache, got disk",
+        ),
+        (
+            chip(64, head='backend = "gpu"'),
+            "target: expected backend npu or triton, got `gpu`",
+        ),
+        (chip(), "target: expected at least one level, got none"),
+        ('levels = "L1"', "target: expected a list of `levels`, got `L1`"),
+    ],
+)
+def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
+    with pytest.raises(DiagnosticException) as found:
+        load(written(tmp_path, text))
+    assert str(found.value) == message
+
+
+def test_a_file_that_is_no_toml(tmp_path: Path):
+    name = written(tmp_path, "levels = = 3")
+    with pytest.raises(DiagnosticException) as found:
+        load(name)
+    reason = "Invalid value (at line 1, column 10)"
+    assert str(found.value) == f"cannot read target `{name}`: {reason}"
+
+
+def test_a_file_that_is_no_text(tmp_path: Path):
+    path = tmp_path / "chip.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(
+        DiagnosticException, match=r"cannot read target .* can't decode"
+    ):
+        load(str(path))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path):
+    with pytest.raises(
+        DiagnosticException, match=r"cannot read target .* No such file"
+    ):
+        load(str(tmp_path / "chip.toml"))
+
+
+def test_a_name_that_is_no_preset():
+    with pytest.raises(DiagnosticException) as found:
+        load("tpu")
+    known = "h200, npu, npu-tiny"
+    expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
+    assert str(found.value) == expected
+
+
+def steps(*levels: str) -> str:
+    """The pipeline of an NPU that brings tiles to some levels, outermost first."""
+    tiling = [
+        f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
+        "convert-graph-to-tile"
+        for level in levels
+    ]
+    end = "tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan,convert-mem-to-npu"
+    return ",".join(["graph-pipeline", *tiling, end, "tidy"])
+
+
+@pytest.mark.parametrize(
+    ("capacities", "passes"),
+    [
+        ((2000, 12000, 1 << 20), "npu-pipeline"),
+        ((2000, 1 << 20), steps("L1")),
+        ((1500, 4000, 12000, 1 << 20), steps("L3", "L2", "L1")),
+    ],
+)
+def test_a_chip_of_the_user(tmp_path: Path, capacities: tuple[int, ...], passes: str):
+    """A program runs on a chip that only its description knows, and uses its levels."""
+    target = load(written(tmp_path, chip(*capacities)))
+    context = new_context()
+    module = parse(context, Source(PROGRAM, "program.mlir"))
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 30), np.float32)
+    w = rng.standard_normal((30, 20), np.float32)
+    inputs = {"x": x, "w": w}
+    (reference,) = interpret(module, inputs)
+    backend = CompilingBackend(target, None, tmp_path, passes)
+    outcome = backend.run(context, module, inputs)
+    (found,) = outcome.results.values()
+    expected = np.maximum(x.astype(float) @ w.astype(float), 0)
+    for each in (found, reference):
+        np.testing.assert_allclose(each.astype(float), expected, rtol=1e-5, atol=1e-5)
+    program = outcome.artifacts["program.npu"]
+    for number, capacity in enumerate(capacities, 1):
+        assert f".level L{number} capacity={capacity} " in program
+    for number in range(1, len(capacities)):
+        assert f"dst=L{number}[" in program
+        assert f"dma_l{number}_l{number + 1} dst=L{number + 1}[" in program
