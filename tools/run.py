@@ -24,7 +24,6 @@ from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_options import Options
 from tlf.tools.source import SourceError, read_source
 
-
 FAILURES = (
     DiagnosticException,
     InputError,

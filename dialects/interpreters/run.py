@@ -46,11 +46,9 @@ def argument_names(function: func.FuncOp) -> tuple[str, ...]:
     """The names of the arguments that are not results, unique in their order."""
     arguments = function.body.block.args
     inputs = arguments[: len(arguments) - result_count(function)]
-    names: list[str] = []
-    for position, argument in enumerate(inputs):
-        name = argument.name_hint or f"arg{position}"
-        names.append(f"{name}_{position}" if name in names else name)
-    return tuple(names)
+    return _unique(
+        [each.name_hint or f"arg{position}" for position, each in enumerate(inputs)]
+    )
 
 
 def result_names(function: func.FuncOp) -> tuple[str, ...]:
@@ -60,11 +58,22 @@ def result_names(function: func.FuncOp) -> tuple[str, ...]:
     else:
         last = function.body.block.last_op
         values = tuple(last.operands) if last is not None else ()
-    hints = [value.name_hint or "result" for value in values]
-    return tuple(
-        f"{hint}_{position}" if hint in hints[:position] else hint
-        for position, hint in enumerate(hints)
-    )
+    return _unique([value.name_hint or "result" for value in values])
+
+
+def _unique(hints: Sequence[str]) -> tuple[str, ...]:
+    """
+    A name for each hint: itself, or numbered from 1 where several are alike, as the
+    parser takes such a number off every name.
+    """
+    names: list[str] = []
+    for hint in hints:
+        number, name = 0, hint
+        while hints.count(hint) > 1 and name in (hint, *names):
+            number += 1
+            name = f"{hint}_{number}"
+        names.append(name)
+    return tuple(names)
 
 
 def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:

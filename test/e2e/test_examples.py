@@ -1,0 +1,150 @@
+"""The examples, at other sizes and in other types, against torch in f64."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from differential import compiled_results, parsed
+from example_layers import BlockSizes, LayerSizes, bottleneck, transformer_layer
+from example_variants import (
+    Reference,
+    Variant,
+    gelu,
+    layer_norm,
+    matmul_bias_relu,
+    softmax,
+    weighted_sum,
+)
+from torch import Tensor
+from torch.nn import functional
+
+from tlf.dialects.interpreters.run import argument_names, entry_point
+from tlf.tools.run_inputs import make_inputs
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES: dict[str, Variant] = {
+    "gelu": gelu(300, 1000),
+    "softmax": softmax(300, 1000),
+    "layer_norm": layer_norm(300, 1000),
+    "matmul_bias_relu": matmul_bias_relu(250, 200, 300),
+    "weighted_sum": weighted_sum(1000, 512),
+    "transformer_layer": transformer_layer(LayerSizes()),
+    "bottleneck": bottleneck(BlockSizes()),
+}
+"""The variants that the files hold."""
+
+ELEMENTS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}
+"""For each element type the largest relative error."""
+
+Make = Callable[[str], Variant]
+ROWS: dict[str, Make] = {
+    "gelu-1x1": lambda element: gelu(1, 1, element),
+    "gelu-37x211": lambda element: gelu(37, 211, element),
+    "gelu-64x128": lambda element: gelu(64, 128, element),
+    "softmax-1x7": lambda element: softmax(1, 7, element),
+    "softmax-53x1": lambda element: softmax(53, 1, element),
+    "softmax-41x131": lambda element: softmax(41, 131, element),
+    "layer_norm-1x5": lambda element: layer_norm(1, 5, element),
+    "layer_norm-43x113": lambda element: layer_norm(43, 113, element),
+    "layer_norm-32x64": lambda element: layer_norm(32, 64, element),
+    "matmul-1x1x1": lambda element: matmul_bias_relu(1, 1, 1, element),
+    "matmul-61x53x79": lambda element: matmul_bias_relu(61, 53, 79, element),
+    "matmul-5x97x3": lambda element: matmul_bias_relu(5, 97, 3, element),
+    "matmul-64x64x64": lambda element: matmul_bias_relu(64, 64, 64, element),
+    "weighted_sum-1x1": lambda element: weighted_sum(1, 1, element),
+    "weighted_sum-67x151": lambda element: weighted_sum(67, 151, element),
+    "weighted_sum-64x128": lambda element: weighted_sum(64, 128, element),
+}
+LAYERS: dict[str, Make] = {
+    "layer-primes": lambda element: transformer_layer(
+        LayerSizes(batch=2, tokens=29, heads=3, size=7, hidden=53), element
+    ),
+    "layer-one-of-each": lambda element: transformer_layer(
+        LayerSizes(batch=1, tokens=1, heads=1, size=5, hidden=1), element
+    ),
+    "layer-even": lambda element: transformer_layer(
+        LayerSizes(batch=2, tokens=16, heads=2, size=16, hidden=64), element
+    ),
+    "block-primes": lambda element: bottleneck(
+        BlockSizes(batch=3, channels=19, middle=7, height=13, width=11), element
+    ),
+    "block-groups": lambda element: bottleneck(
+        BlockSizes(2, 12, 6, 7, 9, groups=3, dilation=2), element
+    ),
+    "block-depthwise": lambda element: bottleneck(
+        BlockSizes(1, 10, 5, 5, 1, groups=5), element
+    ),
+    "block-even": lambda element: bottleneck(BlockSizes(2, 32, 8, 8, 8), element),
+}
+
+
+def compare(variant: Variant, target: str, element: str):
+    """Run a variant on a target; compare with torch."""
+    compare_text(variant.program.text(), variant.reference, target, ELEMENTS[element])
+
+
+def compare_text(text: str, reference: Reference, target: str, tolerance: float):
+    """
+    Compare a program with torch on the same rounded inputs, in the norm, and in each
+    element by the size of the largest one.
+    """
+    inputs = make_inputs(entry_point(parsed(text)[1]), (), seed=7)
+    given = {
+        name: torch.as_tensor(array.astype(np.float64))
+        for name, array in inputs.items()
+    }
+    wanted = reference(given).numpy()
+
+    (found,) = compiled_results(text, inputs, target)
+
+    error = np.abs(found.astype(np.float64) - wanted)
+    assert np.linalg.norm(error) <= tolerance * np.linalg.norm(wanted)
+    assert error.max() <= 2 * tolerance * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_hold_what_is_generated(name: str):
+    _, generated = parsed(FILES[name].program.text())
+    _, written = parsed((EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8"))
+
+    assert generated.is_structurally_equivalent(written)
+    names = [argument_names(entry_point(module)) for module in (generated, written)]
+    assert names[0] == names[1]
+
+
+def test_every_file_is_tested():
+    names = {path.stem for path in EXAMPLES.glob("*.mlir")}
+    assert names == {*FILES, "rolling_bottleneck"}
+
+
+@pytest.mark.parametrize("target", ["reference", "npu"])
+@pytest.mark.parametrize("name", FILES)
+def test_files(name: str, target: str):
+    compare(FILES[name], target, "f32")
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny"])
+def test_rolling_bottleneck(target: str):
+    def reference(given: Mapping[str, Tensor]) -> Tensor:
+        first = functional.conv2d(given["x"], given["w1"], given["b1"].flatten())
+        second = functional.conv2d(torch.relu(first), given["w2"], padding=1)
+        return torch.relu(second + given["x"])
+
+    text = (EXAMPLES / "rolling_bottleneck.mlir").read_text(encoding="utf-8")
+    compare_text(text, reference, target, 1e-5)
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny", "h200"])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("name", ROWS)
+def test_kernels(name: str, element: str, target: str):
+    compare(ROWS[name](element), target, element)
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny"])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name: str, element: str, target: str):
+    compare(LAYERS[name](element), target, element)

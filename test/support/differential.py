@@ -1,0 +1,243 @@
+"""
+Compare what the compiler makes of a program, level by level, with the program itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.target import Target, load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.runtime import npu, triton
+from tlf.runtime.npu.errors import NPUError
+from tlf.runtime.triton.errors import TritonRuntimeError
+from tlf.tools.diagnostics import CompileError, errors_located
+from tlf.tools.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.tools.pass_manager import PassManager, verify
+from tlf.tools.pipeline import build_passes, build_target
+from tlf.tools.run_check import LARGEST, TOLERANCES
+from tlf.tools.run_inputs import make_inputs
+from tlf.tools.source import Source
+
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What went wrong, and after which step."""
+
+    kind: str
+    """One of `refused`, `internal`, `runtime` and `wrong`."""
+    step: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} after {self.step}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with inputs, what comes of it, and how far off that may be."""
+
+    text: str
+    inputs: Arrays
+    expected: tuple[Array, ...]
+    noise: tuple[float, ...]
+    """By how much results change when inputs change in their last place."""
+
+    def module(self) -> tuple[Context, ModuleOp]:
+        """The program, parsed and verified."""
+        return parsed(self.text)
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    """A context and the module of a text in it."""
+    context = new_context()
+    module = parse(context, Source(text, "program.mlir"))
+    verify(module)
+    return context, module
+
+
+def make_case(text: str, seed: int = 0, entry: str | None = None) -> Case:
+    """Run a program of the graph dialect by its reference."""
+    _, module = parsed(text)
+    inputs = make_inputs(entry_point(module, entry), (), seed)
+    expected = interpret(module, inputs, entry)
+    noise = [0.0] * len(expected)
+    generator = np.random.default_rng(seed + 1)
+    for _ in range(2):
+        near = {name: _nudged(array, generator) for name, array in inputs.items()}
+        for position, array in enumerate(interpret(module, near, entry)):
+            change = _norm(_difference(array, expected[position]))
+            noise[position] = max(noise[position], change)
+    return Case(text, inputs, expected, tuple(noise))
+
+
+def _nudged(array: Array, generator: np.random.Generator) -> Array:
+    """The array with each float changed by half a unit in the last place or so."""
+    if array.dtype not in TOLERANCES:
+        return array
+    unit = 2.0**-23 if array.dtype.itemsize == 4 else TOLERANCES[array.dtype] / 2
+    factor = 1 + unit * generator.uniform(-1, 1, array.shape)
+    return (array.astype(np.float64) * factor).astype(array.dtype)
+
+
+def _difference(left: Array, right: Array) -> Array:
+    difference = left.astype(np.float64) - right.astype(np.float64)
+    same = np.isclose(left.astype(np.float64), right.astype(np.float64), 0, 0, True)
+    return np.where(same, 0.0, difference)
+
+
+def _norm(array: Array) -> float:
+    return float(np.linalg.norm(array.astype(np.float64)))
+
+
+def disagreement(case: Case, results: Sequence[Array]) -> str | None:
+    """What is wrong with results, in one line."""
+    if len(results) != len(case.expected):
+        return f"expected {len(case.expected)} results, got {len(results)}"
+    for position, (found, wanted) in enumerate(
+        zip(results, case.expected, strict=True)
+    ):
+        if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+            return (
+                f"result {position}: expected {wanted.dtype} {wanted.shape}, "
+                f"got {found.dtype} {found.shape}"
+            )
+        if (text := _distance(found, wanted, case.noise[position])) is not None:
+            return f"result {position}: {text}"
+    return None
+
+
+def _distance(found: Array, wanted: Array, noise: float) -> str | None:
+    tolerance = TOLERANCES.get(wanted.dtype, 0.0)
+    difference = _difference(found, wanted)
+    finite = wanted.astype(np.float64)
+    finite = finite[np.isfinite(finite)]
+    error, norm = _norm(difference), _norm(finite)
+    scale = float(np.abs(finite).max(initial=0.0))
+    largest = float(np.abs(difference).max(initial=0.0))
+    allowed = tolerance * norm + 20 * noise
+    spike = LARGEST * tolerance * scale + 20 * noise
+    if error <= allowed and largest <= spike:
+        return None
+    return (
+        f"error {error:.2e} (at most {allowed:.2e}), "
+        f"{largest:.2e} in one element (at most {spike:.2e})"
+    )
+
+
+def steps_of(target: Target) -> tuple[ModulePass, ...]:
+    """The passes of a target's pipeline."""
+    return build_passes(f"{target.backend}-pipeline", PASSES, PIPELINES)
+
+
+def runnable(module: ModuleOp) -> bool:
+    """Whether an interpreter knows all operations of a program."""
+    names = {op.name.partition(".")[0] for op in module.walk()}
+    return not names & {"npu", "triton"}
+
+
+def lowered(
+    case: Case,
+    target: Target,
+    context: Context,
+    module: ModuleOp,
+    stages: bool = True,
+) -> Iterator[tuple[str, Fault | None]]:
+    """
+    Apply a target's pipeline to a program, pass by pass. After each comes its name, and
+    a fault if the program is no longer right; a fault of the compiler is the last.
+    """
+    target.attach(module)
+    before = ""
+    for each in steps_of(target):
+        try:
+            PassManager([each]).run(context, module)
+        except CompileError as error:
+            yield each.name, _compile_fault(each.name, error)
+            return
+        fault = None
+        if stages and (after := str(module)) != before:
+            fault, before = _interpreted(case, each.name, module), after
+        yield each.name, fault
+
+
+def _compile_fault(step: str, error: CompileError) -> Fault:
+    message = error.diagnostic.message
+    internal = message.startswith("internal error")
+    return Fault("internal" if internal else "refused", step, message)
+
+
+def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
+    if not runnable(module):
+        return None
+    try:
+        with errors_located(module, "the interpreter"):
+            results = interpret(module, case.inputs)
+    except CompileError as error:
+        return Fault("internal", step, error.diagnostic.message)
+    message = disagreement(case, results)
+    return None if message is None else Fault("wrong", step, message)
+
+
+def executed(
+    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+) -> tuple[Array, ...]:
+    """
+    Run the text that a target makes of a lowered program; `inputs` are in order.
+    Raises `CompileError`, and what the runtimes raise.
+    """
+    with errors_located(module, "the target"):
+        text = emit(context, module, build_target(target.backend, TARGETS))
+    values = list(inputs.values())
+    if target.backend == "npu":
+        program = npu.parse(text, Path())
+        report = npu.run(program, dict(zip(program.inputs, values, strict=True)))
+        return tuple(report.outputs.values())
+    outputs = triton.run(triton.load_plan(text), values)
+    return tuple(np.asarray(each) for each in outputs.values())
+
+
+def compiled_results(text: str, inputs: Arrays, name: str) -> tuple[Array, ...]:
+    """What a program gives on `reference`, or on a target description by its name."""
+    context, module = parsed(text)
+    if name == "reference":
+        return interpret(module, inputs)
+    target = load(name)
+    target.attach(module)
+    PassManager(steps_of(target)).run(context, module)
+    return executed(context, module, target, inputs)
+
+
+def _run(
+    case: Case, target: Target, context: Context, module: ModuleOp
+) -> Fault | None:
+    step = f"running on {target.name}"
+    try:
+        results = executed(context, module, target, case.inputs)
+    except CompileError as error:
+        return _compile_fault(step, error)
+    except (NPUError, TritonRuntimeError) as error:
+        return Fault("runtime", step, " ".join(str(error).split())[:300])
+    message = disagreement(case, results)
+    return None if message is None else Fault("wrong", step, message)
+
+
+def check(case: Case, name: str, stages: bool = True) -> Fault | None:
+    """The first fault of a program on a target, by the name of its description."""
+    target = load(name)
+    context, module = case.module()
+    for _, fault in lowered(case, target, context, module, stages):
+        if fault is not None:
+            return fault
+    return _run(case, target, context, module)

@@ -1,0 +1,122 @@
+"""
+Programs of the graph dialect as data: text, arguments, and smaller programs like them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor, and the range that its elements are known to lie in."""
+
+    name: str
+    shape: tuple[int, ...]
+    element: str
+    low: float = -1.0
+    high: float = 1.0
+    exact: bool = True
+    """Whether every way to compute it gives the same bits."""
+
+    @property
+    def type(self) -> str:
+        """Its type in the IR."""
+        return f"tensor<{''.join(f'{each}x' for each in self.shape)}{self.element}>"
+
+    @property
+    def bound(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floats."""
+        return self.element in ("f32", "f16", "bf16")
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation: its result, and its text with a `{}` for each operand."""
+
+    result: Value
+    pattern: str
+    operands: tuple[Value, ...]
+
+    def text(self) -> str:
+        """The operation in the IR."""
+        text = self.pattern.format(*(f"%{each.name}" for each in self.operands))
+        types = ", ".join(each.type for each in self.operands)
+        inputs = f"({types}) -> " if self.operands else ""
+        return f"%{self.result.name} = {text} : {inputs}{self.result.type}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function: arguments, operations in order, and results."""
+
+    arguments: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    results: tuple[Value, ...]
+    name: str = "main"
+
+    def text(self) -> str:
+        """The function in the IR; arguments carry the range of their elements."""
+        arguments = ",\n    ".join(map(_argument, self.arguments))
+        types = ", ".join(each.type for each in self.results)
+        names = ", ".join(f"%{each.name}" for each in self.results)
+        lines = [f"  {step.text()}" for step in self.steps]
+        return "\n".join(
+            [
+                f"func.func @{self.name}({arguments})\n    -> ({types}) {{",
+                *lines,
+                f"  func.return {names} : {types}",
+                "}",
+                "",
+            ]
+        )
+
+    def live(self) -> Program:
+        """The program without what no result needs."""
+        needed = set(self.results)
+        steps: list[Step] = []
+        for step in reversed(self.steps):
+            if step.result in needed:
+                steps.insert(0, step)
+                needed.update(step.operands)
+        made = {step.result for step in steps}
+        arguments = [each for each in self.arguments if each in needed]
+        fresh = needed - made - set(arguments)
+        arguments += sorted(fresh, key=lambda value: value.name)
+        return replace(self, arguments=tuple(arguments), steps=tuple(steps))
+
+    def smaller(self) -> Iterator[Program]:
+        """
+        Programs with less in them: one result, a step less at the end, or an argument
+        in place of a step.
+        """
+        if len(self.results) > 1:
+            for each in self.results:
+                yield replace(self, results=(each,)).live()
+        for step in reversed(self.steps):
+            if step.result in self.results:
+                for operand in step.operands:
+                    if operand not in self.arguments:
+                        kept = _without(self.results, step.result)
+                        yield replace(self, results=(*kept, operand)).live()
+        for cut in self.steps:
+            if cut.operands and cut.result not in self.results:
+                steps = tuple(step for step in self.steps if step is not cut)
+                yield replace(self, steps=steps).live()
+
+
+def _without(values: Iterable[Value], value: Value) -> Sequence[Value]:
+    return [each for each in values if each != value]
+
+
+def _argument(value: Value) -> str:
+    if not value.is_float or (value.low, value.high) == (-1.0, 1.0):
+        return f"%{value.name}: {value.type}"
+    bounds = f"[{value.low:e}, {value.high:e}]"
+    return f"%{value.name}: {value.type} {{tlf.range = {bounds}}}"

@@ -1,0 +1,156 @@
+"""A program of random steps, while it grows: values to use, and room for more."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+
+from graph_program import Program, Step, Value
+
+LARGEST = 2000
+"""The most elements of a tensor."""
+
+BOUND = 1000.0
+"""The largest magnitude of an element."""
+
+
+class Builder:
+    """Adds random steps to a program."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.arguments: list[Value] = []
+        self.steps: list[Step] = []
+        self.element = self.random.choices(
+            ["f32", "f16", "bf16", "i32"], [12, 3, 3, 2]
+        )[0]
+
+    def program(
+        self, rules: Sequence[Callable[[Builder], None]], count: int
+    ) -> Program:
+        """A program of about `count` steps, each by a random rule."""
+        self.argument(self.shape(), self.element)
+        tries = 0
+        while len(self.steps) < count and (tries := tries + 1) < 20 * count:
+            self.random.choice(rules)(self)
+        return Program(
+            tuple(self.arguments), tuple(self.steps), tuple(self._results())
+        ).live()
+
+    def _results(self) -> list[Value]:
+        """Values that nothing uses, and sometimes one that something does."""
+        used = {operand for step in self.steps for operand in step.operands}
+        made = [step.result for step in self.steps] or self.arguments
+        ends = [value for value in made if value not in used][-3:]
+        if self.random.random() < 0.3:
+            ends.append(self.random.choice(made))
+        return list(dict.fromkeys(ends))
+
+    def shape(self, rank: int | None = None) -> tuple[int, ...]:
+        """A random shape."""
+        rank = self.random.choice([1, 2, 2, 3, 3, 4]) if rank is None else rank
+        while True:
+            shape = tuple(self.extent() for _ in range(rank))
+            if math.prod(shape) <= LARGEST:
+                return shape
+
+    def extent(self) -> int:
+        """A random extent of an axis."""
+        return self.random.choice([1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 20])
+
+    def value(self, *elements: str) -> Value:
+        """A value there is, rather a late one, of one of some element types."""
+        values = [*self.arguments, *(step.result for step in self.steps)]
+        fitting = [each for each in values if not elements or each.element in elements]
+        if not fitting:
+            wanted = self.element if self.element in elements else elements[0]
+            return self.argument(self.shape(), wanted)
+        return self.random.choice(fitting[-self.random.choice([1, 2, 3, 9]) :])
+
+    def argument(
+        self,
+        shape: Sequence[int],
+        element: str,
+        low: float = -1.0,
+        high: float = 1.0,
+    ) -> Value:
+        """A new argument."""
+        if element == "i32":
+            low, high = -8, 7
+        elif element == "i1":
+            low, high = 0, 1
+        name = f"a{len(self.arguments)}"
+        value = Value(name, tuple(shape), element, low, high)
+        self.arguments.append(value)
+        return value
+
+    def other(self, shape: Sequence[int], element: str) -> Value:
+        """A value of a shape: one there is, a constant, or a new argument."""
+        values = [*self.arguments, *(step.result for step in self.steps)]
+        fitting = [
+            each
+            for each in values
+            if each.shape == tuple(shape) and each.element == element
+        ]
+        if fitting and self.random.random() < 0.7:
+            return self.random.choice(fitting)
+        if self.random.random() < 0.2:
+            return self.constant(tuple(shape), element)
+        return self.argument(shape, element)
+
+    def constant(self, shape: tuple[int, ...], element: str) -> Value:
+        """A constant of one or of many values."""
+        count = 1 if self.random.random() < 0.6 else math.prod(shape)
+        numbers = [self._number(element) for _ in range(count)]
+        texts = [_literal(each, element) for each in numbers]
+        dense = texts[0] if count == 1 else _nested(texts, shape)
+        value = Value(self._name(), shape, element, min(numbers), max(numbers))
+        self.steps.append(Step(value, f"graph.constant dense<{dense}>", ()))
+        return value
+
+    def _number(self, element: str) -> float:
+        if element == "i1":
+            return self.random.randrange(2)
+        if element == "i32":
+            return self.random.randrange(-4, 5)
+        return self.random.choice([0.0, 1.0, -1.5, 0.5, 0.25, 2.0, -0.125])
+
+    def add(
+        self,
+        pattern: str,
+        operands: Sequence[Value],
+        shape: Sequence[int],
+        bounds: tuple[float, float],
+        element: str | None = None,
+        exact: bool = False,
+    ) -> None:
+        """Add a step, unless its result is too large in one way or another."""
+        if max(map(abs, bounds)) > BOUND or math.prod(shape) > LARGEST:
+            return
+        element = operands[0].element if element is None else element
+        exact = element in ("i1", "i32") or (exact and all(v.exact for v in operands))
+        low, high = min(bounds), max(bounds)
+        value = Value(self._name(), tuple(shape), element, low, high, exact)
+        self.steps.append(Step(value, pattern, tuple(operands)))
+
+    def _name(self) -> str:
+        return f"v{len(self.steps)}"
+
+    def maybe(self, text: str) -> str:
+        """The text, or nothing."""
+        return self.random.choice(["", f" {text}"])
+
+
+def _literal(number: float, element: str) -> str:
+    if element == "i1":
+        return "true" if number else "false"
+    return str(int(number)) if element == "i32" else f"{number:e}"
+
+
+def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
+    if not shape:
+        return texts[0]
+    size = len(texts) // shape[0]
+    parts = [texts[at * size : (at + 1) * size] for at in range(shape[0])]
+    return f"[{', '.join(_nested(part, shape[1:]) for part in parts)}]"

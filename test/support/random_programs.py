@@ -1,0 +1,334 @@
+"""
+Random programs of the graph dialect: every operation, on small shapes of odd extents.
+
+Ranges of values are tracked, so that no program overflows, divides by nearly zero, or
+takes the root of a negative number; nothing is rounded to an integer that could have
+been rounded to another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from graph_program import Program, Value
+from random_builder import BOUND, LARGEST, Builder
+
+FLOATS = ("f32", "f16", "bf16")
+NUMBERS = (*FLOATS, "i32")
+
+
+def unary(builder: Builder) -> None:
+    """A function of each element."""
+    x = builder.value(*FLOATS)
+    functions: list[tuple[str, tuple[float, float]]] = [
+        ("tanh {}", (-1, 1)),
+        ("erf {}", (-1, 1)),
+        ("gelu {} <erf>", (-0.2, max(0.0, x.high))),
+        ("gelu {} <tanh>", (-0.2, max(0.0, x.high))),
+    ]
+    if x.high < 4:
+        functions.append(("exp {}", (math.exp(x.low), math.exp(x.high))))
+    if x.low > 0:
+        functions.append(("sqrt {}", (math.sqrt(x.low), math.sqrt(x.high))))
+    if x.low > 0.01:
+        functions.append(("rsqrt {}", (x.high**-0.5, x.low**-0.5)))
+    name, bounds = builder.random.choice(functions)
+    builder.add(f"graph.{name}", [x], x.shape, bounds)
+
+
+def rectify(builder: Builder) -> None:
+    """The positive part, or dropout."""
+    if builder.random.random() < 0.3:
+        x = builder.value()
+        builder.add(
+            "graph.dropout {} ratio 0.3", [x], x.shape, (x.low, x.high), exact=True
+        )
+    else:
+        x = builder.value(*NUMBERS)
+        bounds = (max(0, x.low), max(0, x.high))
+        builder.add("graph.relu {}", [x], x.shape, bounds, exact=True)
+
+
+def binary(builder: Builder) -> None:
+    """A function of two elements, broadcast."""
+    x = builder.value()
+    cut = builder.random.randrange(len(x.shape) + 1)
+    shape = [builder.random.choice([1, each, each]) for each in x.shape[cut:]]
+    y = builder.other(builder.random.choice([x.shape, shape]), x.element)
+    names = (
+        ["mul", "maximum"] if x.element == "i1" else ["add", "sub", "mul", "maximum"]
+    )
+    if x.is_float and y.low > 0.05:
+        names = ["div"]
+    if builder.random.random() < 0.3 and "div" not in names:
+        x, y = y, x
+    name = builder.random.choice(names)
+    ends = [(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
+    functions: dict[str, Callable[[float, float], float]] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "maximum": max,
+    }
+    values = [functions[name](*each) for each in ends]
+    result = _broadcast(x.shape, y.shape)
+    bounds = (min(values), max(values))
+    builder.add(f"graph.{name} {{}}, {{}}", [x, y], result, bounds, exact=True)
+
+
+def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    rank = max(len(left), len(right))
+    left = (*[1] * (rank - len(left)), *left)
+    right = (*[1] * (rank - len(right)), *right)
+    return tuple(max(each) for each in zip(left, right, strict=True))
+
+
+def cast(builder: Builder) -> None:
+    """Another element type."""
+    x = builder.value()
+    whole = ["i32", "i1"] if x.exact else []
+    element = builder.random.choice([*FLOATS, *whole])
+    bounds = (0, 1) if element == "i1" else (math.trunc(x.low), math.trunc(x.high))
+    if element in FLOATS:
+        bounds = (x.low, x.high)
+    builder.add("graph.cast {}", [x], x.shape, bounds, element, exact=True)
+
+
+def matmul(builder: Builder) -> None:
+    """A matrix product, of an existing value and another."""
+    x = builder.value(*NUMBERS)
+    if len(x.shape) < 2:
+        return
+    *batch, _, depth = x.shape
+    cut = builder.random.randrange(len(batch) + 1)
+    lead = [builder.random.choice([1, each]) for each in batch[cut:]]
+    y = builder.other([*lead, depth, builder.extent()], x.element)
+    shape = (*x.shape[:-1], y.shape[-1])
+    _accumulate(builder, "graph.matmul {}, {}", "", [x, y], shape, depth)
+
+
+def _accumulate(
+    builder: Builder,
+    pattern: str,
+    options: str,
+    operands: list[Value],
+    shape: Sequence[int],
+    depth: int,
+) -> None:
+    """A contraction or a sum, perhaps with an init and a wide result."""
+    element = operands[0].element
+    acc = "i32" if element == "i32" else "f32"
+    result = builder.random.choice([element, element, acc])
+    bound = depth * math.prod(each.bound for each in operands)
+    if bound > BOUND or math.prod(shape) > LARGEST:
+        return
+    if builder.random.random() < 0.25:
+        start = builder.other(shape, result)
+        operands = [*operands, start]
+        pattern += " init {}"
+        bound += start.bound
+    suffix = builder.maybe(f"acc {acc}") if result == element else f" acc {acc}"
+    builder.add(f"{pattern}{options}{suffix}", operands, shape, (-bound, bound), result)
+
+
+def contract(builder: Builder) -> None:
+    """A sum of products by random maps."""
+    x = builder.value(*NUMBERS)
+    extents = dict(enumerate(x.shape))
+    left = list(extents)
+    right = [axis for axis in left if builder.random.random() < 0.6]
+    for _ in range(builder.random.randrange(2)):
+        right.append(len(extents))
+        extents[right[-1]] = builder.extent()
+    builder.random.shuffle(right)
+    result = [axis for axis in extents if builder.random.random() < 0.6]
+    builder.random.shuffle(result)
+    y = builder.other([extents[axis] for axis in right], x.element)
+    dims = ", ".join(f"d{axis}" for axis in extents)
+    maps = ", ".join(
+        f"affine_map<({dims}) -> ({', '.join(f'd{axis}' for axis in axes)})>"
+        for axes in (left, right, result)
+    )
+    depth = math.prod(n for axis, n in extents.items() if axis not in result)
+    shape = [extents[axis] for axis in result]
+    _accumulate(
+        builder, "graph.contract {}, {}", f" maps [{maps}]", [x, y], shape, depth
+    )
+
+
+def conv2d(builder: Builder) -> None:
+    """A convolution of an existing value of rank 4, or of a new argument."""
+    choose = builder.random.choice
+    values = [step.result for step in builder.steps] + builder.arguments
+    images = [v for v in values if len(v.shape) == 4 and v.element in NUMBERS]
+    if images and builder.random.random() < 0.8:
+        x = choose(images)
+    else:
+        shape = (
+            choose([1, 2, 3]),
+            choose([1, 2, 4, 6]),
+            choose([3, 7, 9]),
+            choose([3, 5, 8]),
+        )
+        x = builder.argument(shape, builder.element)
+    groups = choose(
+        [each for each in (1, 1, 1, 2, 3, x.shape[1]) if x.shape[1] % each == 0]
+    )
+    taps = [choose([1, 1, 2, 3]) for _ in range(2)]
+    strides, dilation = ([choose([1, 1, 2, 3]) for _ in range(2)] for _ in range(2))
+    padding = [choose([0, 0, 1, 2]) for _ in range(4)]
+    channels = x.shape[1] // groups
+    y = builder.other([groups * choose([1, 2, 3, 5]), channels, *taps], x.element)
+    extents = [
+        (x.shape[2 + i] + padding[i] + padding[2 + i] - dilation[i] * (taps[i] - 1) - 1)
+        // strides[i]
+        + 1
+        for i in range(2)
+    ]
+    if min(extents) < 1:
+        return
+    options = (
+        f" strides {strides} padding {padding} dilation {dilation} groups {groups}"
+    )
+    depth = channels * math.prod(taps)
+    shape = (x.shape[0], y.shape[0], *extents)
+    _accumulate(builder, "graph.conv2d {}, {}", options, [x, y], shape, depth)
+
+
+def reduce(builder: Builder) -> None:
+    """A sum or a maximum along axes."""
+    x = builder.value(*NUMBERS)
+    kind = builder.random.choice(["sum", "max"])
+    axes, keepdims, shape = _axes(builder, x)
+    if kind == "max":
+        text = f"graph.reduce {{}} <max> axes {axes}{keepdims}"
+        builder.add(text, [x], shape, (x.low, x.high), exact=True)
+        return
+    depth = math.prod(x.shape[axis] for axis in axes)
+    options = f" axes {axes}{keepdims}"
+    _accumulate(builder, "graph.reduce {} <sum>", options, [x], shape, depth)
+
+
+def _axes(builder: Builder, x: Value) -> tuple[list[int], str, list[int]]:
+    rank = len(x.shape)
+    count = builder.random.randrange(min(rank, 1), rank + 1)
+    axes = builder.random.sample(range(rank), count)
+    if builder.random.random() < 0.5:
+        kept = [1 if axis in axes else each for axis, each in enumerate(x.shape)]
+        return axes, " keepdims", kept
+    return axes, "", [each for axis, each in enumerate(x.shape) if axis not in axes]
+
+
+def mean(builder: Builder) -> None:
+    """A mean along axes."""
+    x = builder.value(*FLOATS)
+    axes, keepdims, shape = _axes(builder, x)
+    text = f"graph.mean {{}} axes {axes}{keepdims}"
+    builder.add(text, [x], shape, (x.low, x.high))
+
+
+def softmax(builder: Builder) -> None:
+    """A softmax along an axis."""
+    x = builder.value(*FLOATS)
+    if x.shape:
+        axis = builder.random.randrange(len(x.shape))
+        builder.add(f"graph.softmax {{}} axis {axis}", [x], x.shape, (0, 1))
+
+
+def layer_norm(builder: Builder) -> None:
+    """A layer normalization, with or without weight and bias."""
+    x = builder.value(*FLOATS)
+    if not x.shape:
+        return
+    last = builder.random.randrange(1, len(x.shape) + 1)
+    shape = x.shape[len(x.shape) - last :]
+    text, operands = "graph.layer_norm {}", [x]
+    bound = math.sqrt(math.prod(shape))
+    for name in ("weight", "bias"):
+        if builder.random.random() < 0.6:
+            element = builder.random.choice([x.element, "f32"])
+            operands.append(builder.argument(shape, element))
+            text += f" {name} {{}}"
+    text += f" last {last} epsilon 1.0e-03"
+    builder.add(text, operands, x.shape, (-bound - 1, bound + 1))
+
+
+def batch_norm(builder: Builder) -> None:
+    """A batch normalization, with or without weight and bias."""
+    x = builder.value(*FLOATS)
+    if len(x.shape) < 2:
+        return
+    text, operands = "graph.batch_norm {} mean {} variance {}", [x]
+    element = builder.random.choice([x.element, "f32"])
+    operands.append(builder.argument(x.shape[1:2], element))
+    operands.append(builder.argument(x.shape[1:2], "f32", 0.5, 1.5))
+    for name in ("weight", "bias"):
+        if builder.random.random() < 0.6:
+            operands.append(builder.argument(x.shape[1:2], x.element))
+            text += f" {name} {{}}"
+    bound = (x.bound + 1) * 1.5 + 1
+    builder.add(f"{text} epsilon 1.0e-05", operands, x.shape, (-bound, bound))
+
+
+def reshape(builder: Builder) -> None:
+    """Another shape of as many elements."""
+    x = builder.value()
+    rest, shape = math.prod(x.shape), list[int]()
+    for _ in range(builder.random.randrange(4)):
+        divisors = [each for each in range(1, min(rest, 64) + 1) if rest % each == 0]
+        shape.append(builder.random.choice(divisors))
+        rest //= shape[-1]
+    if rest > 1 or builder.random.random() < 0.3:
+        shape.insert(builder.random.randrange(len(shape) + 1), rest)
+    builder.add("graph.reshape {}", [x], shape, (x.low, x.high), exact=True)
+
+
+def transpose(builder: Builder) -> None:
+    """Another order of axes."""
+    x = builder.value()
+    order = builder.random.sample(range(len(x.shape)), len(x.shape))
+    text = f"graph.transpose {{}} permutation {order}"
+    shape = [x.shape[axis] for axis in order]
+    builder.add(text, [x], shape, (x.low, x.high), exact=True)
+
+
+def broadcast(builder: Builder) -> None:
+    """More of the same."""
+    x = builder.value()
+    shape = [builder.extent() if each == 1 else each for each in x.shape]
+    if len(shape) < 4 and builder.random.random() < 0.6:
+        shape.insert(0, builder.extent())
+    builder.add("graph.broadcast {}", [x], shape, (x.low, x.high), exact=True)
+
+
+Rule = Callable[[Builder], None]
+
+RULES: Sequence[Rule] = (
+    unary,
+    unary,
+    rectify,
+    binary,
+    binary,
+    binary,
+    cast,
+    matmul,
+    matmul,
+    contract,
+    conv2d,
+    reduce,
+    reduce,
+    mean,
+    softmax,
+    layer_norm,
+    batch_norm,
+    reshape,
+    transpose,
+    broadcast,
+)
+
+
+def random_program(seed: int, count: int = 6) -> Program:
+    """The program of a seed, with about `count` operations."""
+    return Builder(seed).program(RULES, count)
