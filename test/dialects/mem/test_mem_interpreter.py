@@ -1,0 +1,195 @@
+"""The reference interpreter of `mem`: values, and when moves take effect."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects import get_all_dialects as get_xdsl_dialects
+from xdsl.interpreter import Interpreter
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import InterpretationError
+
+from tlf.dialects import get_all_dialects
+from tlf.dialects.interpreters.mem import mem_functions
+
+Array = NDArray[np.generic]
+
+
+def run(text: str, *arguments: Array) -> None:
+    """Interpret the only function of a module."""
+    context = Context()
+    for name, factory in (get_xdsl_dialects() | get_all_dialects()).items():
+        context.register_dialect(name, factory)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    interpreter = Interpreter(module)
+    interpreter.register_implementations(FuncFunctions())
+    for functions in mem_functions():
+        interpreter.register_implementations(functions, override=True)
+    function = next(op for op in module.walk() if isinstance(op, func.FuncOp))
+    interpreter.call_op(function, arguments)
+
+
+VALUES = """
+func.func @main(%x: memref<7x5xf32, "L3">, %w: memref<5x3xf32, "L3">,
+                %y: memref<7x3xf32, "L3">, %s: memref<3xf32, "L3">) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  %zero = mem.fill 0.0 -> tensor<3xf32>
+  %ws = mem.load %w[0, 0] size [5, 3] fill 0.0
+      : memref<5x3xf32, "L3"> -> tensor<8x4xf32>
+  %sum = scf.for %i = %c0 to %c7 step %c4 iter_args(%acc = %zero) -> (tensor<3xf32>) {
+    %xs = mem.load %x[%i, 0] size [4, 5] fill 1.0
+        : memref<7x5xf32, "L3"> -> tensor<4x8xf32>
+    %start = mem.fill 0.0 -> tensor<4x4xf32>
+    %p = mem.contract ins(%xs, %ws : tensor<4x8xf32>, tensor<8x4xf32>)
+        outs(%start : tensor<4x4xf32>) domain [4, 4, 8]
+        maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+              affine_map<(m, n, k) -> (m, n)>] -> tensor<4x4xf32>
+    %q = mem.map ins(%p : tensor<4x4xf32>) domain [4, 4]
+        maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>] {
+    ^bb0(%a: f32):
+      %one = arith.constant 1.0 : f32
+      %b = arith.addf %a, %one : f32
+      mem.yield %b : f32
+    } -> tensor<4x4xf32>
+    mem.store %q to %y[%i, 0] : tensor<4x4xf32> to memref<7x3xf32, "L3">
+    %m = mem.mask %q at [%i, 0] bounds [7, 3] fill 0.0
+        : tensor<4x4xf32> -> tensor<4x4xf32>
+    %r = mem.reduce ins(%m : tensor<4x4xf32>) outs(%acc : tensor<3xf32>) domain [4, 3]
+        maps [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n)>] {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      mem.yield %c : f32
+    } -> tensor<3xf32>
+    scf.yield %r : tensor<3xf32>
+  }
+  mem.store %sum to %s[0] : tensor<3xf32> to memref<3xf32, "L3">
+  func.return
+}
+"""
+
+
+def test_values() -> None:
+    generator = np.random.default_rng(0)
+    x, w = (generator.standard_normal(s).astype(np.float32) for s in ((7, 5), (5, 3)))
+    y, s = np.zeros((7, 3), np.float32), np.zeros(3, np.float32)
+    run(VALUES, x, w, y, s)
+    expected = x.astype(np.float64) @ w.astype(np.float64) + 1
+    np.testing.assert_allclose(y, expected, 1e-5, 1e-5)
+    np.testing.assert_allclose(s, expected.sum(0), 1e-5, 1e-5)
+
+
+MOVE = """
+func.func @main(%x: memref<4xf32, "L3">, %y: memref<4xf32, "L3">) {{
+  %a = mem.alloc : memref<4xf32, "L2">
+  %t = mem.dma %x[0] to %a[{offset}] size [4]
+      : memref<4xf32, "L3"> to memref<4xf32, "L2">
+  {before}
+  mem.wait %t
+  %u = mem.dma %a[{back}] to %y[0] size [4] : memref<4xf32, "L2"> to memref<4xf32, "L3">
+  mem.wait %u
+  func.return
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("offset", "back", "expected"),
+    [
+        (0, 0, [1, 2, 3, 4]),
+        (1, 0, [np.nan, 1, 2, 3]),
+        (-1, 0, [2, 3, 4, np.nan]),
+        (0, 2, [3, 4, np.nan, np.nan]),
+    ],
+)
+def test_what_no_move_has_brought_is_poison(
+    offset: int, back: int, expected: list[float]
+) -> None:
+    x, y = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.float32)
+    run(MOVE.format(offset=offset, back=back, before=""), x, y)
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "message"),
+    [
+        (
+            '%x : memref<4xf32, "L3">',
+            "the source of a move was written before its wait",
+        ),
+        (
+            '%a : memref<4xf32, "L2">',
+            "the destination of a move was written before its wait",
+        ),
+    ],
+)
+def test_writing_to_a_side_of_a_move_before_its_wait(buffer: str, message: str) -> None:
+    x, y = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.float32)
+    text = MOVE.format(offset=0, back=0, before=f"mem.fill 7.0 into {buffer}")
+    with pytest.raises(InterpretationError, match=message):
+        run(text, x, y)
+
+
+def test_a_view_outside_its_buffer() -> None:
+    text = """
+    func.func @main(%x: memref<4xf32, "L3">) {
+      %i = arith.constant 2 : index
+      %v = memref.subview %x[%i] [3] [1]
+          : memref<4xf32, "L3"> to memref<3xf32, strided<[1], offset: ?>, "L3">
+      func.return
+    }
+    """
+    with pytest.raises(InterpretationError, match="expected a view inside"):
+        run(text, np.zeros(4, np.float32))
+
+
+COMPARISONS = {
+    "olt": [True, False, False],
+    "ult": [True, False, True],
+    "une": [True, False, True],
+    "one": [True, False, False],
+    "uno": [False, False, True],
+    "ord": [True, True, False],
+}
+
+
+@pytest.mark.parametrize("predicate", COMPARISONS)
+def test_comparisons_with_nan(predicate: str) -> None:
+    text = f"""
+    func.func @main(%x: memref<3xf32, "L1">, %y: memref<3xi1, "L1">) {{
+      mem.map ins(%x : memref<3xf32, "L1">) outs(%y : memref<3xi1, "L1">) domain [3]
+          maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>] {{
+      ^bb0(%a: f32):
+        %one = arith.constant 1.0 : f32
+        %b = arith.cmpf {predicate}, %a, %one : f32
+        mem.yield %b : i1
+      }}
+      func.return
+    }}
+    """
+    x, y = np.array([0, 1, np.nan], np.float32), np.zeros(3, np.bool_)
+    run(text, x, y)
+    assert y.tolist() == COMPARISONS[predicate]
+
+
+def test_halves_round_after_every_operation() -> None:
+    text = """
+    func.func @main(%x: memref<1xf16, "L1">, %y: memref<1xf16, "L1">) {
+      mem.map ins(%x : memref<1xf16, "L1">) outs(%y : memref<1xf16, "L1">) domain [1]
+          maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>] {
+      ^bb0(%a: f16):
+        %one = arith.constant 1.0 : f16
+        %b = arith.addf %a, %one : f16
+        %c = arith.subf %b, %a : f16
+        mem.yield %c : f16
+      }
+      func.return
+    }
+    """
+    x, y = np.array([4096], np.float16), np.ones(1, np.float16)
+    run(text, x, y)
+    assert y.tolist() == [0]
