@@ -149,16 +149,12 @@ def test_a_file_that_is_no_toml(tmp_path: Path):
 def test_a_file_that_is_no_text(tmp_path: Path):
     path = tmp_path / "chip.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(
-        DiagnosticException, match=r"cannot read target .* can't decode"
-    ):
+    with pytest.raises(DiagnosticException, match="can't decode byte 0xff"):
         load(str(path))
 
 
 def test_a_file_that_is_not_there(tmp_path: Path):
-    with pytest.raises(
-        DiagnosticException, match=r"cannot read target .* No such file"
-    ):
+    with pytest.raises(DiagnosticException, match="No such file or directory"):
         load(str(tmp_path / "chip.toml"))
 
 
