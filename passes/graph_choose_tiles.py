@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,6 +12,7 @@ from xdsl.passes import ModulePass
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import Level, Target
+from tlf.dialects.types import tensor_type
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import Axes, Members, fits, rules_of
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
@@ -77,9 +79,11 @@ class Chooser:
 
     def _matrix_sizes(self, sizes: Sizes) -> Sizes | None:
         """The preferred tile of a matrix product, along its rows, columns and depth."""
-        wanted = self.target.tiling.matrix_tile
         contraction = next(iter(self.members.accumulating), None)
-        if not wanted or not isinstance(contraction, ContractionInterface):
+        if not isinstance(contraction, ContractionInterface):
+            return None
+        element = str(tensor_type(contraction.operands[0]).element_type)
+        if (wanted := self.target.tiling.matrix_tile.get(element)) is None:
             return None
         rows, columns, depth = wanted
         least = self.target.tiling.matrix_minimum
@@ -95,7 +99,25 @@ class Chooser:
             min(depth, _at_least(size, least)) if free else size
             for size, free in zip(sizes.reduce, self.axes.reduction_free, strict=True)
         )
-        return Sizes(tile_sizes, reduce)
+        return self._spread(Sizes(tile_sizes, reduce))
+
+    def _spread(self, sizes: Sizes) -> Sizes:
+        """Halve the largest axis until there are programs for the whole chip."""
+        least = 4 * self.target.tiling.matrix_minimum
+        while self._programs(sizes) < self.target.tiling.programs:
+            free = [
+                axis
+                for axis, size in enumerate(sizes.tile)
+                if size > least and self.axes.free[axis]
+            ]
+            if not free:
+                break
+            sizes = sizes.halved(max(free, key=lambda axis: sizes.tile[axis]))
+        return sizes
+
+    def _programs(self, sizes: Sizes) -> int:
+        pairs = zip(self.axes.parallel, sizes.tile, strict=True)
+        return prod(ceil(extent / size) for extent, size in pairs)
 
     def _roles(self, contraction: ContractionInterface) -> dict[int, str]:
         """For each axis of the root, whether it is one of rows, columns or a batch."""

@@ -73,8 +73,12 @@ class Tiling:
     """The most elements a tile may have."""
     tile_elements: int | None = None
     """The most elements that a tile has where there is a choice."""
-    matrix_tile: tuple[int, ...] = ()
-    """Preferred (rows, columns, depth) of a matrix product's tile."""
+    matrix_tile: Mapping[str, Sequence[int]] = field(
+        default_factory=dict[str, Sequence[int]]
+    )
+    """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
+    programs: int = 1
+    """How many programs keep the whole chip busy: tiles shrink to make so many."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,14 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -59,6 +66,9 @@ class FunctionConverter:
         self.function.body.add_block(new)
         inputs = [argument.type for argument in new.args]
         self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        if self.function.arg_attrs is not None:
+            nothing = [DictionaryAttr({})] * results
+            self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
         self.function.attributes["tlf.results"] = IntegerAttr(results, i64)
 
     def _argument(self, new: Block, argument: SSAValue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain, repeat
 
 from xdsl.builder import Builder
 from xdsl.dialects.affine import ApplyOp
@@ -15,6 +16,7 @@ from tlf.dialects import tile
 from tlf.dialects.access import Box, Linear
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ConstantInterface,
     PositionInterface,
     TilingInterface,
 )
@@ -28,6 +30,9 @@ from tlf.passes.tiling.model import (
     covers,
     same_box,
 )
+
+VARIABLES = "ijmnpq"
+"""Names of induction variables of parallel loops; those of reductions are `k`."""
 
 
 class TileBuilder:
@@ -90,8 +95,9 @@ class TileBuilder:
         return list(builder.insert(nest).results)
 
     def _name_variables(self, loops: Sequence[Loop], body: Block) -> None:
-        for loop, variable in zip(loops, body.args, strict=False):
-            variable.name_hint = "i"
+        names = chain(VARIABLES, repeat("i"))
+        for loop, variable, name in zip(loops, body.args, names, strict=False):
+            variable.name_hint = name
             self.variables[loop] = variable
 
     def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
@@ -337,7 +343,9 @@ def _is_spare(value: SSAValue) -> bool:
     if len(list(value.uses)) != 1:
         return False
     owner = value.owner
-    return isinstance(owner, Operation) or isinstance(owner.parent_op(), tile.WhileOp)
+    if isinstance(owner, Operation):
+        return not isinstance(owner, ConstantInterface)
+    return isinstance(owner.parent_op(), tile.WhileOp)
 
 
 def _valid(box: Box, bounds: Sequence[int]) -> list[int] | None:

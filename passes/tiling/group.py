@@ -145,11 +145,15 @@ def _untileable(op: TilingInterface, kind: IteratorKind) -> set[int]:
 
 
 def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
-    """Whether all tiles of a group have a place in a memory level at once."""
+    """
+    Whether the tiles of a group have a place in a memory level at once: all of them in
+    a level of buffers; in a level of values those on their way in.
+    """
     limit = target.tiling.max_elements
     if limit is not None and tiling.largest() > limit:
         return False
-    return tiling.bytes() <= level.capacity
+    needed = tiling.bytes() if level.kind == "buffer" else tiling.read_bytes()
+    return needed <= level.capacity
 
 
 def feasible(members: Members, level: Level, target: Target) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import ceil, prod
+from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -97,6 +98,10 @@ class TiledOperation:
     scope: Scope
 
 
+Tile: TypeAlias = tuple[SSAValue, Box]
+"""A value, and the part of it that a tile holds."""
+
+
 @dataclass
 class GroupTiling:
     """
@@ -160,19 +165,30 @@ class GroupTiling:
             return self.inner_loops[iterator].last
         return 0
 
-    def buffers(self) -> Iterator[tuple[SSAValue, Box]]:
-        """Every tile: a value, and the part of it that the tile holds."""
+    def inputs(self) -> Iterator[Tile]:
+        """Every tile that is cut from an input of the group."""
         for (value, _), boxes in self.reads.items():
             yield from ((value, box) for box in boxes)
+
+    def buffers(self) -> Iterator[Tile]:
+        """Every tile: a value, and the part of it that the tile holds."""
+        yield from self.inputs()
         for op, tile in self.tiles.items():
             yield from ((result, tile.result) for result in op.results)
 
     def bytes(self) -> int:
         """The bytes that all tiles take together, were none to share its place."""
+        return self._sum(self.buffers())
+
+    def read_bytes(self) -> int:
+        """The bytes that the tiles cut from inputs take together."""
+        return self._sum(self.inputs())
+
+    def _sum(self, tiles: Iterator[Tile]) -> int:
         alignment = self.rules.alignment
         sizes = (
             elements(box) * dtype_of(tensor_type(value).element_type).itemsize
-            for value, box in self.buffers()
+            for value, box in tiles
         )
         return sum(ceil(size / alignment) * alignment for size in sizes)
 
