@@ -90,7 +90,7 @@ def _machine(machine: target.Target) -> Iterator[str]:
 
 
 def _settings(values: Mapping[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in values.items())
+    return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
 
 
 def _flat(engine: Mapping[str, Data]) -> dict[str, str]:

@@ -62,7 +62,7 @@ def convert_contract(op: mem.ContractOp, views: Views, machine: Target) -> None:
 
 def _check_types(op: mem.ContractOp, machine: Target) -> None:
     cycles = machine.engines.get("matrix", {}).get("cycles", {})
-    known = tuple(cycles) if isinstance(cycles, Mapping) else ()
+    known = sorted(cycles) if isinstance(cycles, Mapping) else []
     element, total = op.input_types[0].element_type, op.output_types[0].element_type
     if str(element) not in known:
         raise PassFailedException(

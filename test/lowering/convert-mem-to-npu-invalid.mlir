@@ -123,7 +123,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
 
 func.func @f() attributes {tlf.arguments = array<i64>} {
   %a = mem.alloc at 0 : memref<4xi32, "L1">
-  // expected-error@+1 {{mem.contract: the npu multiplies f16, bf16, f32, got i32}}
+  // expected-error@+1 {{mem.contract: the npu multiplies bf16, f16, f32, got i32}}
   mem.contract ins(%a, %a : memref<4xi32, "L1">, memref<4xi32, "L1">)
       outs(%a : memref<4xi32, "L1">) domain [4]
       maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
