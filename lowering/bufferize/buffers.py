@@ -9,11 +9,17 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import (
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
+from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor
 from tlf.lowering.bufferize.liveness import Storage
 
@@ -21,10 +27,24 @@ AnyBuffer: TypeAlias = MemRefType[Attribute]
 
 
 def buffer_type(type_: AnyTensor, level: str) -> AnyBuffer:
-    """The buffer of a tile, in row-major order, in a memory level."""
-    return MemRefType(
-        type_.element_type, type_.get_shape(), NoneAttr(), StringAttr(level)
-    )
+    """
+    The buffer of a tile in a memory level: contiguous, its axes in the order that the
+    tile's encoding gives, or in row-major order.
+    """
+    shape = type_.get_shape()
+    encoding = type_.encoding
+    axes = encoding.axes if isinstance(encoding, EncodingAttr) else ()
+    layout: Attribute = NoneAttr()
+    if axes and axes != tuple(range(len(shape))):
+        layout = StridedLayoutAttr(_strides(shape, axes))
+    return MemRefType(type_.element_type, shape, layout, StringAttr(level))
+
+
+def _strides(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
+    """The strides of a contiguous buffer whose axes lie in the order `axes`."""
+    inner = row_major([shape[axis] for axis in axes])
+    strides = dict(zip(axes, inner, strict=True))
+    return [strides[axis] for axis in range(len(shape))]
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
