@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from differential import compiled_results, parsed
+from against_torch import TOLERANCES, compare, compare_text
+from differential import parsed
 from example_layers import BlockSizes, LayerSizes, bottleneck, transformer_layer
 from example_variants import (
-    Reference,
     Variant,
     gelu,
     layer_norm,
@@ -21,7 +20,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from tlf.dialects.interpreters.run import argument_names, entry_point
-from tlf.tools.run_inputs import make_inputs
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES: dict[str, Variant] = {
@@ -35,8 +33,7 @@ FILES: dict[str, Variant] = {
 }
 """The variants that the files hold."""
 
-ELEMENTS = {"f32": 1e-5, "f16": 2e-3, "bf16": 1e-2}
-"""For each element type the largest relative error."""
+ELEMENTS = list(TOLERANCES)
 
 Make = Callable[[str], Variant]
 ROWS: dict[str, Make] = {
@@ -80,30 +77,6 @@ LAYERS: dict[str, Make] = {
 }
 
 
-def compare(variant: Variant, target: str, element: str):
-    """Run a variant on a target; compare with torch."""
-    compare_text(variant.program.text(), variant.reference, target, ELEMENTS[element])
-
-
-def compare_text(text: str, reference: Reference, target: str, tolerance: float):
-    """
-    Compare a program with torch on the same rounded inputs, in the norm, and in each
-    element by the size of the largest one.
-    """
-    inputs = make_inputs(entry_point(parsed(text)[1]), (), seed=7)
-    given = {
-        name: torch.as_tensor(array.astype(np.float64))
-        for name, array in inputs.items()
-    }
-    wanted = reference(given).numpy()
-
-    (found,) = compiled_results(text, inputs, target)
-
-    error = np.abs(found.astype(np.float64) - wanted)
-    assert np.linalg.norm(error) <= tolerance * np.linalg.norm(wanted)
-    assert error.max() <= 2 * tolerance * np.abs(wanted).max()
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_files_hold_what_is_generated(name: str):
     _, generated = parsed(FILES[name].program.text())
@@ -122,7 +95,7 @@ def test_every_file_is_tested():
 @pytest.mark.parametrize("target", ["reference", "npu"])
 @pytest.mark.parametrize("name", FILES)
 def test_files(name: str, target: str):
-    compare(FILES[name], target, "f32")
+    compare(FILES[name], target)
 
 
 @pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny"])
@@ -133,18 +106,18 @@ def test_rolling_bottleneck(target: str):
         return torch.relu(second + given["x"])
 
     text = (EXAMPLES / "rolling_bottleneck.mlir").read_text(encoding="utf-8")
-    compare_text(text, reference, target, 1e-5)
+    compare_text(text, reference, target)
 
 
 @pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("name", ROWS)
 def test_kernels(name: str, element: str, target: str):
-    compare(ROWS[name](element), target, element)
+    compare(ROWS[name](element), target)
 
 
 @pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str, element: str, target: str):
-    compare(LAYERS[name](element), target, element)
+    compare(LAYERS[name](element), target)

@@ -136,9 +136,9 @@ def _distance(found: Array, wanted: Array, noise: float) -> str | None:
     )
 
 
-def steps_of(target: Target) -> tuple[ModulePass, ...]:
-    """The passes of a target's pipeline."""
-    return build_passes(f"{target.backend}-pipeline", PASSES, PIPELINES)
+def steps_of(target: Target, pipeline: str | None = None) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline, that of the target unless given."""
+    return build_passes(pipeline or f"{target.backend}-pipeline", PASSES, PIPELINES)
 
 
 def runnable(module: ModuleOp) -> bool:
@@ -190,15 +190,14 @@ def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
     return None if message is None else Fault("wrong", step, message)
 
 
-def executed(
-    context: Context, module: ModuleOp, target: Target, inputs: Arrays
-) -> tuple[Array, ...]:
-    """
-    Run the text that a target makes of a lowered program; `inputs` are in order.
-    Raises `CompileError`, and what the runtimes raise.
-    """
+def printed(context: Context, module: ModuleOp, target: Target) -> str:
+    """The text that a target makes of a lowered program. Raises `CompileError`."""
     with errors_located(module, "the target"):
-        text = emit(context, module, build_target(target.backend, TARGETS))
+        return emit(context, module, build_target(target.backend, TARGETS))
+
+
+def executed(text: str, target: Target, inputs: Arrays) -> tuple[Array, ...]:
+    """Run what a target printed; `inputs` are in order. Raises what the runtimes do."""
     values = list(inputs.values())
     if target.backend == "npu":
         program = npu.parse(text, Path())
@@ -208,15 +207,36 @@ def executed(
     return tuple(np.asarray(each) for each in outputs.values())
 
 
-def compiled_results(text: str, inputs: Arrays, name: str) -> tuple[Array, ...]:
-    """What a program gives on `reference`, or on a target description by its name."""
+def tiled(text: str, target: Target, pipeline: str | None = None) -> ModuleOp:
+    """A program after the last pass that makes loops over tiles."""
     context, module = parsed(text)
-    if name == "reference":
-        return interpret(module, inputs)
+    target.attach(module)
+    passes = steps_of(target, pipeline)
+    names = [each.name for each in passes]
+    count = len(names) - names[::-1].index("convert-graph-to-tile")
+    PassManager(passes[:count]).run(context, module)
+    return module
+
+
+def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
+    """
+    What a target, by the name of its description, makes of a program, with its own
+    pipeline or a given one. Raises `CompileError`.
+    """
+    context, module = parsed(text)
     target = load(name)
     target.attach(module)
-    PassManager(steps_of(target)).run(context, module)
-    return executed(context, module, target, inputs)
+    PassManager(steps_of(target, pipeline)).run(context, module)
+    return printed(context, module, target)
+
+
+def compiled_results(
+    text: str, inputs: Arrays, name: str, pipeline: str | None = None
+) -> tuple[Array, ...]:
+    """The results of a program, on `reference` or on a target by name."""
+    if name == "reference":
+        return interpret(parsed(text)[1], inputs)
+    return executed(compiled_text(text, name, pipeline), load(name), inputs)
 
 
 def _run(
@@ -224,7 +244,8 @@ def _run(
 ) -> Fault | None:
     step = f"running on {target.name}"
     try:
-        results = executed(context, module, target, case.inputs)
+        text = printed(context, module, target)
+        results = executed(text, target, case.inputs)
     except CompileError as error:
         return _compile_fault(step, error)
     except (NPUError, TritonRuntimeError) as error:
