@@ -45,6 +45,15 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A program after a pass: whether it was interpreted, and what is wrong with it."""
+
+    name: str
+    runs: bool
+    fault: Fault | None
+
+
+@dataclass(frozen=True)
 class Case:
     """A program with inputs, what comes of it, and how far off that may be."""
 
@@ -153,10 +162,10 @@ def lowered(
     context: Context,
     module: ModuleOp,
     stages: bool = True,
-) -> Iterator[tuple[str, Fault | None]]:
+) -> Iterator[Stage]:
     """
-    Apply a target's pipeline to a program, pass by pass. After each comes its name, and
-    a fault if the program is no longer right; a fault of the compiler is the last.
+    Apply a target's pipeline to a program, pass by pass. A fault of the compiler is the
+    last stage; one of the program is not.
     """
     target.attach(module)
     before = ""
@@ -164,12 +173,12 @@ def lowered(
         try:
             PassManager([each]).run(context, module)
         except CompileError as error:
-            yield each.name, _compile_fault(each.name, error)
+            yield Stage(each.name, False, _compile_fault(each.name, error))
             return
-        fault = None
-        if stages and (after := str(module)) != before:
+        fault, runs = None, stages and runnable(module)
+        if runs and (after := str(module)) != before:
             fault, before = _interpreted(case, each.name, module), after
-        yield each.name, fault
+        yield Stage(each.name, runs, fault)
 
 
 def _compile_fault(step: str, error: CompileError) -> Fault:
@@ -179,8 +188,6 @@ def _compile_fault(step: str, error: CompileError) -> Fault:
 
 
 def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
-    if not runnable(module):
-        return None
     try:
         with errors_located(module, "the interpreter"):
             results = interpret(module, case.inputs)
@@ -258,7 +265,7 @@ def check(case: Case, name: str, stages: bool = True) -> Fault | None:
     """The first fault of a program on a target, by the name of its description."""
     target = load(name)
     context, module = case.module()
-    for _, fault in lowered(case, target, context, module, stages):
-        if fault is not None:
-            return fault
+    for stage in lowered(case, target, context, module, stages):
+        if stage.fault is not None:
+            return stage.fault
     return _run(case, target, context, module)
