@@ -55,12 +55,8 @@ class Cursor:
                 raise NPUParseError(
                     line, f"expected a token, got `{text[position:].strip()}`"
                 )
-            kind, word = match.lastgroup, match[match.lastgroup]
-            touches = position > 0 and match.start(kind) == position
-            if kind == "number" and touches and self._kinds[-1] == "register":
-                kind = "addend"
-            self._kinds.append(kind)
-            self._texts.append(word)
+            self._kinds.append(match.lastgroup)
+            self._texts.append(match[match.lastgroup])
             position = match.end()
 
     @property
@@ -75,10 +71,7 @@ class Cursor:
         raise NPUParseError(self.line, f"expected {expected}, got {self.got}")
 
     def kind(self) -> str:
-        """
-        Return the kind of the next token: register, number, word, mark, end, or addend,
-        which is a number that touches the register before it.
-        """
+        """Return the kind of the next token: register, number, word, mark, or end."""
         if self._index == len(self._kinds):
             return "end"
         return self._kinds[self._index]

@@ -158,16 +158,22 @@ class OperandParser:
         self.used.add(dtype)
         return dtype
 
-    def value(self, cursor: Cursor) -> Value:
-        """Parse a register, plus a constant, or an integer."""
+    def scalar(self, cursor: Cursor) -> Value:
+        """Parse a register or an integer."""
         if cursor.kind() != "register":
             return cursor.integer("a register or an integer")
         if cursor.peek() not in self.registers:
             cursor.fail("a register that an earlier line defines")
-        name = cursor.take("register", "a register")
-        if cursor.kind() == "addend" and cursor.peek()[0] in "+-":
-            return Register(name, int(cursor.take("addend", "an integer")))
-        return Register(name)
+        return Register(cursor.take("register", "a register"))
+
+    def value(self, cursor: Cursor) -> Value:
+        """Parse a register, plus a constant, or an integer."""
+        value = self.scalar(cursor)
+        if isinstance(value, int) or cursor.kind() != "number":
+            return value
+        if cursor.peek()[0] in "+-":
+            return Register(value.name, cursor.integer())
+        return value
 
     def _sizes(self, cursor: Cursor) -> tuple[Value, ...]:
         cursor.expect("(")

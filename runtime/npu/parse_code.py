@@ -96,16 +96,16 @@ class CodeParser:
         cursor.expect("=")
         operation = cursor.choice(tuple(SCALAR_OPERATIONS), "a scalar operation")
         count = SCALAR_OPERATIONS[operation]
-        operands = tuple(self._operands.value(cursor) for _ in range(count))
+        operands = tuple(self._operands.scalar(cursor) for _ in range(count))
         self._operands.registers.add(target)
         return Scalar(cursor.line, text, target, operation, operands)
 
     def _loop(self, cursor: Cursor, text: str) -> Loop:
         register = cursor.take("register", "a register")
         cursor.expect("=")
-        lower = self._operands.value(cursor)
+        lower = self._operands.scalar(cursor)
         cursor.expect("to")
-        upper = self._operands.value(cursor)
+        upper = self._operands.scalar(cursor)
         step = self._operands.value(cursor) if cursor.accept("step") else 1
         cursor.expect("{")
         self._operands.registers.add(register)

@@ -242,3 +242,16 @@ def test_inputs(machine: str):
         run(program, {"x": np.zeros((2, 3), np.float32)})
     with pytest.raises(NPUInputError, match="got bfloat16 scalar"):
         run(program, {"x": np.zeros((), DTYPES["bf16"])})
+
+
+def test_scalar_operands_are_apart(machine: str):
+    """A negative operand of a scalar operation is no part of the register before it."""
+    text = """
+    .output y L1 0 i32 1
+    .code
+      %a = mov 7
+      %b = add %a -3
+      vector fill dst=L1[%b-4](4):i32 a=#5 shape=(1)
+    halt
+    """
+    assert run(parse(machine + text), {}).outputs["y"].tolist() == [5]
