@@ -1,5 +1,7 @@
 """Target descriptions: presets, files of users, and what is said of mistakes."""
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import LevelKind, Target, load, presets
+from tlf.dialects.target import LevelKind, Target, Tiling, load, presets
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.driver import new_context, parse
 from tlf.tools.source import Source
@@ -116,8 +118,8 @@ def test_an_attribute_that_no_description_has():
         ),
         (
             chip(64, 128, tail="[tiling]\npower_of_to = true"),
-            "target: expected fields of ['matrix_minimum', 'matrix_tile', "
-            "'max_elements', 'power_of_two', 'tile_elements'], got `power_of_to`",
+            "target: expected fields of "
+            f"{sorted(each.name for each in fields(Tiling))}, got `power_of_to`",
         ),
         (chip(64).replace("latency = 1\n", ""), "target: level lacks 'latency'"),
         (
@@ -203,7 +205,7 @@ def test_a_chip_of_the_user(tmp_path: Path, capacities: tuple[int, ...], passes:
         np.testing.assert_allclose(each.astype(float), expected, rtol=1e-5, atol=1e-5)
     program = outcome.artifacts["program.npu"]
     for number, capacity in enumerate(capacities, 1):
-        assert f".level L{number} capacity={capacity} " in program
+        assert re.search(rf"\.level L{number} .*capacity={capacity} ", program)
     for number in range(1, len(capacities)):
         assert f"dst=L{number}[" in program
         assert f"dma_l{number}_l{number + 1} dst=L{number + 1}[" in program

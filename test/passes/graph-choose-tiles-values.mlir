@@ -58,3 +58,25 @@ func.func @rows(%x: tensor<100x3000xf32>) -> tensor<100x3000xf32> {
   }
   func.return %y : tensor<100x3000xf32>
 }
+
+// Preferred tiles depend on the element type.
+// CHECK-LABEL: func.func @half
+// CHECK:         plan #graph.plan<L1, tile [128, 256], reduce [64], mapping grid>
+func.func @half(%x: tensor<4096x512xbf16>, %w: tensor<512x4096xbf16>) -> tensor<4096x4096xf32> {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<4096x512xbf16>, tensor<512x4096xbf16>) -> (tensor<4096x4096xf32>) {
+    %0 = graph.matmul %a, %b : (tensor<4096x512xbf16>, tensor<512x4096xbf16>) -> tensor<4096x4096xf32>
+    graph.yield %0 : tensor<4096x4096xf32>
+  }
+  func.return %y : tensor<4096x4096xf32>
+}
+
+// They shrink where there would be too few of them for all of the chip.
+// CHECK-LABEL: func.func @few
+// CHECK:         plan #graph.plan<L1, tile [64, 64], reduce [64], mapping grid>
+func.func @few(%x: tensor<256x512xbf16>, %w: tensor<512x512xbf16>) -> tensor<256x512xf32> {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<256x512xbf16>, tensor<512x512xbf16>) -> (tensor<256x512xf32>) {
+    %0 = graph.matmul %a, %b : (tensor<256x512xbf16>, tensor<512x512xbf16>) -> tensor<256x512xf32>
+    graph.yield %0 : tensor<256x512xf32>
+  }
+  func.return %y : tensor<256x512xf32>
+}
