@@ -104,7 +104,8 @@ class Program:
                 for operand in step.operands:
                     if operand not in self.arguments:
                         kept = _without(self.results, step.result)
-                        yield replace(self, results=(*kept, operand)).live()
+                        results = dict.fromkeys((*kept, operand))
+                        yield replace(self, results=tuple(results)).live()
         for cut in self.steps:
             if cut.operands and cut.result not in self.results:
                 steps = tuple(step for step in self.steps if step is not cut)

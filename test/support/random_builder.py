@@ -14,6 +14,9 @@ LARGEST = 2000
 BOUND = 1000.0
 """The largest magnitude of an element."""
 
+SPELLED = 60
+"""The most elements of a constant that are written one by one."""
+
 
 class Builder:
     """Adds random steps to a program."""
@@ -101,7 +104,9 @@ class Builder:
 
     def constant(self, shape: tuple[int, ...], element: str) -> Value:
         """A constant of one or of many values."""
-        count = 1 if self.random.random() < 0.6 else math.prod(shape)
+        count = math.prod(shape)
+        if count > SPELLED or self.random.random() < 0.5:
+            count = 1
         numbers = [self._number(element) for _ in range(count)]
         texts = [_literal(each, element) for each in numbers]
         dense = texts[0] if count == 1 else _nested(texts, shape)

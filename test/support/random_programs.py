@@ -29,12 +29,24 @@ def unary(builder: Builder) -> None:
     ]
     if x.high < 4:
         functions.append(("exp {}", (math.exp(x.low), math.exp(x.high))))
-    if x.low > 0:
-        functions.append(("sqrt {}", (math.sqrt(x.low), math.sqrt(x.high))))
-    if x.low > 0.01:
-        functions.append(("rsqrt {}", (x.high**-0.5, x.low**-0.5)))
     name, bounds = builder.random.choice(functions)
     builder.add(f"graph.{name}", [x], x.shape, bounds)
+
+
+def root(builder: Builder) -> None:
+    """A root of a positive value, or its reciprocal."""
+    values = [*builder.arguments, *(step.result for step in builder.steps)]
+    positive = [each for each in values if each.is_float and each.low > 0.01]
+    if positive and builder.random.random() < 0.7:
+        x = builder.random.choice(positive)
+    else:
+        element = builder.element if builder.element in FLOATS else "f32"
+        x = builder.argument(builder.shape(), element, 0.25, 2.0)
+    if builder.random.random() < 0.5:
+        bounds = (math.sqrt(x.low), math.sqrt(x.high))
+        builder.add("graph.sqrt {}", [x], x.shape, bounds)
+    else:
+        builder.add("graph.rsqrt {}", [x], x.shape, (x.high**-0.5, x.low**-0.5))
 
 
 def rectify(builder: Builder) -> None:
@@ -308,6 +320,7 @@ Rule = Callable[[Builder], None]
 RULES: Sequence[Rule] = (
     unary,
     unary,
+    root,
     rectify,
     binary,
     binary,

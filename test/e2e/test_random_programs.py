@@ -1,0 +1,108 @@
+"""
+Random programs of the graph dialect give on every target what the reference gives, and
+after every pass.
+
+`python test/support/fuzz.py` runs more of them, and makes those that fail small.
+"""
+
+import re
+from itertools import pairwise
+
+import pytest
+from differential import check, disagreement, make_case, parsed
+from graph_program import Program, Step, Value
+from random_programs import RULES, random_program
+
+SEEDS = range(1000, 1032)
+
+LIMITS = {
+    "npu": ["the npu multiplies f16, bf16, f32, got i32"],
+    "h200": [
+        r"it reads windows of \d+ elements",
+        "a tile of several of the .* groups must hold whole ones",
+        "its consumers need only parts of its tile",
+        r"dimension \d+ is summed but not in both inputs",
+    ],
+}
+"""What a backend may refuse to compile, by its messages."""
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs(seed: int, target: str):
+    program = random_program(seed)
+
+    fault = check(make_case(program.text()), target)
+
+    limits = LIMITS["npu" if target == "npu-tiny" else target]
+    if fault is not None and fault.kind == "refused":
+        if any(re.search(limit, fault.message) for limit in limits):
+            pytest.skip(fault.message)
+    assert fault is None, f"{fault}\n{program.text()}"
+
+
+def test_every_operation_is_made():
+    text = "".join(random_program(seed).text() for seed in range(100))
+
+    made = set(re.findall(r"graph\.(\w+)", text))
+    assert made >= {
+        *("add", "sub", "mul", "div", "maximum", "exp", "sqrt", "rsqrt", "tanh"),
+        *("erf", "relu", "gelu", "dropout", "cast", "constant", "matmul", "contract"),
+        *("conv2d", "reduce", "mean", "softmax", "layer_norm", "batch_norm"),
+        *("reshape", "transpose", "broadcast"),
+    }
+    for element in ("f32", "f16", "bf16", "i32", "i1"):
+        assert f"x{element}>" in text
+
+
+def test_programs_depend_on_their_seed_alone():
+    assert random_program(3) == random_program(3)
+    assert random_program(3) != random_program(4)
+    assert len(random_program(5, 12).steps) > len(random_program(5, 2).steps)
+    assert RULES
+
+
+def _chain() -> Program:
+    values = [Value(name, (4,), "f32") for name in "abcd"]
+    steps = [
+        Step(result, "graph.exp {}", (operand,)) for operand, result in pairwise(values)
+    ]
+    return Program((values[0],), tuple(steps), tuple(values[2:]))
+
+
+def test_smaller_programs_are_valid():
+    for seed in range(20):
+        program = random_program(seed)
+        for smaller in program.smaller():
+            parsed(smaller.text())
+            assert smaller != program
+
+
+def test_smaller_programs_have_less():
+    shapes = [
+        (len(each.arguments), len(each.steps), [value.name for value in each.results])
+        for each in _chain().smaller()
+    ]
+
+    assert shapes == [
+        (1, 2, ["c"]),
+        (1, 3, ["d"]),
+        (1, 2, ["c"]),
+        (1, 3, ["d", "b"]),
+        (1, 2, ["c", "d"]),
+    ]
+
+
+def test_disagreements_are_found():
+    case = make_case(_chain().text())
+    right = case.expected
+
+    assert disagreement(case, right) is None
+    assert disagreement(case, right[:1]) == "expected 2 results, got 1"
+    wrong = right[1].copy()
+    wrong[2] *= 1.001
+    assert "result 1: error" in str(disagreement(case, (right[0], wrong)))
+    wrong[2] = float("nan")
+    assert "result 1: error nan" in str(disagreement(case, (right[0], wrong)))
+    short = (right[0], right[1][:2])
+    assert "expected float32 (4,), got float32 (2,)" in str(disagreement(case, short))
