@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 import ml_dtypes
 import numpy as np
+from numpy.typing import NDArray
 
 from tlf.dialects.interfaces import Array
 
@@ -18,52 +20,97 @@ TOLERANCES: Mapping[np.dtype[np.generic], float] = {
 }
 """The largest relative error ||d|| / ||reference||, by dtype; others must be equal."""
 
-LARGEST = 30.0
-"""The largest error of one element, as a multiple of the tolerance of the scale."""
+LARGEST = 8.0
+"""The largest relative error of one element, as a multiple of the tolerance."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """
-    The error of one result: ||d|| / ||reference||, and the largest |d|. Both are
-    infinite where one side has a NaN or an infinity that the other has not.
+    The error of one result. It is infinite where the two are not alike: in shape or
+    dtype, or because one side has a NaN or an infinity that the other has not.
     """
 
     name: str
     relative: float
+    """||d|| / ||reference||; of a dtype without tolerance, the share that differs."""
     largest: float
+    """
+    The largest |d| of an element, relative to its magnitude or, for small ones, to the
+    root mean square of the reference.
+    """
     tolerance: float
-    scale: float
-    """The largest magnitude in the reference."""
+    note: str = ""
+    """What else there is to say of the two, empty if nothing."""
 
     @property
     def agrees(self) -> bool:
         """Whether the result is as near as its dtype allows."""
-        bound = LARGEST * self.tolerance * self.scale
+        bound = LARGEST * self.tolerance
         return self.relative <= self.tolerance and self.largest <= bound
 
     def row(self) -> tuple[str, str]:
         """The comparison as a row of a table."""
-        verdict = "ok" if self.agrees else "WRONG"
-        return (
-            f"error of {self.name}",
+        errors = (
             f"{self.relative:.1e} relative (at most {self.tolerance:g}), "
-            f"{self.largest:.1e} at most in one element: {verdict}",
+            f"{self.largest:.1e} at most in one element"
         )
+        verdict = "ok" if self.agrees else "WRONG"
+        note = f", {self.note}" if self.note else ""
+        return f"error of {self.name}", f"{errors}{note}: {verdict}"
 
 
 def compare(name: str, result: Array, reference: Array) -> Comparison:
-    """Compare a result with its reference, of the same shape."""
-    tolerance = TOLERANCES.get(result.dtype, 0.0)
+    """Compare a result with its reference."""
+    tolerance = TOLERANCES.get(reference.dtype)
+    expected, found = _described(reference), _described(result)
+    if found != expected:
+        note = f"expected {expected}, got {found}"
+        return Comparison(name, inf, inf, tolerance or 0.0, note)
+    if tolerance is None:
+        return _compare_exactly(name, result, reference)
     left, right = result.astype(np.float64), reference.astype(np.float64)
     finite = np.isfinite(right)
-    scale = float(np.abs(right[finite]).max(initial=0.0))
-    same = np.array_equal(left[~finite], right[~finite], equal_nan=True)
-    if not same or not np.isfinite(left[finite]).all():
-        return Comparison(name, float("inf"), float("inf"), tolerance, scale)
-    difference = left[finite] - right[finite]
-    norm = float(np.linalg.norm(right[finite]))
-    distance = float(np.linalg.norm(difference))
-    relative = distance / norm if norm else float(distance > 0)
-    largest = float(np.abs(difference).max(initial=0.0))
-    return Comparison(name, relative, largest, tolerance, scale)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    if apart := np.count_nonzero(~np.where(finite, np.isfinite(left), same)):
+        note = f"{apart} of {left.size} NaN or infinite on one side only"
+        return Comparison(name, inf, inf, tolerance, note)
+    special = left.size - np.count_nonzero(finite)
+    note = f"{special} of {left.size} NaN or infinite on both sides" if special else ""
+    zero, one = np.zeros((), reference.dtype), np.ones((), reference.dtype)
+    step = float(np.nextafter(zero, one))
+    relative, largest = _errors(left[finite], right[finite], step)
+    return Comparison(name, relative, largest, tolerance, note)
+
+
+def _compare_exactly(name: str, result: Array, reference: Array) -> Comparison:
+    differing = np.count_nonzero(result != reference)
+    share = differing / max(1, reference.size)
+    note = f"{differing} of {reference.size} elements differ" if differing else ""
+    return Comparison(name, share, share, 0.0, note)
+
+
+def _errors(
+    left: NDArray[np.float64], right: NDArray[np.float64], step: float
+) -> tuple[float, float]:
+    """
+    The relative error of all elements, and of the worst, where all are finite. An error
+    of `step`, the distance between the smallest numbers, is none.
+    """
+    with np.errstate(over="ignore"):
+        difference = np.maximum(np.abs(left - right) - step, 0.0)
+    magnitude = np.abs(right)
+    if not difference.any():
+        return 0.0, 0.0
+    if (scale := float(magnitude.max())) == 0:
+        return inf, inf
+    # Relative to the largest, so that squares neither overflow nor vanish.
+    difference, magnitude = difference / scale, magnitude / scale
+    mean = float(np.sqrt(np.mean(magnitude**2)))
+    relative = np.linalg.norm(difference) / np.linalg.norm(magnitude)
+    worst = difference / np.maximum(magnitude, mean)
+    return float(relative), float(worst.max())
+
+
+def _described(array: Array) -> str:
+    return f"{array.dtype} of shape {'x'.join(map(str, array.shape)) or '()'}"
