@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.gather import gather
 from tlf.dialects.interpreters.tile import overlap, poison, undefined
 from tlf.dialects.mem import Index
 from tlf.dialects.types import dtype_of
@@ -141,7 +142,11 @@ class MoveFunctions(InterpreterFunctions):
         result = undefined(op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
-        box = tuple(slice(size) for size in op.box)
+        box = (*(slice(size) for size in op.box), ...)
+        if op.map is not None:
+            outside = result.reshape(-1)[0]
+            result[box] = gather(source, offsets, op.map.data, op.box, outside)
+            return (result,)
         result[box] = fetch(source, offsets, op.box, op.fill_value)
         return (result,)
 

@@ -23,6 +23,7 @@ from xdsl.interpreter import (
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.gather import gather
 from tlf.dialects.types import AnyTensor, dtype_of, scalar_value
 
 
@@ -79,6 +80,11 @@ class TileFunctions(InterpreterFunctions):
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         offsets = _offsets(op, tuple(dynamic))
+        if op.map is not None:
+            outside = result.reshape(-1)[0]
+            valid = tuple(slice(extent) for extent in op.extents)
+            result[valid] = gather(source, offsets, op.map.data, op.extents, outside)
+            return (result,)
         whole, box = overlap(offsets, op.extents, source.shape)
         result[box] = source[whole]
         return (result,)

@@ -42,7 +42,7 @@ func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.mem.access import Linear, accesses, is_identity, is_projection
+from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp

@@ -25,7 +25,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.access import is_identity, is_projection
+from tlf.dialects.linear_map import is_identity, is_projection
 from tlf.dialects.mem.structured import (
     StructuredEffects,
     StructuredOp,

@@ -36,7 +36,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.access import accesses, is_projection, verify_access
+from tlf.dialects.linear_map import accesses, is_projection, verify_access
 
 Shaped: TypeAlias = MemRefType[Attribute] | TensorType[Attribute]
 

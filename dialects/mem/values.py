@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     DenseArrayBase,
     IndexType,
     MemRefType,
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -27,6 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.linear_map import accesses
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
 from tlf.dialects.mem.offsets import (
     Index,
@@ -44,7 +47,9 @@ class LoadOp(IRDLOperation):
     Move a box of elements from a buffer into a value.
 
     Elements outside the source read as `fill`, and as an unspecified value without it.
-    So do elements of the value beyond the size of the box, which may be smaller.
+    So do elements of the value beyond the size of the box, which may be smaller. With a
+    `map`, element `e` of the value is that of the source at `offsets + map(e)`: the
+    move transposes, repeats, skips, or gathers windows.
 
     ```mlir
     %v = mem.load %src[%i, 0] size [16, 64] fill 0.0
@@ -59,6 +64,7 @@ class LoadOp(IRDLOperation):
 
     static_offsets = prop_def(DenseArrayBase.constr(i64))
     sizes = prop_def(DenseArrayBase.constr(i64))
+    map = opt_prop_def(AffineMapAttr)
     fill = opt_prop_def()
 
     value = result_def(TensorType)
@@ -68,8 +74,8 @@ class LoadOp(IRDLOperation):
     traits = traits_def(MemoryReadEffect())
 
     assembly_format = (
-        "$source `` custom<DynamicIndexList>($offsets, $static_offsets) `size` $sizes "
-        "(`fill` custom<Number>($fill)^)? attr-dict "
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets) "
+        "(`map` $map^)? `size` $sizes (`fill` custom<Number>($fill)^)? attr-dict "
         "`:` type($source) `->` type($value)"
     )
 
@@ -80,6 +86,7 @@ class LoadOp(IRDLOperation):
         value_type: TensorType[Attribute],
         fill: float | None = None,
         sizes: Sequence[int] | None = None,
+        map_: AffineMap | None = None,
     ) -> None:
         static, dynamic = split(offsets)
         sizes = value_type.get_shape() if sizes is None else sizes
@@ -89,6 +96,7 @@ class LoadOp(IRDLOperation):
             properties={
                 "static_offsets": static,
                 "sizes": DenseArrayBase.from_list(i64, sizes),
+                "map": None if map_ is None else AffineMapAttr(map_),
                 "fill": None if fill is None else number_attr(fill),
             },
         )
@@ -114,11 +122,27 @@ class LoadOp(IRDLOperation):
     def fill_value(self) -> float | None:
         return None if self.fill is None else number_value(self.fill)
 
+    @property
+    def source_map(self) -> AffineMap:
+        """From an element of the value to that of the source, without the offsets."""
+        if self.map is None:
+            return AffineMap.identity(self.value_type.get_num_dims())
+        return self.map.data
+
     def verify_(self) -> None:
-        verify_value_move(self.source_type, self.value_type)
-        rank = self.source_type.get_num_dims()
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
-        verify_sizes(self.box, rank)
+        ranks = (self.value_type.get_num_dims(), self.source_type.get_num_dims())
+        if self.map is None:
+            verify_value_move(self.source_type, self.value_type)
+        else:
+            verify_elements(self.source_type, self.value_type)
+            accesses(self.source_map)
+            if (self.source_map.num_dims, len(self.source_map.results)) != ranks:
+                raise VerifyException(
+                    f"expected a map from {ranks[0]} dimensions of the value to "
+                    f"{ranks[1]} of the source, got {self.source_map}"
+                )
+        verify_offsets(self.static_offsets, self.offsets, ranks[1], "offsets")
+        verify_sizes(self.box, ranks[0])
         verify_room(self.value_type, self.box)
         if self.fill is not None:
             verify_number(self.fill, self.source_type.element_type)
@@ -227,14 +251,23 @@ def verify_value_move(
     """
     Check that a value and a buffer agree in rank and element type.
     """
+    verify_elements(buffer, value)
+    if buffer.get_num_dims() != value.get_num_dims():
+        raise VerifyException(
+            f"cannot move a value of rank {value.get_num_dims()} to or from a buffer "
+            f"of rank {buffer.get_num_dims()}"
+        )
+
+
+def verify_elements(
+    buffer: MemRefType[Attribute], value: TensorType[Attribute]
+) -> None:
+    """
+    Check that a value and a buffer with a level agree in their element type.
+    """
     level_of(buffer)
     if buffer.element_type != value.element_type:
         raise VerifyException(
             f"cannot move elements of type {value.element_type} to or from a buffer of "
             f"{buffer.element_type}"
-        )
-    if buffer.get_num_dims() != value.get_num_dims():
-        raise VerifyException(
-            f"cannot move a value of rank {value.get_num_dims()} to or from a buffer "
-            f"of rank {buffer.get_num_dims()}"
         )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     VarConstraint,
     base,
@@ -22,7 +24,9 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.linear_map import accesses
 from tlf.dialects.tile.offsets import (
     Index,
     Number,
@@ -30,6 +34,7 @@ from tlf.dialects.tile.offsets import (
     extents_attribute,
     split_offsets,
     valid_extents,
+    verify_element_types,
     verify_number,
     verify_same_elements,
 )
@@ -45,6 +50,9 @@ class SliceOp(OffsetOperation):
     do elements of the tile beyond its `valid` extents, where these are given. A slice
     into another memory level is a move, one within a level is a view.
 
+    With a `map`, element `e` of the tile is that of the source at `offsets + map(e)`:
+    the move transposes, repeats, skips, or gathers windows.
+
     ```mlir
     %t = tile.slice %x[%i, 0] fill 0.0 : f32
         : tensor<100x64xf32> -> tensor<16x64xf32, #tile.encoding<L2>>
@@ -54,6 +62,7 @@ class SliceOp(OffsetOperation):
     name = "tile.slice"
 
     source = operand_def(TensorType)
+    map = opt_prop_def(AffineMapAttr)
     fill = opt_prop_def(FloatAttr | IntegerAttr)
     valid = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def(TensorType)
@@ -63,7 +72,7 @@ class SliceOp(OffsetOperation):
     custom_directives = (DynamicIndexList,)
     assembly_format = (
         "$source `` custom<DynamicIndexList>($offsets, $static_offsets)"
-        " (`valid` $valid^)? (`fill` $fill^)? attr-dict"
+        " (`map` $map^)? (`valid` $valid^)? (`fill` $fill^)? attr-dict"
         " `:` type($source) `->` type($result)"
     )
 
@@ -74,6 +83,7 @@ class SliceOp(OffsetOperation):
         result_type: AnyTensor,
         fill: Number | None = None,
         valid: Sequence[int] | None = None,
+        map_: AffineMap | None = None,
     ) -> None:
         static, dynamic = split_offsets(offsets)
         number = (
@@ -85,6 +95,7 @@ class SliceOp(OffsetOperation):
                 "static_offsets": static,
                 "fill": number,
                 "valid": extents_attribute(valid),
+                "map": None if map_ is None else AffineMapAttr(map_),
             },
             result_types=[result_type],
         )
@@ -97,9 +108,23 @@ class SliceOp(OffsetOperation):
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
         self.verify_offsets(source.get_num_dims())
-        verify_same_elements(source, result)
+        if self.map is None:
+            verify_same_elements(source, result)
+        else:
+            self._verify_map(self.map.data, source, result)
         verify_number(self.fill, result)
         self.verify_valid(self.valid, result.get_shape())
+
+    @staticmethod
+    def _verify_map(map_: AffineMap, source: AnyTensor, result: AnyTensor) -> None:
+        verify_element_types(source, result)
+        ranks = (result.get_num_dims(), source.get_num_dims())
+        if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
+            raise VerifyException(
+                f"expected a map from {ranks[0]} axes of the tile to {ranks[1]} of the "
+                f"source, got {map_}"
+            )
+        accesses(map_)
 
 
 @irdl_op_definition

@@ -84,13 +84,18 @@ class OffsetOperation(IRDLOperation):
             )
 
 
-def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
-    """Check that two tensors have one element type and one rank."""
+def verify_element_types(left: AnyTensor, right: AnyTensor) -> None:
+    """Check that two tensors have one element type."""
     if left.element_type != right.element_type:
         raise VerifyException(
             f"expected one element type, got {left.element_type} and "
             f"{right.element_type}"
         )
+
+
+def verify_same_elements(left: AnyTensor, right: AnyTensor) -> None:
+    """Check that two tensors have one element type and one rank."""
+    verify_element_types(left, right)
     if left.get_num_dims() != right.get_num_dims():
         raise VerifyException(
             f"expected tensors of one rank, got {left.get_num_dims()} and "

@@ -82,6 +82,23 @@ def reshaped(builder: Builder, source: SSAValue, shape: Sequence[int]) -> SSAVal
     return builder.insert(made).result
 
 
+def restrided(
+    builder: Builder, source: SSAValue, shape: Sequence[int], strides: Sequence[int]
+) -> SSAValue:
+    """The elements of a contiguous buffer that strides reach from its first one."""
+    source_type = cast(AnyBuffer, source.type)
+    type_ = MemRefType(
+        source_type.element_type,
+        shape,
+        StridedLayoutAttr(list(strides)),
+        source_type.memory_space,
+    )
+    made = memref.ReinterpretCastOp.from_dynamic(
+        source, [0], list(shape), list(strides), type_
+    )
+    return builder.insert(made).result
+
+
 @dataclass
 class Moves:
     """

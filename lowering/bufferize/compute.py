@@ -107,6 +107,38 @@ def movement_map(op: MovementInterface) -> Map:
     )
 
 
+def element_strides(
+    op: MovementInterface, strides: Sequence[int]
+) -> tuple[int, ...] | None:
+    """
+    The strides with which a buffer of an operand, of given strides, is seen in the shape
+    of the result; None where there are none, or an axis repeats elements.
+    """
+    axis_of = _axes_by_iterator(op, op.result_accesses()[0])
+    seen = [0] * tensor_type(op.results[0]).get_num_dims()
+    for access, stride in zip(op.operand_accesses()[0] or (), strides, strict=True):
+        for iterator, factor in access.terms:
+            if access.width != 1 or (axis := axis_of.get(iterator)) is None:
+                return None
+            seen[axis] += factor * stride
+    shape = tensor_type(op.results[0]).get_shape()
+    pairs = list(zip(seen, shape, strict=True))
+    if any(stride == 0 and extent > 1 for stride, extent in pairs):
+        return None
+    return tuple(stride or 1 for stride, _ in pairs)
+
+
+def is_plain(op: MovementInterface) -> bool:
+    """Whether each axis of a movement's operand is an axis of its result, or repeated."""
+    return all(
+        access.width == 1
+        and access.offset == 0
+        and len(access.terms) < 2
+        and all(factor == 1 for _, factor in access.terms)
+        for access in op.operand_accesses()[0] or ()
+    )
+
+
 def _axes_by_iterator(op: TilingInterface, accesses: Accesses) -> dict[int, int]:
     return {
         access.terms[0][0]: axis

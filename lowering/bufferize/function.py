@@ -30,7 +30,7 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
 from tlf.lowering.bufferize import loops, structured, tiles
 from tlf.lowering.bufferize.buffers import Moves, buffer_type, reshaped
-from tlf.lowering.bufferize.compute import elementwise_map, movement_map
+from tlf.lowering.bufferize.compute import elementwise_map
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.globals import Globals
 from tlf.lowering.bufferize.liveness import Storage
@@ -163,7 +163,7 @@ class FunctionConverter:
             case ViewInterface():
                 structured.convert_view(scope, op)
             case MovementInterface():
-                structured.convert_map(scope, op, movement_map(op))
+                structured.convert_movement(scope, op)
             case ElementwiseInterface():
                 structured.convert_map(scope, op, elementwise_map(op))
             case ReductionInterface() | ContractionInterface():

@@ -9,13 +9,25 @@ from tlf.dialects import mem
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
+    MovementInterface,
     ReductionInterface,
     TilingInterface,
     ViewInterface,
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
-from tlf.lowering.bufferize.buffers import is_contiguous, reshaped
-from tlf.lowering.bufferize.compute import Map, accumulation, movement_map
+from tlf.lowering.bufferize.buffers import (
+    is_contiguous,
+    reshaped,
+    restrided,
+    row_major,
+)
+from tlf.lowering.bufferize.compute import (
+    Map,
+    accumulation,
+    element_strides,
+    is_plain,
+    movement_map,
+)
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
@@ -36,6 +48,29 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
         storage = Storage()
     shape = tensor_type(op.results[0]).get_shape()
     scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
+
+
+def convert_movement(scope: Scope, op: MovementInterface) -> None:
+    """
+    A map that copies; on buffers, of a strided view where elements are skipped or lie
+    in windows.
+    """
+    if is_plain(op) or scope.is_value(op.results[0].type):
+        convert_map(scope, op, movement_map(op))
+        return
+    source, result = op.operands[0], tensor_type(op.results[0])
+    scope.reading(source)
+    place = scope.operand(source)
+    if not is_contiguous(place):
+        place = scope.allocate(tensor_type(source))
+        copy(scope, op, scope.operand(source), place)
+    shape = tensor_type(source).get_shape()
+    if (strides := element_strides(op, row_major(shape))) is None:
+        raise BufferizationError(op, "cannot move elements that repeat along an axis")
+    seen = restrided(scope.builder, place, result.get_shape(), strides)
+    target = scope.allocate(result)
+    copy(scope, op, seen, target)
+    scope.bind(op.results[0], target, Storage())
 
 
 def convert_map(scope: Scope, op: TilingInterface, map_: Map) -> None:

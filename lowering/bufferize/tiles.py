@@ -42,10 +42,13 @@ def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
     offsets = scope.indices(op.mixed_offsets)
     scope.reading(op.source)
     fill = None if op.fill is None else scalar_value(op.fill)
+    if op.map is not None and not scope.is_value(type_):
+        raise BufferizationError(op, "cannot move through a map into a buffer")
     if scope.level(op.source.type) == scope.level(type_):
         _view(scope, op, source, offsets)
     elif scope.is_value(type_):
-        load = mem.LoadOp(source, offsets, type_, fill, op.extents)
+        map_ = None if op.map is None else op.map.data
+        load = mem.LoadOp(source, offsets, type_, fill, op.extents, map_)
         scope.bind(op.result, scope.builder.insert(load).value, Storage())
     else:
         place, storage = scope.allocate(type_), Storage()
@@ -61,9 +64,9 @@ def _view(
 ) -> None:
     """A part of a tile in the tile's own level."""
     type_ = tensor_type(op.result)
-    if op.fill is not None:
+    if op.fill is not None or op.map is not None:
         raise BufferizationError(
-            op, "expected a slice within a memory level to have no fill value"
+            op, "expected a slice within a memory level to have no fill value or map"
         )
     if not scope.is_value(type_):
         view = subview(scope.builder, source, offsets, type_.get_shape())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, repeat
 
 from xdsl.builder import Builder
-from xdsl.dialects.affine import ApplyOp
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, TensorType
+from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
@@ -20,8 +19,8 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     TilingInterface,
 )
-from tlf.dialects.tile import Index
 from tlf.dialects.types import tensor_type
+from tlf.lowering.tiling.indices import Indices, add, source_map
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
@@ -55,7 +54,7 @@ class TileBuilder:
         self.mapping = mapping
         self.order = order
         self.stages = stages
-        self.variables: dict[Hashable, SSAValue] = {}
+        self.indices = Indices()
         self.values: dict[SSAValue, SSAValue] = {}
         self.slices: dict[tuple[SSAValue, Scope], list[tuple[Box, SSAValue]]] = {}
         self.sums: dict[tuple[Block, Linear], SSAValue] = {}
@@ -98,7 +97,7 @@ class TileBuilder:
         names = chain(VARIABLES, repeat("i"))
         for loop, variable, name in zip(loops, body.args, names, strict=False):
             variable.name_hint = name
-            self.variables[loop] = variable
+            self.indices.variables[loop] = variable
 
     def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
@@ -114,7 +113,9 @@ class TileBuilder:
     def _compute(self, builder: Builder, tiled: TiledOperation) -> None:
         op = tiled.op
         anchor = self.tiling.anchor
-        if anchor is not None and op is anchor and self.tiling.inner_loops:
+        if op in self.tiling.gathered:
+            result = self._gather(builder, tiled)
+        elif anchor is not None and op is anchor and self.tiling.inner_loops:
             result = self._accumulate(builder, tiled, anchor)
         else:
             operands = self._operands(builder, tiled, tiled.scope)
@@ -122,18 +123,42 @@ class TileBuilder:
         result.name_hint = op.results[0].name_hint
         self.values[op.results[0]] = result
 
+    def _gather(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
+        """Cut the tile of a movement's result straight from its operand."""
+        op = tiled.op
+        accesses = op.operand_accesses()[0] or ()
+        offsets = [
+            sum(
+                (
+                    tiled.box[iterator].offset * factor
+                    for iterator, factor in access.terms
+                ),
+                Linear(access.offset),
+            )
+            for access in accesses
+        ]
+        source = self.inputs[op.operands[0]]
+        shape = tensor_type(op.results[0]).get_shape()
+        cut = tile.SliceOp(
+            source,
+            [self.indices.of(builder, offset) for offset in offsets],
+            self._type(tensor_type(op.results[0]), tiled.result),
+            op.border(0),
+            _valid(tiled.result, shape),
+            source_map(accesses, op.result_accesses()[0]),
+        )
+        cut.location = op.location
+        return builder.insert(cut).result
+
     def _tiled(
         self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]
     ) -> SSAValue:
         op = tiled.op
         types = [self._type(tensor_type(op.results[0]), tiled.result)]
         if isinstance(op, PositionInterface):
-            position = self._offsets(builder, tiled.result)
+            position = self.indices.of_box(builder, tiled.result)
 
-            def add(left: Index, right: Index) -> Index:
-                return self._add(builder, left, right)
-
-            new = op.tiled_at(operands, types, position, add)
+            new = op.tiled_at(operands, types, position, partial(add, builder))
         else:
             new = op.tiled(operands, types)
         new.location = op.location
@@ -173,7 +198,7 @@ class TileBuilder:
         if border is None:
             return part
         bounds = tensor_type(value).get_shape()
-        offsets = self._offsets(builder, box)
+        offsets = self.indices.of_box(builder, box)
         valid = _valid(box, bounds)
         return builder.insert(tile.MaskOp(part, offsets, bounds, border, valid)).result
 
@@ -204,7 +229,7 @@ class TileBuilder:
         source = self.inputs[value]
         made = tile.SliceOp(
             source,
-            self._offsets(builder, whole),
+            self.indices.of_box(builder, whole),
             self._type(tensor_type(value), whole),
             border,
             _valid(whole, tensor_type(source).get_shape()),
@@ -221,7 +246,7 @@ class TileBuilder:
         if same_box(whole, part):
             return value
         offsets = [
-            self._index(builder, inner.offset - outer.offset)
+            self.indices.of(builder, inner.offset - outer.offset)
             for inner, outer in zip(part, whole, strict=True)
         ]
         type_ = self._type(tensor_type(value), part)
@@ -237,7 +262,7 @@ class TileBuilder:
         body = Block(arg_types=[IndexType()] * len(loops) + [type_])
         for loop, variable in zip(loops, body.args, strict=False):
             variable.name_hint = "k"
-            self.variables[loop] = variable
+            self.indices.variables[loop] = variable
         self.outer = builder
         inside = Builder(InsertPoint.at_end(body))
         for each in self.tiling.tiles.values():
@@ -292,50 +317,13 @@ class TileBuilder:
         assert isinstance(owner, Operation)
         whole = self.tiling.tiles[owner].result
         part = self._view(builder, self.values[value], whole, piece)
-        offsets = self._offsets(builder, piece)
+        offsets = self.indices.of_box(builder, piece)
         valid = _valid(piece, tensor_type(destination).get_shape())
         return builder.insert(tile.DesliceOp(part, destination, offsets, valid)).result
 
     def _type(self, model: TensorType[Attribute], box: Box) -> TensorType[Attribute]:
         shape = [interval.room for interval in box]
         return TensorType(model.element_type, shape, self.encoding)
-
-    def _offsets(self, builder: Builder, box: Box) -> list[Index]:
-        return [self._index(builder, interval.offset) for interval in box]
-
-    def _index(self, builder: Builder, offset: Linear) -> Index:
-        """The offset as a number or as an `index` value."""
-        if not offset.terms:
-            return offset.constant
-        symbols = [self.variables[symbol] for symbol, _ in offset.terms]  # type: ignore
-        factors = [factor for _, factor in offset.terms]
-        return self._affine(builder, symbols, factors, offset.constant)
-
-    def _add(self, builder: Builder, left: Index, right: Index) -> Index:
-        if isinstance(left, int) and isinstance(right, int):
-            return left + right
-        symbols = [each for each in (left, right) if not isinstance(each, int)]
-        constant = sum(each for each in (left, right) if isinstance(each, int))
-        return self._affine(builder, symbols, [1] * len(symbols), constant)
-
-    def _affine(
-        self,
-        builder: Builder,
-        symbols: Sequence[SSAValue],
-        factors: Sequence[int],
-        constant: int,
-    ) -> Index:
-        if len(symbols) == 1 and factors[0] == 1 and constant == 0:
-            return symbols[0]
-        total: AffineExpr | None = None
-        for position, factor in enumerate(factors):
-            term = AffineExpr.dimension(position)
-            term = term if factor == 1 else term * factor
-            total = term if total is None else total + term
-        assert total is not None
-        total = total + constant if constant else total
-        affine_map = AffineMapAttr(AffineMap(len(symbols), 0, (total,)))
-        return builder.insert(ApplyOp(symbols, affine_map)).result
 
 
 def _is_spare(value: SSAValue) -> bool:

@@ -19,6 +19,7 @@ from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     IteratorKind,
+    MovementInterface,
     TilingInterface,
 )
 from tlf.dialects.types import tensor_type
@@ -221,6 +222,11 @@ class _Analysis:
             box = self._reduction_box(op, box, reduce)
         result = region(op.result_accesses()[0], box)
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope)
+        if self.rules.gathers and isinstance(op, MovementInterface):
+            if self._is_gathered(op):
+                self.tiling.gathered.add(op)
+                return
+            self._check_permutes(op)
         self._check_rooms(op, box)
         inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         for position, accesses in enumerate(op.operand_accesses()):
@@ -233,6 +239,23 @@ class _Analysis:
             needed = Scope.INNER if inner and not is_init else scope
             need = Read(op, position, region(accesses, box), needed)
             self.needs.setdefault(operand, []).append(need)
+
+    def _is_gathered(self, op: MovementInterface) -> bool:
+        """Whether the move that cuts a tile can do a movement, element by element."""
+        source = op.operands[0].owner
+        from_outside = not isinstance(source, Operation) or source not in self.members
+        accesses = [*(op.operand_accesses()[0] or ()), *op.result_accesses()[0]]
+        return from_outside and all(access.width == 1 for access in accesses)
+
+    @staticmethod
+    def _check_permutes(op: MovementInterface) -> None:
+        """A movement of a tile that the group computed can only permute and repeat."""
+        for access in op.operand_accesses()[0] or ():
+            plain = len(access.terms) < 2 and access.offset == 0
+            if not plain or any(factor != 1 for _, factor in access.terms):
+                raise TilingError(
+                    op, "its operand must come from memory, not from the group"
+                )
 
     def _check_rooms(self, op: TilingInterface, box: Box) -> None:
         """Every tile that an operation reads has an extent that tiles may have."""

@@ -64,6 +64,8 @@ class Rules:
     """Every extent of a tile is rounded up to a power of two."""
     views: bool = True
     """A part of a tile can be used without copying it."""
+    gathers: bool = False
+    """A movement of an input of a group is done by the move that cuts its tile."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
 
@@ -125,6 +127,9 @@ class GroupTiling:
     """The tiles to be cut from each input of the group."""
     pieces: list[Box] = field(default_factory=list[Box])
     """For each result of the group, the part that one tile writes."""
+
+    gathered: set[Operation] = field(default_factory=set[Operation])
+    """Movements that the move of their operand does."""
 
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
