@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import Array
@@ -62,7 +63,8 @@ class ReferenceBackend:
     ) -> Outcome:
         """Interpret the module."""
         names = result_names(entry_point(module, self.entry))
-        results = interpret(module, inputs, self.entry)
+        with errors_located(module, "the reference"):
+            results = interpret(module, inputs, self.entry)
         return Outcome(dict(zip(names, results, strict=True)))
 
 
@@ -87,6 +89,7 @@ class CompilingBackend:
         function = entry_point(module, self.entry)
         arguments = argument_names(function)
         names = result_names(function)
+        drop_others(module, function)
         self.target.attach(module)
         backend = self.target.backend
         pipeline = self.passes or f"{backend}-pipeline"
@@ -130,6 +133,27 @@ class CompilingBackend:
         results = dict(zip(names, arrays, strict=True))
         rows = [("kernels", str(len(plan.kernels)))]
         return Outcome(results, rows, {"program.triton.py": text})
+
+
+def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:
+    """Erase the functions of a module that `entry` needs neither itself nor inside."""
+    functions = {
+        op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)
+    }
+    needed, pending = set[str](), [entry.sym_name.data]
+    while pending:
+        if (name := pending.pop()) in needed or name not in functions:
+            continue
+        needed.add(name)
+        pending += [
+            op.callee.string_value()
+            for op in functions[name].walk()
+            if isinstance(op, func.CallOp)
+        ]
+    for name, function in functions.items():
+        if name not in needed:
+            function.detach()
+            function.erase()
 
 
 def backend_named(

@@ -63,6 +63,8 @@ def _run(options: Options) -> bool:
     inputs = make_inputs(
         entry_point(module, options.entry), options.input, options.seed
     )
+    if options.dump_dir is not None:
+        options.dump_dir.mkdir(parents=True, exist_ok=True)
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()
     outcome = backend.run(context, module, inputs)
@@ -107,7 +109,6 @@ def _table(rows: Sequence[Row]) -> str:
 
 def _dump(folder: Path, outcome: Outcome, module: ModuleOp) -> None:
     """Write the results, the compiled texts and the last IR to files."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, array in outcome.results.items():
         np.save(folder / f"{name}.npy", array)
     texts = {**outcome.artifacts, "lowered.mlir": f"{module}\n"}

@@ -32,10 +32,18 @@ def make_inputs(
     range of the argument's attribute `tlf.range`, or in [-1, 1), integers from -8 to 7.
     """
     names = argument_names(function)
-    files = dict(_pair(word) for word in given)
+    files: dict[str, str] = {}
+    for name, file in map(_pair, given):
+        if name in files:
+            raise InputError(
+                f"expected one input `{name}`, got {files[name]} and {file}"
+            )
+        files[name] = file
     if unknown := [name for name in files if name not in names]:
         known = ", ".join(names) or "none"
         raise InputError(f"expected an argument among {known}, got `{unknown[0]}`")
+    if seed < 0:
+        raise InputError(f"expected a seed of at least 0, got {seed}")
     generator = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
     for position, (name, type_) in enumerate(
@@ -55,16 +63,28 @@ def _pair(word: str) -> tuple[str, str]:
 
 def _load(name: str, file: str, model: Array) -> Array:
     try:
-        array = cast(Array, np.load(file, allow_pickle=False))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read input `{name}`: {error}") from error
+        array: object = np.load(file, allow_pickle=False)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"cannot read input `{name}` from {file}: {reason}") from error
+    except (EOFError, ValueError) as error:
+        raise InputError(f"cannot read input `{name}` from {file}: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise InputError(
+            f"expected input `{name}` to be an array, got the archive {file}"
+        )
+    return _fitted(name, cast(Array, array), model)
+
+
+def _fitted(name: str, array: Array, model: Array) -> Array:
+    """The array, if it is like the model. Files of numpy do not tell bf16 by name."""
     if array.dtype.kind == "V" and array.dtype.itemsize == model.dtype.itemsize:
         array = array.view(model.dtype)
     if array.shape != model.shape or array.dtype != model.dtype:
         raise InputError(
             f"expected input `{name}` of {_described(model)}, got {_described(array)}"
         )
-    return array
+    return np.asarray(array, order="C")
 
 
 def _described(array: Array) -> str:
@@ -81,8 +101,10 @@ def _range(function: func.FuncOp, position: int) -> tuple[float, float]:
         cast(ArrayAttr[Attribute], bounds) if isinstance(bounds, ArrayAttr) else ()
     )
     values = [each.value.data for each in numbers if isinstance(each, FloatAttr)]
-    if len(values) != 2:
-        raise InputError(f"expected `{RANGE}` to hold two floats, got {bounds}")
+    if len(values) != 2 or values[0] > values[1]:
+        raise InputError(
+            f"expected `{RANGE}` to hold two floats in order, got {bounds}"
+        )
     return values[0], values[1]
 
 

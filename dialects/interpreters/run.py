@@ -77,15 +77,24 @@ def _unique(hints: Sequence[str]) -> tuple[str, ...]:
 
 
 def argument_types(function: func.FuncOp) -> tuple[AnyTensor, ...]:
-    """The types of the arguments that are not results: shape and element type."""
+    """
+    The types of the arguments that are not results: static shape and element type.
+
+    Raises `DiagnosticException` for arguments of other types.
+    """
     count = len(argument_names(function))
-    arguments = function.body.block.args[:count]
-    for argument in arguments:
-        if not isinstance(argument.type, TensorType | MemRefType):
-            raise DiagnosticException(
-                f"expected arguments that are tensors, got {argument.type}"
-            )
-    return tuple(cast(AnyTensor, argument.type) for argument in arguments)
+    return tuple(
+        _static_tensor(argument.type) for argument in function.body.block.args[:count]
+    )
+
+
+def _static_tensor(type_: Attribute) -> AnyTensor:
+    if not isinstance(type_, TensorType | MemRefType):
+        raise DiagnosticException(f"expected arguments that are tensors, got {type_}")
+    tensor = cast(AnyTensor, type_)
+    if any(extent < 0 for extent in tensor.get_shape()):
+        raise DiagnosticException(f"expected arguments of static shapes, got {type_}")
+    return tensor
 
 
 def interpret(

@@ -1,0 +1,333 @@
+"""The command line of `tlf-run`: inputs, results, and what is said of mistakes."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.tools import run
+from tlf.tools.tlf_run import main
+
+PROGRAM = """
+func.func @f(%x: tensor<3x4xbf16>, %n: tensor<4xi32>, %b: tensor<2xi1>)
+    -> (tensor<3x4xbf16>, tensor<4xi32>, tensor<2xi1>) {
+  %y = graph.relu %x : tensor<3x4xbf16>
+  %m = graph.relu %n : tensor<4xi32>
+  %c = graph.mul %b, %b : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>
+  func.return %y, %m, %c : tensor<3x4xbf16>, tensor<4xi32>, tensor<2xi1>
+}
+"""
+OTHER = """
+func.func @g(%x: tensor<300xf32> {tlf.range = [2.0, 3.0]}) -> tensor<300xf32> {
+  %y = graph.sqrt %x : tensor<300xf32>
+  func.return %y : tensor<300xf32>
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run in a folder with programs and arrays."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.mlir").write_text(PROGRAM, encoding="utf-8")
+    Path("other.mlir").write_text(OTHER, encoding="utf-8")
+    Path("two.mlir").write_text(PROGRAM + OTHER, encoding="utf-8")
+    np.save("x.npy", image())
+    np.save("n.npy", np.array([-1, 2, -3, 4], np.int32))
+    np.save("b.npy", np.array([True, False]))
+    np.save("f32.npy", np.ones((3, 4), np.float32))
+    np.save("f16.npy", np.ones((3, 4), np.float16))
+    np.save("turned.npy", np.ones((4, 3), ml_dtypes.bfloat16))
+    np.save("objects.npy", np.array([{}], dtype=object))
+    np.savez("archive.npz", x=np.ones((3, 4), np.float32))
+    Path("empty.npy").touch()
+    Path("cut.npy").write_bytes(Path("x.npy").read_bytes()[:-4])
+
+
+def image() -> Array:
+    """Numbers of both signs, as bf16."""
+    return np.linspace(-2, 2, 12).reshape(3, 4).astype(ml_dtypes.bfloat16)
+
+
+def loaded(file: str) -> Array:
+    """A dumped result; numpy keeps of bf16 only that it has two bytes."""
+    array = np.load(Path("out") / file)
+    return array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run `tlf-run`, which must fail; return what it says, which is one line."""
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    return said.err.strip()
+
+
+GIVEN = ["--input", "x=x.npy", "--input", "n=n.npy", "--input", "b=b.npy"]
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny", "triton"])
+def test_inputs_and_results_are_files(target: str):
+    main(["one.mlir", "--target", target, "--dump-dir", "out", "--check", *GIVEN])
+
+    assert np.array_equal(loaded("y.npy"), np.maximum(image(), 0))
+    assert loaded("m.npy").tolist() == [0, 2, 0, 4]
+    assert loaded("c.npy").tolist() == [True, False]
+
+
+def test_inputs_may_be_in_any_order_in_memory():
+    np.save("x.npy", np.asfortranarray(image()))
+
+    main(["one.mlir", "--dump-dir", "out", *GIVEN])
+
+    assert np.array_equal(loaded("y.npy"), np.maximum(image(), 0))
+
+
+@pytest.mark.parametrize(
+    ("target", "files"),
+    [
+        ("reference", {"lowered.mlir", "y.npy"}),
+        ("npu", {"lowered.mlir", "program.npu", "y.npy"}),
+        ("triton", {"lowered.mlir", "program.triton.py", "y.npy"}),
+    ],
+)
+def test_what_is_dumped(target: str, files: set[str]):
+    main(["other.mlir", "--target", target, "--dump-dir", "a/folder"])
+
+    assert {path.name for path in Path("a/folder").iterdir()} == files
+
+
+def test_seeds():
+    def results(seed: str) -> Array:
+        main(["other.mlir", "--seed", seed, "--dump-dir", "out"])
+        return loaded("y.npy")
+
+    first = results("0")
+    assert np.array_equal(first, results("0"))
+    assert not np.array_equal(first, results("1"))
+    assert first.min() >= np.float32(2) ** 0.5
+    assert first.max() <= np.float32(3) ** 0.5
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "triton"])
+def test_entry_chooses_a_function(target: str, capsys: pytest.CaptureFixture[str]):
+    main(["two.mlir", "--entry", "g", "--target", target, "--check"])
+
+    assert "result y" in capsys.readouterr().out
+
+
+def test_functions_that_are_called_stay(capsys: pytest.CaptureFixture[str]):
+    called = """
+func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = func.call @g(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}
+func.func @g(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = graph.relu %x : tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}"""
+    Path("called.mlir").write_text(called, encoding="utf-8")
+
+    main(["called.mlir", "--entry", "f", "--target", "reference", "--check"])
+
+    assert "result y" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "error"), [(1e-3, "1.0e-03"), (float("nan"), "inf")]
+)
+def test_wrong_results_fail(
+    change: float,
+    error: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def wrong(
+        module: ModuleOp, inputs: Mapping[str, Array], entry: str | None
+    ) -> Sequence[Array]:
+        (right,) = interpret(module, inputs, entry)
+        return [np.multiply(right, np.float32(1 + change))]
+
+    monkeypatch.setattr("tlf.tools.run.interpret", wrong)
+
+    with pytest.raises(SystemExit) as exit_:
+        main(["other.mlir", "--check"])
+
+    assert exit_.value.code == 1
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert f"{error} relative (at most 1e-05)" in said.out
+    assert ": WRONG\n" in said.out
+
+
+@pytest.mark.parametrize(
+    ("input_", "message"),
+    [
+        ("x", "expected an input NAME=FILE.npy, got `x`"),
+        ("=x.npy", "expected an input NAME=FILE.npy, got `=x.npy`"),
+        ("x=", "expected an input NAME=FILE.npy, got `x=`"),
+        ("z=x.npy", "expected an argument among x, n, b, got `z`"),
+        (
+            "x=no.npy",
+            "cannot read input `x` from no.npy: No such file or directory",
+        ),
+        ("x=.", "cannot read input `x` from .: Is a directory"),
+        ("x=empty.npy", "cannot read input `x` from empty.npy: No data left in file"),
+        ("x=cut.npy", "cannot read input `x` from cut.npy: "),
+        ("x=objects.npy", "cannot read input `x` from objects.npy: "),
+        ("x=one.mlir", "cannot read input `x` from one.mlir: "),
+        (
+            "x=archive.npz",
+            "expected input `x` to be an array, got the archive archive.npz",
+        ),
+        (
+            "x=f32.npy",
+            "expected input `x` of bfloat16 and shape 3x4, got float32 and shape 3x4",
+        ),
+        (
+            "x=f16.npy",
+            "expected input `x` of bfloat16 and shape 3x4, got float16 and shape 3x4",
+        ),
+        (
+            "x=turned.npy",
+            "expected input `x` of bfloat16 and shape 3x4, got bfloat16 and shape 4x3",
+        ),
+        ("n=b.npy", "expected input `n` of int32 and shape 4, got bool and shape 2"),
+    ],
+)
+def test_wrong_inputs(input_: str, message: str, capsys: pytest.CaptureFixture[str]):
+    said = failure(capsys, "one.mlir", "--input", input_)
+
+    assert said.startswith(f"tlf-run: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: file"),
+        (["one.mlir", "more"], "unrecognized arguments: more"),
+        (["one.mlir", "--fast"], "unrecognized arguments: --fast"),
+        (["one.mlir", "--seed", "x"], "argument --seed: invalid int value: 'x'"),
+        (["one.mlir", "--seed=-1"], "expected a seed of at least 0, got -1"),
+        (["no.mlir"], "cannot read `no.mlir`: No such file or directory"),
+        (["."], "cannot read `.`: Is a directory"),
+        (["x.npy"], "cannot read `x.npy`: byte 0 is not UTF-8"),
+        (["empty.npy"], "expected one function, got none"),
+        (["two.mlir"], "expected one function, got f, g"),
+        (["two.mlir", "--entry", "h"], "expected a function `h`, got f, g"),
+        (
+            ["one.mlir", "--target", "no"],
+            "expected a target (h200, npu, npu-tiny) or a `.toml` file, got `no`",
+        ),
+        (
+            ["one.mlir", "--target", "no.toml"],
+            "cannot read target `no.toml`: ",
+        ),
+        (["one.mlir", "-p", "no-such-pass"], "unknown pass `no-such-pass`"),
+        (["one.mlir", "--dump-dir", "one.mlir"], "one.mlir: File exists"),
+        (
+            ["one.mlir", "--input", "x=x.npy", "--input", "x=f32.npy"],
+            "expected one input `x`, got x.npy and f32.npy",
+        ),
+    ],
+)
+def test_wrong_command_lines(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert failure(capsys, *arguments).startswith(f"tlf-run: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("func.func @f(", "bad.mlir:1:14: error: Expected argument or type"),
+        (
+            "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+            "  %y = graph.exp %x : (tensor<3xf32>) -> tensor<4xf32>\n"
+            "  func.return %x : tensor<3xf32>\n}",
+            "bad.mlir:2:3: error: graph.exp: expected a result of shape 3, got 4",
+        ),
+        (
+            "func.func @f(%x: f32) {\n  func.return\n}",
+            "tlf-run: error: expected arguments that are tensors, got f32",
+        ),
+        (
+            "func.func @f(%x: tensor<?xf32>) {\n  func.return\n}",
+            "tlf-run: error: expected arguments of static shapes, got tensor<?xf32>",
+        ),
+        (
+            "func.func @f(%x: tensor<3xi16>) {\n  func.return\n}",
+            "tlf-run: error: expected a known element type, got i16",
+        ),
+        (
+            "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
+            '  %y = "test.op"(%x) : (tensor<3xf32>) -> tensor<3xf32>\n'
+            "  func.return %y : tensor<3xf32>\n}",
+            "bad.mlir:3:3: error: ",
+        ),
+        (
+            "func.func @f(%x: tensor<3xf32> {tlf.range = [1.0]}) {\n  func.return\n}",
+            "tlf-run: error: expected `tlf.range` to hold two floats in order, "
+            "got [1.000000e+00 : f64]",
+        ),
+        (
+            "func.func @f(%x: tensor<1xf32> {tlf.range = [2.0, 1.0]}) {\n"
+            "  func.return\n}",
+            "tlf-run: error: expected `tlf.range` to hold two floats in order, got [",
+        ),
+    ],
+)
+def test_wrong_programs(program: str, message: str, capsys: pytest.CaptureFixture[str]):
+    Path("bad.mlir").write_text(program, encoding="utf-8")
+
+    assert failure(capsys, "bad.mlir").startswith(message)
+
+
+def test_operations_that_nothing_interprets(capsys: pytest.CaptureFixture[str]):
+    text = OTHER.replace("graph.sqrt", "math.sqrt")
+    Path("other.mlir").write_text(text, encoding="utf-8")
+
+    said = failure(capsys, "other.mlir", "--target", "reference")
+
+    assert "math.sqrt" in said
+
+
+def test_what_does_not_fit_is_told(capsys: pytest.CaptureFixture[str]):
+    preset = Path(run.__file__).parents[1] / "dialects/target/presets/npu-tiny.toml"
+    small = preset.read_text(encoding="utf-8").replace("17179869184", "1024")
+    Path("small.toml").write_text(small, encoding="utf-8")
+
+    said = failure(capsys, "other.mlir", "--target", "small.toml")
+
+    assert "L3" in said
+
+
+def test_as_a_module():
+    command = [sys.executable, "-m", "tlf.tools.tlf_run"]
+
+    done = subprocess.run(
+        [*command, "other.mlir", "--target", "reference", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "error of y" in done.stdout
+
+    failed = subprocess.run(
+        [*command, "no.mlir"], capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1
+    assert failed.stderr == (
+        "tlf-run: error: cannot read `no.mlir`: No such file or directory\n"
+    )
