@@ -86,7 +86,7 @@ def accumulator_of(element: Attribute) -> Attribute:
 
 
 def scalar_attribute(
-    value: int | float, element: Attribute
+    value: float, element: Attribute
 ) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
     """`value` as an attribute of the element type."""
     match element:
@@ -103,7 +103,8 @@ def scalar_value(attribute: Attribute) -> int | float:
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
     if isinstance(attribute, IntegerAttr):
-        return attribute.value.data
+        number = attribute.value.data
+        return abs(number) if attribute.type == i1 else number
     raise VerifyException(f"expected a number, got {attribute}")
 
 

@@ -80,7 +80,7 @@ class Chooser:
     def _matrix_sizes(self, sizes: Sizes) -> Sizes | None:
         """The preferred tile of a matrix product, along its rows, columns and depth."""
         contraction = next(iter(self.members.accumulating), None)
-        if not isinstance(contraction, ContractionInterface):
+        if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
             return None
         element = str(tensor_type(contraction.operands[0]).element_type)
         if (wanted := self.target.tiling.matrix_tile.get(element)) is None:

@@ -38,7 +38,9 @@ class LoopFunctions(InterpreterFunctions):
     ) -> PythonValues:
         rank = len(op.lowerBound)
         bounds = args[:rank], args[rank : 2 * rank], args[2 * rank : 3 * rank]
-        for point in product(*(range(*each) for each in zip(*bounds, strict=True))):
+        # Iterations are independent, so the last comes first: overlaps show.
+        ranges = [range(*each)[::-1] for each in zip(*bounds, strict=True)]
+        for point in product(*ranges):
             interpreter.run_ssacfg_region(op.body, point, "parallel")
         return ()
 

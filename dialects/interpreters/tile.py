@@ -142,6 +142,9 @@ class TileFunctions(InterpreterFunctions):
             range(lower, upper, step)
             for lower, upper, step in zip(*bounds, op.step_values, strict=True)
         ]
+        if op.parallel:
+            # Iterations are independent, so the last comes first: overlaps show.
+            loops = [each[::-1] for each in loops]
         for point in product(*loops):
             carried = interpreter.run_ssacfg_region(op.body, (*point, *carried))
         return carried

@@ -111,8 +111,8 @@ def element_strides(
     op: MovementInterface, strides: Sequence[int]
 ) -> tuple[int, ...] | None:
     """
-    The strides with which a buffer of an operand, of given strides, is seen in the shape
-    of the result; None where there are none, or an axis repeats elements.
+    The strides with which a buffer of an operand, of given strides, is seen in the
+    shape of the result; None where there are none, or an axis repeats elements.
     """
     axis_of = _axes_by_iterator(op, op.result_accesses()[0])
     seen = [0] * tensor_type(op.results[0]).get_num_dims()
@@ -129,7 +129,7 @@ def element_strides(
 
 
 def is_plain(op: MovementInterface) -> bool:
-    """Whether each axis of a movement's operand is an axis of its result, or repeated."""
+    """Whether a movement only permutes and repeats the axes of its operand."""
     return all(
         access.width == 1
         and access.offset == 0

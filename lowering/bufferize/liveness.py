@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -33,20 +34,25 @@ class Liveness:
 
     def dead_after(self, value: SSAValue, op: Operation) -> bool:
         """
-        Whether nothing after `op` uses a value. A value of an outer block counts as
-        used, for `op` may run again.
+        Whether nothing inside of `op` or after it uses a value. A value of an outer
+        block counts as used, for `op` may run again.
         """
         if _block_of(value) is not op.parent:
             return False
-        return all(self._before(use.operation, op) for use in value.uses)
+        return not any(self.later_users(value, op))
 
-    def _before(self, user: Operation, op: Operation) -> bool:
-        ancestor: Operation | None = user
-        while ancestor is not None and ancestor.parent is not op.parent:
-            ancestor = ancestor.parent_op()
-        if ancestor is None:
-            return False
-        return self.position[ancestor] <= self.position[op]
+    def later_users(self, value: SSAValue, op: Operation) -> Iterator[Operation]:
+        """The operations inside of `op` and after it that use a value of its block."""
+        for use in value.uses:
+            user = use.operation
+            ancestor: Operation | None = user
+            while ancestor is not None and ancestor.parent is not op.parent:
+                ancestor = ancestor.parent_op()
+            is_inside = ancestor is op and user is not op
+            if ancestor is None or is_inside:
+                yield user
+            elif self.position[ancestor] > self.position[op]:
+                yield user
 
     def overwritable(self, storage: Storage, op: Operation) -> bool:
         """

@@ -70,11 +70,16 @@ def _check_destination(scope: Scope, op: tile.WhileOp, init: SSAValue) -> None:
         raise BufferizationError(
             op, "expected a destination of its own: arguments are read-only"
         )
-    if not all(scope.liveness.dead_after(value, op) for value in storage.values):
+    users = [
+        user
+        for value in storage.values
+        for user in scope.liveness.later_users(value, op)
+    ]
+    if not all(op.is_ancestor(user) for user in users):
         raise BufferizationError(
             op, "expected a destination that is not used after the loop"
         )
-    if any(not _reads_own_tile(op, use.operation) for use in init.uses):
+    if not all(_reads_own_tile(op, user) for user in users):
         raise BufferizationError(
             op, "expected the loop to read of its destination what it writes next"
         )
@@ -85,8 +90,6 @@ def _reads_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
     Whether an operation in a loop reads of its destination only the tile that the same
     iteration writes.
     """
-    if user is loop or not loop.is_ancestor(user):
-        return True
     if not isinstance(user, tile.SliceOp) or user.parent is not loop.body.block:
         return False
     shape = tensor_type(user.result).get_shape()

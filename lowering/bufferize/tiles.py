@@ -42,8 +42,8 @@ def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
     offsets = scope.indices(op.mixed_offsets)
     scope.reading(op.source)
     fill = None if op.fill is None else scalar_value(op.fill)
-    if op.map is not None and not scope.is_value(type_):
-        raise BufferizationError(op, "cannot move through a map into a buffer")
+    if not scope.is_value(type_):
+        _check_move(op)
     if scope.level(op.source.type) == scope.level(type_):
         _view(scope, op, source, offsets)
     elif scope.is_value(type_):
@@ -57,6 +57,16 @@ def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
         token = scope.builder.insert(move).token
         scope.moves.start(token, scope.storages[op.source], storage)
         scope.bind(op.result, place, storage)
+
+
+def _check_move(op: tile.SliceOp) -> None:
+    """Whether a move between buffers can do what a slice asks for."""
+    if op.map is not None:
+        raise BufferizationError(op, "cannot move through a map into a buffer")
+    if op.fill is not None and op.extents != tensor_type(op.result).get_shape():
+        raise BufferizationError(
+            op, "cannot fill a buffer beyond the valid extents of a slice"
+        )
 
 
 def _view(

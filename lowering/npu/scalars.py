@@ -118,7 +118,7 @@ def constant(value: SSAValue) -> float | None:
     if isinstance(attribute, FloatAttr):
         return attribute.value.data
     if isinstance(attribute, IntegerAttr):
-        return attribute.value.data
+        return abs(attribute.value.data) if value.type == i1 else attribute.value.data
     return None
 
 

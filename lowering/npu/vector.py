@@ -10,6 +10,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.dialects.interpreters.scalars import evaluate
 from tlf.dialects.mem import Index
 from tlf.lowering.npu.scalars import constant, vector_operation
 from tlf.lowering.npu.views import View, Views, index_builder
@@ -28,7 +29,12 @@ def convert_map(op: mem.MapOp, views: Views) -> None:
             f"mem.map: expected a body of one operation, got {len(bodies)}: run "
             "`mem-split-maps` first"
         )
-    for value, output in zip(terminator.values, op.outputs, strict=True):
+    for number, (value, output) in enumerate(
+        zip(terminator.values, op.outputs, strict=True)
+    ):
+        if not op.inputs:
+            _emit(op, "fill", views, output, [_known(op, number)])
+            continue
         name, operands = "copy", (value,)
         if bodies and value.owner is bodies[0]:
             name, operands = vector_operation(bodies[0])
@@ -36,6 +42,12 @@ def convert_map(op: mem.MapOp, views: Views) -> None:
         if name == "copy" and not isinstance(inputs[0], tuple):
             name = "fill"
         _emit(op, name, views, output, inputs)
+
+
+def _known(op: mem.MapOp, output: int) -> float:
+    """The value of an output that a body without inputs computes."""
+    value = evaluate(op.body.block, ())[output]
+    return int(value) if value.dtype.kind in "bi" else float(value)
 
 
 def _is_structure(op: Operation) -> bool:
