@@ -121,3 +121,9 @@ def test_kernels(name: str, element: str, target: str):
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str, element: str, target: str):
     compare(LAYERS[name](element), target)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("name", [name for name in LAYERS if "layer" in name])
+def test_transformer_layers_on_triton(name: str, element: str):
+    compare(LAYERS[name](element), "h200")

@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", default="0:20", help="FIRST:LAST")
     parser.add_argument("--targets", default="npu-tiny,npu,h200")
     parser.add_argument("--steps", type=int, default=6, help="operations a program")
+    parser.add_argument("--largest", type=int, default=2000, help="elements a tensor")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
     parser.add_argument("--fast", action="store_true", help="only the final results")
     parser.add_argument("--folder", type=Path, help="for small programs with faults")
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for seed in range(first, last):
         if time.monotonic() > end:
             break
-        program = random_program(seed, options.steps)
+        program = random_program(seed, options.steps, options.largest)
         for target in options.targets.split(","):
             fault = fault_of(program, target, not options.fast)
             counts[f"{target} {fault.kind if fault else 'right'}"] += 1
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found = fault_of(small, target, not options.fast)
             print(f"seed {seed} on {target}: {fault}", flush=True)
             if options.folder is not None:
-                name = f"{target}-{fault.kind}-{seed}.mlir"
+                name = f"{Path(target).stem}-{fault.kind}-{seed}.mlir"
                 (options.folder / name).write_text(
                     f"// {target}: {found}\n{small.text()}"
                 )

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 from graph_program import Program, Step, Value
 
-LARGEST = 2000
-"""The most elements of a tensor."""
+EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 20)
+LONG_EXTENTS = (29, 37, 64, 100, 127)
+"""Extents of axes; the long ones where tensors may have many elements."""
 
 BOUND = 1000.0
 """The largest magnitude of an element."""
@@ -21,8 +22,11 @@ SPELLED = 60
 class Builder:
     """Adds random steps to a program."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, largest: int = 2000) -> None:
         self.random = random.Random(seed)
+        self.largest = largest
+        """The most elements of a tensor."""
+        self.extents = EXTENTS if largest < 10000 else EXTENTS + LONG_EXTENTS
         self.arguments: list[Value] = []
         self.steps: list[Step] = []
         self.element = self.random.choices(
@@ -55,12 +59,12 @@ class Builder:
         rank = self.random.choice([1, 2, 2, 3, 3, 4]) if rank is None else rank
         while True:
             shape = tuple(self.extent() for _ in range(rank))
-            if math.prod(shape) <= LARGEST:
+            if math.prod(shape) <= self.largest:
                 return shape
 
     def extent(self) -> int:
         """A random extent of an axis."""
-        return self.random.choice([1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 20])
+        return self.random.choice(self.extents)
 
     def value(self, *elements: str) -> Value:
         """A value there is, rather a late one, of one of some element types."""
@@ -131,7 +135,7 @@ class Builder:
         exact: bool = False,
     ) -> None:
         """Add a step, unless its result is too large in one way or another."""
-        if max(map(abs, bounds)) > BOUND or math.prod(shape) > LARGEST:
+        if max(map(abs, bounds)) > BOUND or math.prod(shape) > self.largest:
             return
         element = operands[0].element if element is None else element
         exact = element in ("i1", "i32") or (exact and all(v.exact for v in operands))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from graph_program import Program, Value
-from random_builder import BOUND, LARGEST, Builder
+from random_builder import BOUND, Builder
 
 FLOATS = ("f32", "f16", "bf16")
 NUMBERS = (*FLOATS, "i32")
@@ -134,7 +134,7 @@ def _accumulate(
     acc = "i32" if element == "i32" else "f32"
     result = builder.random.choice([element, element, acc])
     bound = depth * math.prod(each.bound for each in operands)
-    if bound > BOUND or math.prod(shape) > LARGEST:
+    if bound > BOUND or math.prod(shape) > builder.largest:
         return
     if builder.random.random() < 0.25:
         start = builder.other(shape, result)
@@ -342,6 +342,6 @@ RULES: Sequence[Rule] = (
 )
 
 
-def random_program(seed: int, count: int = 6) -> Program:
-    """The program of a seed, with about `count` operations."""
-    return Builder(seed).program(RULES, count)
+def random_program(seed: int, count: int = 6, largest: int = 2000) -> Program:
+    """The program of a seed: about `count` operations on up to `largest` elements."""
+    return Builder(seed, largest).program(RULES, count)
