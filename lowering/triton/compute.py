@@ -44,13 +44,15 @@ _COMBINER_OF = {
 
 class Compute:
     """
-    Writes structured compute; `names` holds the variable of each value.
+    Writes structured compute; `names` holds the variable of each value. Accumulators in
+    `matrices` have the shape of a matrix product rather than their own.
     """
 
     def __init__(self, source: Source, names: dict[SSAValue, str]) -> None:
         self.source = source
         self.names = names
         self.combiners: set[str] = set()
+        self.matrices: set[SSAValue] = set()
 
     def map(self, op: mem.MapOp) -> None:
         elements = inputs(self.source, op, self.names)

@@ -22,6 +22,7 @@ from tlf.dialects import mem
 from tlf.lowering.triton.access import OFFSET_LIMIT, Access, View
 from tlf.lowering.triton.compute import COMBINERS, Compute
 from tlf.lowering.triton.contraction import contract
+from tlf.lowering.triton.dot import Product, accumulation, carried
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.lowering.triton.source import INDENT, Source
 
@@ -246,7 +247,13 @@ class KernelWriter:
         self.indices.known[value] = index
 
     def _for(self, op: scf.ForOp) -> None:
-        carried = [self.source.assign("c", self.names[value]) for value in op.iter_args]
+        products = [self._accumulation(op, n) for n in range(len(op.iter_args))]
+        names: list[str] = []
+        for value, product in zip(op.iter_args, products, strict=True):
+            text = self.names[value]
+            names.append(
+                self.source.assign("c", product.accumulator(text) if product else text)
+            )
         stages = op.attributes.get("stages")
         count = ""
         if isinstance(stages, IntegerAttr):
@@ -256,14 +263,29 @@ class KernelWriter:
         variable, *arguments = op.body.block.args
         with self.source.indented():
             self._enter(variable, index)
-            for argument, name in zip(arguments, carried, strict=True):
-                self.names[argument] = name
+            self.names.update(zip(arguments, names, strict=True))
             self._block(op.body.block)
             terminator = op.body.block.last_op
             assert isinstance(terminator, scf.YieldOp)
-            self._carry(carried, [self.names[v] for v in terminator.operands])
-        for result, name in zip(op.results, carried, strict=True):
+            self._carry(names, [self.names[v] for v in terminator.operands])
+        for result, name, product in zip(op.results, names, products, strict=True):
             self.names[result] = name
+            if product:
+                self.compute.bind(result, product.unfolded(name))
+
+    def _accumulation(self, op: scf.ForOp, number: int) -> Product | None:
+        """
+        The product whose accumulator a loop is to carry as a matrix, if it is not one
+        already in an outer loop.
+        """
+        argument, result = carried(op, number)
+        if op.iter_args[number] in self.compute.matrices:
+            self.compute.matrices.add(argument)
+            return None
+        product = accumulation(argument, result)
+        if product is not None:
+            self.compute.matrices.add(argument)
+        return product
 
     def _carry(self, carried: Sequence[str], values: Sequence[str]) -> None:
         """

@@ -99,6 +99,15 @@ CONTRACTIONS = [
     ("k,k->", {"k": 16}),
     ("mk,kn->mn", {"m": 16, "n": 16, "k": 1}),
     ("bhk,bhk->bh", {"b": 2, "h": 4, "k": 16}),
+    # Dimensions that one input alone has and that are summed: left, right, both.
+    ("mkj,kn->mn", {"m": 16, "n": 32, "k": 16, "j": 4}),
+    ("mk,jnk->nm", {"m": 16, "n": 32, "k": 16, "j": 8}),
+    ("jmki,lkn->mn", {"m": 32, "n": 16, "k": 16, "j": 2, "i": 4, "l": 2}),
+    ("mj,nk->mn", {"m": 4, "n": 8, "j": 16, "k": 2}),
+    ("mj,k->m", {"m": 4, "j": 16, "k": 2}),
+    ("j,k->", {"j": 16, "k": 2}),
+    # Output dimensions that no input has.
+    ("mk,nk->mnz", {"m": 16, "n": 16, "k": 16, "z": 2}),
 ]
 
 
@@ -123,7 +132,12 @@ def test_contraction(
     inputs = {f"in{n}": random(d, s, n) for n, (s, d) in enumerate(types)}
     got = check(program(types, (shapes[2], "f32"), operation), inputs)["out"]
     a, b, c = (value.astype(np.float64) for value in inputs.values())
-    np.testing.assert_allclose(got, c + np.einsum(equation, a, b), rtol=1e-5, atol=1e-4)
+    # numpy knows no output dimension that no input has.
+    repeated = sorted(set(terms[2]) - set(terms[0] + terms[1]))
+    ones = [np.ones(extents[name]) for name in repeated]
+    given = ",".join([terms[0], terms[1], *repeated])
+    expected = c + np.einsum(f"{given}->{terms[2]}", a, b, *ones)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,240 @@
+"""
+Contractions as matrix products: `tl.dot`, and the shapes around it.
+
+Operands are brought to [batch, rows, depth] and [batch, depth, columns], without the
+batch where there is none. A loop that only accumulates keeps the accumulator in that
+shape from one iteration to the next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import BlockArgument, SSAValue
+
+from tlf.dialects import mem
+from tlf.lowering.triton.alignment import dimensions, permuted, reshaped
+from tlf.lowering.triton.compute import Compute
+from tlf.lowering.triton.roles import Dims, Roles
+from tlf.lowering.triton.types import element_of, is_float, shape_of, triton_name, wide
+
+MINIMUM = 16
+"""The least extent of each axis of a matrix product that runs on tensor cores."""
+
+MINIMUM_OF_BYTES = 32
+"""The least depth of a matrix product of 8-bit integers."""
+
+
+def uses_dot(op: mem.ContractOp) -> bool:
+    """
+    Whether a contraction becomes a `tl.dot`: every axis has at least 16 elements, and
+    the element types are those of a matrix unit.
+    """
+    roles = Roles.of(op)
+    if roles.others:
+        return False
+    element, total = element_of(op.lhs), element_of(op.acc)
+    if isinstance(element, Float64Type) or isinstance(total, Float64Type):
+        return False
+    minimum = MINIMUM
+    if not is_float(element):
+        if (str(element), str(total)) != ("i8", "i32") or roles.alone:
+            return False
+        minimum = MINIMUM_OF_BYTES
+    axes = (roles.rows, roles.columns)
+    deep = roles.extent(roles.depth) >= minimum
+    return deep and all(roles.extent(axis) >= MINIMUM for axis in axes)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """
+    One input of a contraction: the text of its tile, its shape, the dimension of the
+    domain along each axis, and its Triton type.
+    """
+
+    text: str
+    shape: tuple[int, ...]
+    dims: Dims
+    dtype: str
+
+    @staticmethod
+    def of(compute: Compute, op: mem.ContractOp, number: int, wider: str) -> "Factor":
+        """
+        An input, summed in the type `wider` over the dimensions that only it has.
+        """
+        value = op.input_operands[number]
+        dims = dimensions(op.input_maps[number], op.extents)
+        shape, dtype = shape_of(value), triton_name(element_of(value))
+        text, alone = compute.names[value], Roles.of(op).alone
+        axes = [axis for axis, dim in enumerate(dims) if dim in alone]
+        if not axes:
+            return Factor(text, shape, dims, dtype)
+        if dtype != wider:
+            text = f"{text}.to({wider})"
+        for axis in reversed(axes):
+            text = f"tl.sum({text}, axis={axis})"
+        kept = [axis for axis in range(len(dims)) if axis not in axes]
+        return Factor(
+            compute.source.shared("v", text),
+            tuple(shape[axis] for axis in kept),
+            tuple(dims[axis] for axis in kept),
+            wider,
+        )
+
+    def cast(self, dtype: str) -> "Factor":
+        if dtype == self.dtype:
+            return self
+        return Factor(f"{self.text}.to({dtype})", self.shape, self.dims, dtype)
+
+
+@dataclass(frozen=True)
+class Product:
+    """
+    A contraction as a product of two matrices, or of two batches of them.
+
+    The inputs are exchanged where the output then needs no transposition.
+    """
+
+    op: mem.ContractOp
+    roles: Roles
+    is_exchanged: bool
+
+    @staticmethod
+    def of(op: mem.ContractOp) -> "Product":
+        roles = Roles.of(op)
+        axes = (*roles.rows, *roles.columns)
+        kept = [d for d in dimensions(op.maps[2], op.extents) if d in axes]
+        if kept[0] in roles.columns:
+            return Product(op, roles.exchanged(), is_exchanged=True)
+        return Product(op, roles, is_exchanged=False)
+
+    @property
+    def _result(self) -> Dims:
+        return dimensions(self.op.maps[2], self.op.extents)
+
+    def _axes(self, *axes: Sequence[int]) -> list[int]:
+        """
+        The shape of a matrix with these axes.
+        """
+        batch = [self.roles.extent(self.roles.batch)] if self.roles.batch else []
+        return [*batch, *(self.roles.extent(axis) for axis in axes)]
+
+    def folded(
+        self, text: str, shape: Sequence[int], dims: Dims, *axes: Sequence[int]
+    ) -> str:
+        """
+        A tile as a matrix of two axes, or as a batch of them.
+        """
+        order = [*self.roles.batch, *chain(*axes)]
+        kept = [axis for axis, dim in enumerate(dims) if dim in order]
+        present = [dims[axis] for axis in kept]
+        text = reshaped(text, shape, [shape[axis] for axis in kept])
+        text = permuted(text, [present.index(dim) for dim in order])
+        current = [self.roles.extents[dim] for dim in order]
+        return reshaped(text, current, self._axes(*axes))
+
+    def accumulator(self, text: str) -> str:
+        """
+        The tile of the accumulator as a matrix.
+        """
+        axes = (self.roles.rows, self.roles.columns)
+        return self.folded(text, shape_of(self.op.acc), self._result, *axes)
+
+    def unfolded(self, text: str) -> str:
+        """
+        The reverse of `accumulator`.
+        """
+        axes = (self.roles.rows, self.roles.columns)
+        order = [*self.roles.batch, *chain(*axes)]
+        unfolded = reshaped(
+            text, self._axes(*axes), [self.roles.extents[dim] for dim in order]
+        )
+        present = [dim for dim in self._result if dim in order]
+        unfolded = permuted(unfolded, [order.index(dim) for dim in present])
+        current = [self.roles.extents[dim] for dim in present]
+        return reshaped(unfolded, current, shape_of(self.op.acc))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the accumulator is a matrix as it is."""
+        return self.accumulator("v") == "v"
+
+
+def accumulation(argument: SSAValue, result: SSAValue) -> Product | None:
+    """
+    The product that one iteration of a loop adds to a carried value, if that is all it
+    does with it: `argument` is the value before, `result` the one after. None where the
+    value has the shape of the product already.
+    """
+    uses = list(argument.uses)
+    if len(uses) != 1 or len(list(result.uses)) != 1:
+        return None
+    user = uses[0].operation
+    if isinstance(user, mem.ContractOp):
+        if user.acc is not argument or user.value is not result or not uses_dot(user):
+            return None
+        product = Product.of(user)
+        return None if product.is_plain else product
+    if not isinstance(user, scf.ForOp):
+        return None
+    number = uses[0].index - 3
+    if number < 0 or user.results[number] is not result:
+        return None
+    return accumulation(*carried(user, number))
+
+
+def carried(op: scf.ForOp, number: int) -> tuple[BlockArgument, SSAValue]:
+    """
+    A carried value of a loop, at the start and at the end of an iteration.
+    """
+    terminator = op.body.block.last_op
+    assert isinstance(terminator, scf.YieldOp)
+    return op.body.block.args[number + 1], terminator.operands[number]
+
+
+def dot(compute: Compute, op: mem.ContractOp) -> str:
+    """
+    The expression of a contraction for which `uses_dot` holds. Its shape is that of a
+    matrix if the accumulator is one in `compute.matrices`.
+    """
+    product, total = Product.of(op), element_of(op.acc)
+    roles = product.roles
+    left, right = (Factor.of(compute, op, number, "tl.float32") for number in (0, 1))
+    precision = _precision(op)
+    if left.dtype != right.dtype:
+        # One is a sum, which its element type cannot hold.
+        left, right = left.cast("tl.float32"), right.cast("tl.float32")
+        precision = op.precision if str(element_of(op.lhs)) == "f32" else "tf32x3"
+    if product.is_exchanged:
+        left, right = right, left
+    factors = [
+        product.folded(left.text, left.shape, left.dims, roles.rows, roles.depth),
+        product.folded(right.text, right.shape, right.dims, roles.depth, roles.columns),
+    ]
+    factors = [
+        factor if factor.isidentifier() else compute.source.shared("v", factor)
+        for factor in factors
+    ]
+    is_matrix = op.acc in compute.matrices
+    start = compute.names[op.acc]
+    start = start if is_matrix else product.accumulator(start)
+    dtype = wide(total)
+    if dtype is not None:
+        start = f"{start}.to({dtype})"
+    options = f', input_precision="{precision}"' if precision else ""
+    if not is_float(total):
+        options = ", out_dtype=tl.int32"
+    text = f"tl.dot({', '.join(factors)}, acc={start}{options})"
+    if dtype is not None:
+        text = f"{text}.to({triton_name(total)})"
+    return text if is_matrix else product.unfolded(text)
+
+
+def _precision(op: mem.ContractOp) -> str | None:
+    element = element_of(op.lhs)
+    if not is_float(element):
+        return None
+    return op.precision if str(element) == "f32" else "ieee"
