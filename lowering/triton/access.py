@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
 from tlf.lowering.triton.indices import Index, Indices
+from tlf.lowering.triton.positions import Position, Positions
 from tlf.lowering.triton.source import Source
 from tlf.lowering.triton.types import element_of, literal, shape_of, triton_name
 
@@ -62,11 +63,10 @@ def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], i
 @dataclass(frozen=True)
 class Extents:
     """
-    Of each dimension of a box: the extent of its tile, how much of that is valid, and
-    the bound that positions stay below.
+    How much of each dimension of a value is valid, and the bound that positions stay
+    below along each dimension of its buffer.
     """
 
-    room: Sequence[int]
     valid: Sequence[int]
     limits: Sequence[int]
 
@@ -127,25 +127,24 @@ class Access:
         """
         The expression that loads the value of `op`.
         """
-        view, offsets = self.views[op.source], self._at(op.mixed_offsets)
-        room = shape_of(op.value)
-        address, vectors = self._address(view, offsets, room)
-        mask = self._mask(vectors, offsets, Extents(room, op.box, view.shape))
-        if mask is None:
-            return f"tl.load({address})"
-        type_ = element_of(op.value)
-        fill = op.fill_value if op.fill_value is not None else 0
-        other = literal(fill, type_)
-        if str(type_) == "f64":
-            # A bare number would be rounded to f32.
-            other = f"tl.full([], {other}, tl.float64)"
-        return f"tl.load({address}, mask={mask}, other={other})"
+        view, room = self.views[op.source], shape_of(op.value)
+        positions = Positions.of(self._at(op.mixed_offsets), room, op.source_map)
+        address = self._address(view, positions)
+        mask = self._mask(positions, Extents(op.box, view.shape))
+        missing = positions.missing
+        if mask is not None and len(missing) == len(room) > 0:
+            # One pointer takes one condition.
+            address, missing = f"tl.broadcast_to({address}, {list(room)})", []
+        text = f"tl.load({address})"
+        if mask is not None:
+            text = f"tl.load({address}, mask={mask}, other={_other(op)})"
+        return f"tl.broadcast_to({text}, {list(room)})" if missing else text
 
     def store(self, op: mem.StoreOp, value: str) -> None:
-        view, offsets = self.views[op.destination], self._at(op.mixed_offsets)
-        box = shape_of(op.value)
-        address, vectors = self._address(view, offsets, box)
-        mask = self._mask(vectors, offsets, Extents(box, op.box, view.shape))
+        view, room = self.views[op.destination], shape_of(op.value)
+        positions = Positions.of(self._at(op.mixed_offsets), room)
+        address = self._address(view, positions)
+        mask = self._mask(positions, Extents(op.box, view.shape))
         where = "" if mask is None else f", mask={mask}"
         self.source.line(f"tl.store({address}, {value}{where})")
 
@@ -153,15 +152,14 @@ class Access:
         """
         The expression of a masked value, which is `value` if all of it is in bounds.
         """
-        offsets, box = self._at(op.mixed_offsets), shape_of(op.source)
-        vectors = self._vectors(offsets, box)
-        extents = Extents(box, op.extents, op.limits)
-        condition = self._mask(vectors, offsets, extents)
+        shape = shape_of(op.source)
+        positions = Positions.of(self._at(op.mixed_offsets), shape)
+        condition = self._mask(positions, Extents(op.extents, op.limits))
         if condition is None:
             return value
         type_ = element_of(op.source)
         fill = literal(op.number, type_)
-        other = f"tl.full({list(box)}, {fill}, {triton_name(type_)})"
+        other = f"tl.full({list(shape)}, {fill}, {triton_name(type_)})"
         return f"tl.where({condition}, {value}, {other})"
 
     def _at(self, offsets: Sequence[SSAValue | int]) -> list[Index]:
@@ -172,74 +170,122 @@ class Access:
             return index
         return Index(self.source.assign("i", index.text), index.low, index.high)
 
-    def _vectors(self, offsets: Sequence[Index], box: Sequence[int]) -> list[str]:
-        """
-        The positions along each dimension of a box, as variables of rank 1.
-        """
-        vectors: list[str] = []
-        for offset, size in zip(offsets, box, strict=True):
-            self._note(max(abs(offset.low), abs(offset.high + size)))
-            steps = f"tl.arange(0, {size})"
-            if self.wide:
-                steps = f"{steps}.to(tl.int64)"
-            text = steps if offset.constant == 0 else f"{offset.text} + {steps}"
-            vectors.append(self.source.shared("r", text))
-        return vectors
+    def _steps(self, extent: int) -> str:
+        steps = f"tl.arange(0, {extent})"
+        return f"{steps}.to(tl.int64)" if self.wide else steps
 
-    def _address(
-        self, view: View, offsets: Sequence[Index], box: Sequence[int]
-    ) -> tuple[str, list[str]]:
+    def _tile(self, position: Position, room: Sequence[int]) -> str:
         """
-        The pointers to the elements of a box, and the positions along each dimension.
+        The positions along one dimension of a buffer, as a tile to be broadcast.
         """
-        start = view.offset
+        self._note(max(abs(end) for end in position.bounds(room)))
+        if not position.terms:
+            return position.offset.atom
+        terms = [] if position.offset.constant == 0 else [position.offset.text]
+        if len(position.terms) == 1:
+            ((dim, factor),) = position.terms
+            terms.append(_times(self._steps(room[dim]), factor))
+            vector = self.source.shared("r", " + ".join(terms))
+            return _along(vector, dim, len(room))
+        terms += self._terms(position, room, 1)
+        return self.source.shared("r", " + ".join(terms))
+
+    def _terms(self, position: Position, room: Sequence[int], stride: int) -> list[str]:
+        """
+        What each term adds to a position, times a stride.
+        """
+        terms: list[str] = []
+        for dim, factor in position.terms:
+            vector = self.source.shared("r", self._steps(room[dim]))
+            terms.append(_times(_along(vector, dim, len(room)), factor * stride))
+        return terms
+
+    def _address(self, view: View, positions: Positions) -> str:
+        """
+        The pointers to the elements of a value.
+        """
+        start, room = view.offset, positions.room
         reach = max(abs(start.low), abs(start.high))
-        for offset, size, stride in zip(offsets, box, view.strides, strict=True):
-            ends = abs(offset.low), abs(offset.high + size - 1)
-            reach += abs(stride) * max(ends)
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            reach += abs(stride) * max(abs(end) for end in position.bounds(room))
         self._note(reach)
-        vectors = self._vectors(offsets, box)
-        terms = [] if start.constant == 0 else [start.text]
-        for dim, (vector, stride) in enumerate(zip(vectors, view.strides, strict=True)):
-            term = _along(vector, dim, len(box))
-            if stride == 0:
-                term = f"{term} * 0"
-            elif stride != 1:
-                term = f"{term} * {stride}"
-            terms.append(term)
-        if not terms:
-            return view.pointer, vectors
-        return f"{view.pointer} + {' + '.join(terms)}", vectors
+        terms: list[str] = []
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            if len(position.terms) == 1:
+                terms.append(_times(self._tile(position, room), stride))
+                continue
+            start += position.offset * Index.of(stride)
+            terms += self._terms(position, room, stride)
+        if start.constant != 0:
+            terms.insert(0, start.text)
+        return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
 
     def _note(self, reach: int) -> None:
         self.greatest = max(self.greatest, reach)
 
-    def _mask(
-        self,
-        vectors: Sequence[str],
-        offsets: Sequence[Index],
-        extents: Extents,
-    ) -> str | None:
+    def _mask(self, positions: Positions, extents: Extents) -> str | None:
         """
         The condition that elements are valid and their positions lie in [0, limit), or
         None if they always do.
         """
         conditions: list[str] = []
-        rank = len(offsets)
-        for dim, (offset, room, valid, limit) in enumerate(
-            zip(offsets, extents.room, extents.valid, extents.limits, strict=True)
-        ):
-            if valid < room and not (offset.low >= 0 and offset.low + valid >= limit):
-                steps = self.source.shared("r", f"tl.arange(0, {room})")
+        room, rank = positions.room, len(positions.room)
+        inside = list(room)
+        for dim, valid in enumerate(extents.valid):
+            if valid < room[dim] and not _is_cut(positions, extents, dim):
+                steps = self.source.shared("r", f"tl.arange(0, {room[dim]})")
                 conditions.append(_along(f"({steps} < {valid})", dim, rank))
-            if offset.low < 0:
-                test = _along(f"({vectors[dim]} >= 0)", dim, rank)
-                conditions.append(test)
-            whole = room if offset.low + valid >= limit else valid
-            if offset.high + whole > limit:
-                test = _along(f"({vectors[dim]} < {limit})", dim, rank)
-                conditions.append(test)
+                inside[dim] = valid
+        for position, limit in zip(positions.along, extents.limits, strict=True):
+            low, high = position.bounds(inside)
+            if low >= 0 and high < limit:
+                continue
+            tile = self._tile(position, room)
+            if position.offset.constant is not None and not position.terms:
+                tile = f"tl.full([], {tile}, tl.int32)"
+            if low < 0:
+                conditions.append(_condition(tile, ">= 0"))
+            if high >= limit:
+                conditions.append(_condition(tile, f"< {limit}"))
         return " & ".join(conditions) if conditions else None
+
+
+def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
+    """
+    Whether elements that are not valid along a dimension are out of bounds anyway.
+    """
+    return any(
+        position.is_along(dim)
+        and position.offset.low >= 0
+        and position.offset.low + extents.valid[dim] >= limit
+        for position, limit in zip(positions.along, extents.limits, strict=True)
+    )
+
+
+def _other(op: mem.LoadOp) -> str:
+    """
+    What a masked element reads as.
+    """
+    type_ = element_of(op.value)
+    text = literal(op.fill_value if op.fill_value is not None else 0, type_)
+    # A bare number would be rounded to f32.
+    return f"tl.full([], {text}, tl.float64)" if str(type_) == "f64" else text
+
+
+def _times(text: str, factor: int) -> str:
+    if factor == 1:
+        return text
+    return f"{text} * {factor}"
+
+
+def _condition(tile: str, test: str) -> str:
+    """
+    A comparison of positions; a vector is compared before it is broadcast.
+    """
+    vector, bracket, indices = tile.partition("[")
+    if not bracket or not vector.isidentifier():
+        return f"({tile} {test})"
+    return f"({vector} {test})[{indices}"
 
 
 def _along(vector: str, dim: int, rank: int) -> str:

@@ -133,7 +133,8 @@ def _check(
         return
     lanes: Any = mask if type(mask) is np.ndarray else mask.data
     shape = cast(tuple[int, ...], pointers.data.shape)
-    active = pointers.data[np.broadcast_to(lanes, shape)].astype(np.int64)
+    # A condition that was a scalar holds the bytes 0 and 1.
+    active = pointers.data[np.broadcast_to(lanes, shape) != 0].astype(np.int64)
     outside = np.ones(active.shape, bool)
     for tensor in _state.tensors:
         inside = (active >= tensor.first) & (active < tensor.last)
