@@ -4,22 +4,52 @@ The named pipelines: what `-p NAME` stands for, written as `-p` would take it.
 A pipeline may name others; its options are those of the passes inside.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tlf.dialects.target import Target
+
+
+def tiling(level: str) -> str:
+    """The passes that bring the program's tiles to one more memory level."""
+    return (
+        f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
+        "convert-graph-to-tile"
+    )
+
+
+def npu_pipeline(levels: Sequence[str]) -> str:
+    """
+    From whole tensors to instructions: one level of tiles after the other, outermost
+    first, then buffers, addresses and instructions.
+    """
+    steps = ",".join(tiling(level) for level in levels)
+    return (
+        f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan,"
+        "convert-mem-to-npu,tidy"
+    )
+
 
 PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": "tidy,graph-decompose,tidy",
-    # One level of tiles after the other, then buffers, addresses and instructions.
-    "npu-pipeline": (
-        "graph-pipeline,"
-        "graph-group{level=L2},graph-choose-tiles{level=L2},dce,convert-graph-to-tile,"
-        "graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,"
-        "tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
-    ),
+    "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
         "graph-pipeline,graph-group,graph-choose-tiles,dce,convert-graph-to-tile,"
         "tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
     ),
 }
+"""The pipelines for a chip with the three levels that the presets have."""
+
+
+def pipelines_for(target: Target | None) -> Mapping[str, str]:
+    """The pipelines for a target, whose levels `npu-pipeline` follows."""
+    if target is None:
+        return PIPELINES
+    levels = [level.name for level in target.tile_levels]
+    return {**PIPELINES, "npu-pipeline": npu_pipeline(levels)}

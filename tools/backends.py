@@ -20,7 +20,7 @@ from tlf.dialects.interpreters.run import (
     result_names,
 )
 from tlf.dialects.target import Target, load
-from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.pipelines import pipelines_for
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit
 from tlf.tools.pass_manager import PassManager
@@ -93,7 +93,7 @@ class CompilingBackend:
         self.target.attach(module)
         backend = self.target.backend
         pipeline = self.passes or f"{backend}-pipeline"
-        passes = build_passes(pipeline, PASSES, PIPELINES)
+        passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
         PassManager(passes).run(context, module)
         with errors_located(module, f"target `{backend}`"):
             text = emit(context, module, build_target(backend, TARGETS))

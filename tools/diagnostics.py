@@ -109,7 +109,7 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
     if isinstance(error, ParseError):
         at = error.span.get_location()
         return Diagnostic(Position(at.file, at.line, at.col), _one_line(error.msg))
-    op = getattr(error, _OP, None)
+    op = getattr(error, _OP, None) or getattr(error, "op", None)
     message = _one_line(str(error)) or type(error).__name__
     if isinstance(error, VerifyException) and isinstance(op, Operation):
         named = (op.name, f"Operation {op.name}")

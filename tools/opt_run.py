@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import target as descriptions
-from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.pipelines import PIPELINES, pipelines_for
 from tlf.tools.diagnostics import CompileError, Diagnostic, errors_located
 from tlf.tools.driver import (
     PASSES,
@@ -89,10 +89,11 @@ class Opt:
         Look up what `options` name. Raises `PipelineError`, and `DiagnosticException`
         for a target description.
         """
-        passes = build_passes(",".join(options.passes), PASSES, PIPELINES)
+        target = None if options.target is None else descriptions.load(options.target)
+        known = pipelines_for(target)
+        passes = build_passes(",".join(options.passes), PASSES, known)
         build_passes(",".join(options.print_ir_after), PASSES, {})
         output = build_target(options.emit, TARGETS)
-        target = None if options.target is None else descriptions.load(options.target)
         return cls(options, passes, output, target)
 
     def process(self, source: Source) -> bool:

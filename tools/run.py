@@ -111,6 +111,6 @@ def _dump(folder: Path, outcome: Outcome, module: ModuleOp) -> None:
     """Write the results, the compiled texts and the last IR to files."""
     for name, array in outcome.results.items():
         np.save(folder / f"{name}.npy", array)
-    texts = {**outcome.artifacts, "lowered.mlir": f"{module}\n"}
+    texts = {**outcome.artifacts, "lowered.mlir": f"{module!s}\n"}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -5,13 +5,17 @@ A description is a TOML file, a preset of this package or the user's own. It tra
 with the module as the attribute `tlf.target`, so that all passes read the same figures.
 """
 
+from __future__ import annotations
+
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias, TypeVar, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
+import msgspec
+from msgspec import Meta, Struct
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -28,11 +32,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
-BACKENDS = ("npu", "triton")
-T = TypeVar("T", bound="Level | Tiling")
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
 """What TOML can say of a target."""
+
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Cycles: TypeAlias = Annotated[int, Meta(ge=0)]
+LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
+Figures: TypeAlias = dict[str, int | float | str | dict[str, int | float]]
 
 
 class LevelKind(StrEnum):
@@ -43,42 +50,52 @@ class LevelKind(StrEnum):
     CACHE = "cache"
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """
     One memory. Sizes are in bytes, bandwidth in bytes per cycle, latency in cycles.
     """
 
-    name: str
+    name: LevelName
     kind: LevelKind
-    capacity: int
-    bandwidth: int
-    latency: int
-    burst: int
-    alignment: int
-    scope: str = "chip"
+    capacity: Count
+    bandwidth: Count
+    latency: Cycles
+    burst: Count
+    alignment: Count
+    scope: Literal["core", "chip"] = "chip"
 
 
-@dataclass(frozen=True)
-class Tiling:
+class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
     """
     What a tile may look like on the target.
     """
 
     power_of_two: bool = False
     """Whether every dimension of a tile is a power of two."""
-    matrix_minimum: int = 1
+    matrix_minimum: Count = 1
     """The least extent of each axis of a matrix product."""
-    max_elements: int | None = None
+    max_elements: Count | None = None
     """The most elements a tile may have."""
-    tile_elements: int | None = None
+    tile_elements: Count | None = None
     """The most elements that a tile has where there is a choice."""
-    matrix_tile: Mapping[str, Sequence[int]] = field(
-        default_factory=dict[str, Sequence[int]]
-    )
+    matrix_tile: dict[str, tuple[Count, Count, Count]] = {}
     """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
-    programs: int = 1
+    programs: Count = 1
     """How many programs keep the whole chip busy: tiles shrink to make so many."""
+
+
+class Description(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    A description as it is written.
+    """
+
+    levels: Annotated[list[Level], Meta(min_length=1)]
+    name: str = "unnamed"
+    backend: Literal["npu", "triton"] = "npu"
+    clock_ghz: float = 1.0
+    issue_cycles: Cycles = 1
+    engines: dict[str, Figures] = {}
+    tiling: Tiling = Tiling()
 
 
 @dataclass(frozen=True)
@@ -91,13 +108,13 @@ class Target:
     backend: str
     """The last stage of the compiler: `npu` or `triton`."""
     levels: Mapping[str, Level]
-    engines: Mapping[str, Mapping[str, Data]]
+    engines: Mapping[str, Figures]
     tiling: Tiling
     data: Mapping[str, Data] = field(repr=False)
     """The description as it was written."""
 
     @staticmethod
-    def of(module: ModuleOp) -> "Target":
+    def of(module: ModuleOp) -> Target:
         """The target of `module`; an error says how to give it one."""
         if not isinstance(found := module.attributes.get(ATTRIBUTE), DictionaryAttr):
             raise DiagnosticException(
@@ -154,64 +171,30 @@ def from_data(data: Mapping[str, Data]) -> Target:
     """
     Build a target from its description, checking that nothing is missing or misspelt.
     """
-    levels = [_level(entry) for entry in _tables(data, "levels")]
-    if not levels:
-        raise DiagnosticException("target: expected at least one level, got none")
-    engines = cast(Mapping[str, Mapping[str, Data]], data.get("engines", {}))
-    tiling = _fields(Tiling, cast(Mapping[str, Data], data.get("tiling", {})))
+    try:
+        description = msgspec.convert(data, Description)
+    except msgspec.ValidationError as error:
+        raise DiagnosticException(f"target: {_sentence(error)}") from error
+    names = [level.name for level in description.levels]
+    if len(set(names)) != len(names):
+        raise DiagnosticException(
+            f"target: expected levels of different names, got {', '.join(names)}"
+        )
     return Target(
-        name=str(data.get("name", "unnamed")),
-        backend=_backend(data),
-        levels={level.name: level for level in levels},
-        engines=engines,
-        tiling=tiling,
+        name=description.name,
+        backend=description.backend,
+        levels={level.name: level for level in description.levels},
+        engines=description.engines,
+        tiling=description.tiling,
         data=data,
     )
 
 
-def _backend(data: Mapping[str, Data]) -> str:
-    backend = str(data.get("backend", "npu"))
-    if backend not in BACKENDS:
-        known = " or ".join(BACKENDS)
-        raise DiagnosticException(f"target: expected backend {known}, got `{backend}`")
-    return backend
-
-
-def _tables(data: Mapping[str, Data], key: str) -> Sequence[Mapping[str, Data]]:
-    if not isinstance(found := data.get(key, []), Sequence) or isinstance(found, str):
-        raise DiagnosticException(f"target: expected a list of `{key}`, got `{found}`")
-    return cast(Sequence[Mapping[str, Data]], found)
-
-
-def _level(entry: Mapping[str, Data]) -> Level:
-    level = _fields(Level, entry)
-    if level.kind not in set(LevelKind):
-        kinds = ", ".join(LevelKind)
-        raise DiagnosticException(
-            f"target: level {level.name}: expected a kind of {kinds}, got {level.kind}"
-        )
-    return level
-
-
-def _fields(kind: type[T], entry: Mapping[str, Data]) -> T:
-    known = sorted(each.name for each in fields(kind))
-    if unknown := [key for key in entry if key not in known]:
-        raise DiagnosticException(
-            f"target: expected fields of {known}, got `{unknown[0]}`"
-        )
-    values = {
-        key: value
-        if isinstance(value, str) or not isinstance(value, Sequence)
-        else tuple(value)
-        for key, value in entry.items()
-    }
-    try:
-        return cast(Callable[..., T], kind)(**values)
-    except TypeError as error:
-        missing = str(error).partition(": ")[2]
-        raise DiagnosticException(
-            f"target: {kind.__name__.lower()} lacks {missing}"
-        ) from error
+def _sentence(error: msgspec.ValidationError) -> str:
+    """The message of an error, as messages of this project are written."""
+    text, _, place = str(error).partition(" - at ")
+    text = f"{text[0].lower()}{text[1:]}"
+    return f"{text} at {place}" if place else text
 
 
 def _to_attribute(data: Data) -> Attribute:

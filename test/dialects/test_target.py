@@ -1,7 +1,6 @@
 """Target descriptions: presets, files of users, and what is said of mistakes."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import LevelKind, Target, Tiling, load, presets
+from tlf.dialects.target import LevelKind, Target, load, presets
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.driver import new_context, parse
 from tlf.tools.source import Source
@@ -113,31 +112,51 @@ def test_an_attribute_that_no_description_has():
     [
         (
             chip(64, 128).replace("burst", "burts"),
-            "target: expected fields of ['alignment', 'bandwidth', 'burst', "
-            "'capacity', 'kind', 'latency', 'name', 'scope'], got `burts`",
+            "object contains unknown field `burts` at `$.levels[0]`",
         ),
         (
             chip(64, 128, tail="[tiling]\npower_of_to = true"),
-            "target: expected fields of "
-            f"{sorted(each.name for each in fields(Tiling))}, got `power_of_to`",
+            "object contains unknown field `power_of_to` at `$.tiling`",
         ),
-        (chip(64).replace("latency = 1\n", ""), "target: level lacks 'latency'"),
+        (
+            chip(64).replace("latency = 1\n", ""),
+            "object missing required field `latency` at `$.levels[0]`",
+        ),
         (
             chip(64, 128).replace('"buffer"', '"disk"'),
-            "target: level L1: expected a kind of buffer, value, cache, got disk",
+            "invalid enum value 'disk' at `$.levels[0].kind`",
+        ),
+        (chip(64, head='backend = "gpu"'), "invalid enum value 'gpu' at `$.backend`"),
+        (chip(), "object missing required field `levels`"),
+        ("levels = []", "expected `array` of length >= 1 at `$.levels`"),
+        ('levels = "L1"', "expected `array`, got `str` at `$.levels`"),
+        ("levels = [1, 2]", "expected `object`, got `int` at `$.levels[0]`"),
+        (
+            chip(64).replace("capacity = 64", 'capacity = "8k"'),
+            "expected `int`, got `str` at `$.levels[0].capacity`",
         ),
         (
-            chip(64, head='backend = "gpu"'),
-            "target: expected backend npu or triton, got `gpu`",
+            chip(64).replace("capacity = 64", "capacity = -1"),
+            "expected `int` >= 1 at `$.levels[0].capacity`",
         ),
-        (chip(), "target: expected at least one level, got none"),
-        ('levels = "L1"', "target: expected a list of `levels`, got `L1`"),
+        (
+            chip(64).replace('"L1"', '"near"'),
+            "expected `str` matching regex '^L[1-9][0-9]*$' at `$.levels[0].name`",
+        ),
+        (
+            chip(64, 128).replace('"L2"', '"L1"'),
+            "expected levels of different names, got L1, L1",
+        ),
+        (
+            chip(64, tail="[tiling]\nmatrix_tile = 3"),
+            "expected `object`, got `int` at `$.tiling.matrix_tile`",
+        ),
     ],
 )
 def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
     with pytest.raises(DiagnosticException) as found:
         load(written(tmp_path, text))
-    assert str(found.value) == message
+    assert str(found.value) == f"target: {message}"
 
 
 def test_a_file_that_is_no_toml(tmp_path: Path):
