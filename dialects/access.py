@@ -163,7 +163,7 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
     """
     box = [Interval.whole(extent) for extent in extents]
     for access, interval in zip(accesses, wanted, strict=True):
-        terms = sorted(access.terms, key=lambda term: -term[1])
+        terms = sorted(access.terms, key=lambda term: (-term[1], extents[term[0]] == 1))
         offset = interval.offset - access.offset
         size = interval.size
         for position, (iterator, coefficient) in enumerate(terms):

@@ -11,19 +11,19 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import AffineMapAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
 
 from tlf.dialects.access import Access, Accesses
 from tlf.dialects.types import tensor_type
-
-if TYPE_CHECKING:
-    from xdsl.builder import Builder
 
 Array: TypeAlias = NDArray[np.generic]
 Scalar: TypeAlias = int | float
@@ -178,6 +178,14 @@ class ElementwiseInterface(TilingInterface):
     def result_accesses(self) -> tuple[Accesses, ...]:
         shape = tensor_type(self.results[0]).get_shape()
         return (tuple(Access.of(axis) for axis in range(len(shape))),)
+
+    def scalar_operations(self) -> int:
+        """How many operations compute one element, constants not counted."""
+        body = Block(
+            arg_types=[tensor_type(each).element_type for each in self.operands]
+        )
+        self.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+        return sum(not op.has_trait(ConstantLike) for op in body.ops)
 
     def flops(self) -> int:
         return tensor_type(self.results[0]).element_count()

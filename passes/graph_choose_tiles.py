@@ -71,11 +71,15 @@ class Chooser:
         if (preferred := self._matrix_sizes(sizes)) is not None:
             return preferred
         limit = self.target.tiling.tile_elements
-        while limit is not None and self.tiling(sizes).largest() > limit:
-            if not (candidates := self._smaller(sizes)):
+        while limit is not None and (largest := self._largest(sizes)) > limit:
+            smaller = [c for c in self._smaller(sizes) if self._largest(c) < largest]
+            if not smaller:
                 break
-            sizes = candidates[0]
+            sizes = smaller[0]
         return sizes
+
+    def _largest(self, sizes: Sizes) -> int:
+        return self.tiling(sizes).largest()
 
     def _matrix_sizes(self, sizes: Sizes) -> Sizes | None:
         """The preferred tile of a matrix product, along its rows, columns and depth."""

@@ -204,6 +204,10 @@ class WhileOp(IRDLOperation):
             raise VerifyException(
                 f"expected positive steps, got {list(self.step_values)}"
             )
+        if self.stages is not None and self.stages.value.data < 1:
+            raise VerifyException(
+                f"expected at least 1 stage, got {self.stages.value.data}"
+            )
         if self.order is None:
             return
         order = list(cast(Sequence[int], self.order.get_values()))

@@ -52,6 +52,13 @@ class FunctionConverter:
 
     def convert(self) -> None:
         """Replace the function's body and type."""
+        if len(self.function.body.blocks) != 1:
+            raise BufferizationError(
+                self.function,
+                f"expected one block, got {len(self.function.body.blocks)}",
+            )
+        for op in self.function.body.block.walk():
+            check_supported(op)
         old, new = self.function.body.block, Block()
         scope = self.scope
         for argument in old.args:
@@ -105,6 +112,8 @@ class FunctionConverter:
                     origin = owner.inits[list[SSAValue](owner.results).index(origin)]
                 case ViewInterface():
                     origin = owner.operands[0]
+                case tile.DesliceOp():
+                    origin = owner.destination
                 case _:
                     raise BufferizationError(
                         op, "expected a returned value that tiles were put into"
@@ -173,13 +182,38 @@ class FunctionConverter:
 
     def _keep(self, op: Operation) -> None:
         """Keep an operation that knows nothing of tensors."""
-        if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
-            raise BufferizationError(
-                op,
-                "expected an operation on tiles: run `graph-decompose`, `graph-group` "
-                "and `convert-graph-to-tile` first",
-            )
         copy = op.clone(self.scope.values)
         self.scope.builder.insert(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             self.scope.values[old] = new
+
+
+COMPUTE = (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReductionInterface,
+)
+TILES = (
+    tile.DesliceOp,
+    tile.EmptyOp,
+    tile.FillOp,
+    tile.MaskOp,
+    tile.RollOp,
+    tile.SliceOp,
+    tile.WhileOp,
+    tile.YieldOp,
+)
+
+
+def check_supported(op: Operation) -> None:
+    """Check that an operation knows nothing of tensors, or is one of those converted."""
+    if isinstance(op, (*COMPUTE, *TILES, func.ReturnOp)):
+        return
+    if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
+        raise BufferizationError(
+            op,
+            "expected an operation on tiles: run `graph-decompose`, `graph-group` and "
+            "`convert-graph-to-tile` first",
+        )

@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects.access import Access, Box, Interval, Linear
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ElementwiseInterface,
     IteratorKind,
     Scalar,
     TilingInterface,
@@ -100,6 +101,9 @@ class TiledOperation:
     scope: Scope
 
 
+WIDEST = 4
+"""The bytes of an element of a temporary."""
+
 Tile: TypeAlias = tuple[SSAValue, Box]
 """A value, and the part of it that a tile holds."""
 
@@ -182,8 +186,15 @@ class GroupTiling:
             yield from ((result, tile.result) for result in op.results)
 
     def bytes(self) -> int:
-        """The bytes that all tiles take together, were none to share its place."""
-        return self._sum(self.buffers())
+        """
+        The bytes that all tiles take together, were none to share its place, and the
+        temporaries of elementwise operations that take several steps.
+        """
+        return self._sum(self.buffers()) + sum(
+            (op.scalar_operations() - 1) * WIDEST * elements(tile.result)
+            for op, tile in self.tiles.items()
+            if isinstance(op, ElementwiseInterface) and op.scalar_operations() > 1
+        )
 
     def read_bytes(self) -> int:
         """The bytes that the tiles cut from inputs take together."""
