@@ -1,0 +1,26 @@
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p npu-pipeline | filecheck %s
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p npu-pipeline -t npu | filecheck %s --check-prefix=TEXT
+
+// Instructions with addresses in loops over numbers; nothing else is left.
+// CHECK:      npu.program @bottleneck semaphores
+// CHECK-NEXT:   npu.input "x" in "L3" at 0 : tensor<2x64x30x28xf32>
+// CHECK:        npu.output "y" in "L3" at {{[0-9]+}} : tensor<2x64x30x28xf32>
+// CHECK-NOT:    {{memref|mem\.|tile\.|graph\.}}
+// CHECK:        scf.for
+// CHECK:          npu.dma L2[{{.*}} from L3[
+// CHECK:          scf.for
+// CHECK:            scf.for
+// CHECK:              npu.dma L1[{{.*}} from L2[
+// CHECK:              npu.matmul L1[
+// CHECK-NOT:    {{memref|mem\.|tile\.|graph\.}}
+// CHECK:        npu.halt
+
+// TEXT:      .input x L3 0 f32 2x64x30x28
+// TEXT:      .code
+// TEXT:      loop
+// TEXT:        dma dma_l3_l2 dst=L2[
+// TEXT:        dma dma_l2_l1 dst=L1[
+// TEXT:        matmul c=L1[
+// TEXT:        dma dma_l1_l2 dst=L2[
+// TEXT:        dma dma_l2_l3 dst=L3[
+// TEXT:      halt
