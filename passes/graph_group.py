@@ -238,12 +238,12 @@ class GraphGroupPass(ModulePass):
         target = Target.of(op)
         level = level_named(target, self.level)
         grouping = Grouping(level, target, self.contractions)
-        blocks = {
+        blocks = dict.fromkeys(
             inner.parent
             for inner in op.walk()
             if isinstance(inner, TilingInterface | func.ReturnOp)
             and not _in_group(inner)
-        }
+        )
         for block in blocks:
             if block is not None:
                 group_block(block, grouping)

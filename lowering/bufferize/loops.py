@@ -181,14 +181,14 @@ def _bounds(scope: Scope, op: tile.WhileOp) -> list[list[SSAValue]]:
 
 def _settle(scope: Scope, op: tile.WhileOp) -> None:
     """Wait for everything that a loop uses."""
-    used = {
-        operand
+    used = dict.fromkeys(
+        scope.storages[operand]
         for inner in op.walk()
         for operand in inner.operands
         if operand in scope.storages
-    }
+    )
     scope.moves.wait(
         scope.builder,
-        reads=list(dict.fromkeys(scope.storages[value] for value in used)),
+        reads=list(used),
         writes=[scope.storages[init] for init in op.inits if init in scope.storages],
     )
