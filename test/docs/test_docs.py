@@ -1,0 +1,319 @@
+"""
+The pages in `docs/` and beside it say what is so.
+
+- A block of `mlir`, `toml` or `python` with a file name after the language is written
+  to that file. Programs must pass their verifier, or fail as their comments announce.
+- A block of `mlir` without a name is a fragment, which must parse.
+- In a `console` block, commands of TLF and `python` run in a folder with those files.
+  Their output must have the lines shown, in that order; `...` stands for anything. They
+  succeed, unless `$ echo $?` follows with another status.
+"""
+
+import ast
+import dataclasses
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from xdsl.ir import Operation
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from tlf.dialects import interfaces
+from tlf.dialects.target import Level, Tiling, load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.tools import run_options, tlf_opt, tlf_run
+from tlf.tools.driver import new_context
+from tlf.tools.located_parser import LocatedParser
+from tlf.tools.opt_options import FLAGS
+from tlf.tools.universe import TLF_UNIVERSE
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {
+    str(page.relative_to(ROOT)): page
+    for page in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md")))
+}
+MAX_LINES = 400
+TOOLS = {"tlf-opt": tlf_opt.main, "tlf-run": tlf_run.main}
+
+BLOCK = re.compile(
+    r"^```(?P<language>\w*) *(?P<name>\S*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+LINK = re.compile(r"\[[^\]\n]*\]\((?P<to>[^)\s]+)\)")
+STATUS = "echo $?"
+
+pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    name: str
+    text: str
+
+
+@dataclass
+class Command:
+    """A command of a `console` block, with the lines that it is said to print."""
+
+    text: str
+    shown: list[str] = dataclasses.field(default_factory=list[str])
+    status: int = 0
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    """The blocks of a page in one language."""
+    text = page.read_text(encoding="utf-8")
+    found = [Block(**match.groupdict()) for match in BLOCK.finditer(text)]
+    return [block for block in found if block.language == language]
+
+
+def commands(text: str) -> list[Command]:
+    """The commands of a `console` block."""
+    found: list[Command] = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            found.append(Command(line[2:].strip()))
+        elif line.strip():
+            found[-1].shown.append(line)
+    for command, after in pairwise(found):
+        if after.text == STATUS:
+            command.status = int(after.shown[0])
+    return [each for each in found if each.text.split()[0] in (*TOOLS, "python")]
+
+
+@pytest.fixture
+def folder(page: Path, tmp_path: Path) -> Path:
+    """A folder with the files of a page, and the examples."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for language in ("mlir", "toml", "python"):
+        for block in blocks(page, language):
+            if block.name:
+                (tmp_path / block.name).write_text(block.text, encoding="utf-8")
+    return tmp_path
+
+
+class FragmentParser(LocatedParser):
+    """
+    Reads operations whose operands need not be defined.
+    """
+
+    def parse_all(self) -> list[Operation]:
+        ops: list[Operation] = []
+        while self._current_token.kind is not MLIRTokenKind.EOF:
+            ops.append(self.parse_operation())
+        return ops
+
+
+@pages
+def test_programs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
+    for block in blocks(page, "mlir"):
+        if not block.name:
+            assert FragmentParser(new_context(), block.text, str(page)).parse_all()
+            continue
+        file = str(folder / block.name)
+        try:
+            tlf_opt.main([file, "--split-input-file", "--verify-diagnostics"])
+        except SystemExit:
+            pytest.fail(f"{block.name}: {capsys.readouterr().err}")
+
+
+@pages
+def test_target_descriptions(page: Path, folder: Path):
+    for block in blocks(page, "toml"):
+        assert block.name, "expected a file name after `toml`"
+        assert load(str(folder / block.name)).levels
+
+
+class Shell:
+    """Runs commands in a folder: TLF's in this process, which is quick."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.capsys = capsys
+
+    def run(self, command: str) -> tuple[int, list[str]]:
+        """Run a command; return its status, and what it says, errors first."""
+        name, *words = shlex.split(command)
+        if name == "python":
+            return self._process(words)
+        if any(word.startswith("--print-ir") for word in words):
+            # What is shown goes to the process's own stderr, which is not captured.
+            return self._process(["-m", TOOLS[name].__module__, *words])
+        self.capsys.readouterr()
+        try:
+            TOOLS[name](words)
+            status = 0
+        except SystemExit as end:
+            status = int(end.code or 0)
+        printed = self.capsys.readouterr()
+        return status, _lines(printed.err + printed.out)
+
+    def _process(self, words: Sequence[str]) -> tuple[int, list[str]]:
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return done.returncode, _lines(done.stdout)
+
+
+@pytest.fixture
+def shell(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
+    """A shell in the folder of a page."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TLF_CACHE_DIR", str(folder / "cache"))
+    return Shell(folder, capsys)
+
+
+def _lines(text: str) -> list[str]:
+    return [_spaceless(line) for line in text.splitlines()]
+
+
+def _spaceless(line: str) -> str:
+    return " ".join(line.split())
+
+
+def first_missing(shown: Sequence[str], printed: Sequence[str]) -> str | None:
+    """The first line shown that was not printed after the one before it."""
+    rest = iter(printed)
+    for line in shown:
+        parts = _spaceless(line).split("...")
+        pattern = re.compile(".*".join(re.escape(part) for part in parts))
+        if not any(pattern.fullmatch(each) for each in rest):
+            return line
+    return None
+
+
+@pages
+def test_commands(page: Path, shell: Shell):
+    for block in blocks(page, "console"):
+        for command in commands(block.text):
+            status, printed = shell.run(command.text)
+            listed = "\n".join((f"$ {command.text}", *printed))
+            assert status == command.status, listed
+            missing = first_missing(command.shown, printed)
+            assert missing is None, f"not printed: {missing}\n{listed}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of a page may name."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+        for title in titles
+    }
+
+
+@pages
+def test_links(page: Path):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for link in LINK.finditer(text):
+        file, _, heading = link["to"].partition("#")
+        if "://" in file:
+            continue
+        to = (page.parent / file).resolve() if file else page
+        assert to.exists(), link["to"]
+        assert not heading or heading in anchors(to), link["to"]
+
+
+@pages
+def test_pages_are_short(page: Path):
+    assert len(page.read_text(encoding="utf-8").splitlines()) < MAX_LINES
+
+
+def test_index_names_every_page():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = {link["to"] for link in LINK.finditer(index)}
+    wanted = {page.name for page in DOCS.glob("*.md")} - {"index.md"}
+
+    assert wanted <= linked
+
+
+def words(name: str) -> set[str]:
+    """What a page sets in the type of code, and the words of its titles."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    found = [*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^#+ (.*)", text, re.M)]
+    return set(re.findall(r"[\w.-]+", " ".join(found)))
+
+
+def test_every_pass_and_option_is_described():
+    known = {*TLF_UNIVERSE.all_passes, *TLF_UNIVERSE.all_targets, *PIPELINES}
+    passes, formats = TLF_UNIVERSE.all_passes, TLF_UNIVERSE.all_targets
+    for factory in (*passes.values(), *formats.values()):
+        fields = {field.name for field in dataclasses.fields(factory())}
+        known |= fields - {"name"}
+
+    assert known <= words("passes.md")
+
+
+def test_every_flag_is_described():
+    flags = {f"--{name}" for name in FLAGS} | {"--print-ir-after", "--emit", "--output"}
+    for name in run_options.Options.__annotations__:
+        if name != "file":
+            flags.add("--" + name.replace("_", "-"))
+
+    assert flags <= words("tools.md")
+
+
+def test_every_field_of_a_target_is_described():
+    fields = {
+        each.name for kind in (Level, Tiling) for each in dataclasses.fields(kind)
+    }
+
+    assert fields <= words("targets.md")
+
+
+def test_every_interface_is_described():
+    names = {name for name in vars(interfaces) if name.endswith("Interface")}
+
+    assert names <= words("interfaces.md")
+
+
+@cache
+def messages() -> tuple[str, ...]:
+    """Every text in the sources, a `\0` for each part that is computed."""
+    folders = ("dialects", "passes", "lowering", "runtime", "tools")
+    files = [file for each in folders for file in (ROOT / each).rglob("*.py")]
+    return tuple(text for file in files for text in _texts(file))
+
+
+def _texts(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "\0"
+                for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def quoted_messages() -> list[str]:
+    """The messages in the tables of docs/limits.md: what their first column says."""
+    text = (DOCS / "limits.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| `([^|]+)` \|", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("message", quoted_messages())
+def test_limits_quote_messages(message: str):
+    parts = message.replace("``", "").split("...")
+    pattern = re.compile(".*".join(re.escape(part) for part in parts), re.DOTALL)
+
+    assert any(pattern.search(text) for text in messages())
