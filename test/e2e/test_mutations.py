@@ -6,22 +6,26 @@ from collections import Counter
 from pathlib import Path
 
 import graph_mutations
+import group_mutations
 import mem_mutations
 import npu_mutations
 import pytest
 import tile_mutations
 import triton_mutations
-from mutated_programs import PROGRAMS
 from mutations import Kind, Mutation, Program, Stage, interpreted, outcome, text_at
 
 MUTATIONS = (
     *graph_mutations.FAULTS.planted,
+    *group_mutations.FAULTS.planted,
     *tile_mutations.FAULTS.planted,
     *mem_mutations.FAULTS.planted,
     *mem_mutations.PLANNED.planted,
     *npu_mutations.FAULTS.planted,
     *triton_mutations.FAULTS.planted,
 )
+
+PLACES = tuple(dict.fromkeys((each.program, each.stage) for each in MUTATIONS))
+"""Where faults are planted."""
 
 INTERPRETED = tuple(
     each
@@ -36,8 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLF_CACHE_DIR", str(tmp_path))
 
 
-@pytest.mark.parametrize("stage", Stage, ids=str)
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize(("program", "stage"), PLACES, ids=str)
 def test_correct_programs_are_right(program: Program, stage: Stage) -> None:
     text = text_at(program, stage)
     kind, message = outcome(program, stage, text)

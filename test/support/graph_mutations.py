@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mutated_programs import (
     CONVOLUTIONS,
+    GELU,
     HEADS,
     LAYER_NORM,
     LINEAR,
@@ -77,7 +78,7 @@ def constant_slightly_off(text: str) -> str:
     return replaced(text, r"6.92820323", "6.92")
 
 
-@FAULTS.in_text(SQUARE, Kind.WRONG)
+@FAULTS.in_text(GELU, Kind.WRONG)
 def other_approximation_of_gelu(text: str) -> str:
     return replaced(text, r"<tanh>", "<erf>")
 

@@ -61,6 +61,7 @@ def _moved(
     source: Sequence[Index] | None = None,
     destination: Sequence[Index] | None = None,
     sizes: Sequence[int] | None = None,
+    fill: float | None = None,
 ) -> None:
     """Replace a move by one with some parts changed."""
     made = mem.DmaOp(
@@ -69,7 +70,7 @@ def _moved(
         op.destination,
         op.mixed_destination_offsets if destination is None else destination,
         op.box if sizes is None else sizes,
-        op.fill_value,
+        op.fill_value if fill is None else fill,
     )
     Rewriter.replace_op(op, made)
 
@@ -178,6 +179,11 @@ def destination_of_a_move_shifted(module: ModuleOp) -> None:
     _moved(_move(module, "y"), destination=[0, 1, 0])
 
 
+@FAULTS.in_module(CONVOLUTIONS, Kind.WRONG)
+def fill_of_a_move_wrong(module: ModuleOp) -> None:
+    _moved(_move(module, "x", "L2"), fill=1.0)
+
+
 @FAULTS.in_module(LINEAR, Kind.TRAP, "was never written")
 def accumulator_not_filled(module: ModuleOp) -> None:
     Rewriter.erase_op(find(module, mem.FillOp))
@@ -261,7 +267,7 @@ def intermediate_on_a_live_operand(module: ModuleOp) -> None:
     _put_on(_place(module, "e"), _place(module, "x"))
 
 
-@PLANNED.in_module(SQUARE, Kind.TRAP)
+@PLANNED.in_module(SQUARE, Kind.WRONG)
 def buffers_overlapping_by_one_row(module: ModuleOp) -> None:
     op, other = _place(module, "w"), _place(module, "x")
     assert other.offset is not None

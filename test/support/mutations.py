@@ -41,6 +41,8 @@ class Stage(StrEnum):
     """The text that a fault is planted in."""
 
     GRAPH = auto()
+    GROUPS = auto()
+    """Groups with their plans, in the loops of outer levels."""
     TILE = auto()
     MEM = auto()
     PLANNED = auto()
