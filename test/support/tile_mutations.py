@@ -132,6 +132,11 @@ def halo_left_out(module: ModuleOp) -> None:
     _recut(_cut(module, "x"), valid=[1, 4, 6, 13])
 
 
+@FAULTS.in_module(CONVOLUTIONS, Kind.REFUSED, "beyond the valid extents")
+def halo_filled_with_zero(module: ModuleOp) -> None:
+    _recut(_cut(module, "x"), fill=0.0, valid=[1, 4, 6, 13])
+
+
 @FAULTS.in_module(CONVOLUTIONS, Kind.WRONG)
 def mask_of_the_border_left_out(module: ModuleOp) -> None:
     op = find(module, tile.MaskOp)
@@ -244,6 +249,13 @@ def accumulator_filled_again(module: ModuleOp) -> None:
     fill = tile.FillOp(0.0, tensor_type(op.results[0]))
     Rewriter.insert_op(fill, InsertPoint.before(op))
     op.operands[len(op.operands) - 1] = fill.result
+
+
+@FAULTS.in_module(WEIGHTED, Kind.WRONG)
+def accumulator_started_anew(module: ModuleOp) -> None:
+    op = _accumulation(module)
+    loop = _loop(module, tile.LoopKind.SEQUENTIAL)
+    op.operands[len(op.operands) - 1] = loop.inits[0]
 
 
 @FAULTS.in_module(TRITON_WEIGHTED, Kind.WRONG)
