@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects import math as math_dialect
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, f32, f64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, f64
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
@@ -21,77 +20,21 @@ from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.elementwise import MulOp, UnaryOperation, error_function
+from tlf.dialects.graph.elementwise import MulOp, UnaryOperation
+from tlf.dialects.graph.formulas import (
+    Arithmetic,
+    ArrayArithmetic,
+    ScalarProgram,
+    Value,
+)
 from tlf.dialects.graph.tensors import NUMBERS, shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface
-from tlf.dialects.types import ELEMENT_TYPES, is_float, scalar_attribute
-
-Value = TypeVar("Value")
-
-
-class Arithmetic(Protocol[Value]):
-    """What formulas are written in: on tensors, on scalars, or on numpy arrays."""
-
-    def number(self, value: float, /) -> Value: ...
-    def add(self, lhs: Value, rhs: Value, /) -> Value: ...
-    def mul(self, lhs: Value, rhs: Value, /) -> Value: ...
-    def erf(self, value: Value, /) -> Value: ...
-    def tanh(self, value: Value, /) -> Value: ...
-
-
-class ScalarProgram:
-    """Builds operations on f32 scalars."""
-
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
-
-    def insert(self, op: Operation) -> SSAValue:
-        """The result of an operation, put into the program."""
-        return self.builder.insert(op).results[0]
-
-    def number(self, value: float) -> SSAValue:
-        """A constant."""
-        return self.insert(arith.ConstantOp(FloatAttr(value, f32)))
-
-    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The sum."""
-        return self.insert(arith.AddfOp(lhs, rhs))
-
-    def mul(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """The product."""
-        return self.insert(arith.MulfOp(lhs, rhs))
-
-    def erf(self, value: SSAValue) -> SSAValue:
-        """The error function."""
-        return self.insert(math_dialect.ErfOp(value))
-
-    def tanh(self, value: SSAValue) -> SSAValue:
-        """The hyperbolic tangent."""
-        return self.insert(math_dialect.TanhOp(value))
-
-
-class ArrayArithmetic:
-    """Computes on numpy arrays of f32."""
-
-    def number(self, value: float) -> Array:
-        """A scalar."""
-        return np.asarray(value, np.float32)
-
-    def add(self, lhs: Array, rhs: Array) -> Array:
-        """The sum."""
-        return np.add(lhs, rhs)
-
-    def mul(self, lhs: Array, rhs: Array) -> Array:
-        """The product."""
-        return np.multiply(lhs, rhs)
-
-    def erf(self, value: Array) -> Array:
-        """The error function."""
-        return error_function(value).astype(np.float32)
-
-    def tanh(self, value: Array) -> Array:
-        """The hyperbolic tangent."""
-        return np.tanh(value)
+from tlf.dialects.types import (
+    ELEMENT_TYPES,
+    accumulator_of,
+    is_float,
+    scalar_attribute,
+)
 
 
 class GeluKind(StrEnum):
@@ -170,7 +113,8 @@ class GeluOp(UnaryOperation, DecompositionInterface):
     """
     x times the cumulative normal distribution at x: `x / 2 * (1 + erf(x / sqrt(2)))`,
     or nearly so `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))` (Hendrycks
-    and Gimpel, Gaussian Error Linear Units, arXiv 1606.08415). Computed in f32.
+    and Gimpel, Gaussian Error Linear Units, arXiv 1606.08415). Computed in f32 where
+    x is narrower.
 
     ```mlir
     %y = graph.gelu %x <tanh> : tensor<4xbf16>
@@ -196,18 +140,21 @@ class GeluOp(UnaryOperation, DecompositionInterface):
 
     def compute(self, *operands: Array) -> Array:
         return np.multiply(
-            *gelu_factors(ArrayArithmetic(), self.kind.data, operands[0])
+            *gelu_factors(
+                ArrayArithmetic(operands[0].dtype), self.kind.data, operands[0]
+            )
         )
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         (element,) = elements
-        wide = convert_scalar(builder, element, f32)
-        program = ScalarProgram(builder)
+        work = accumulator_of(element.type)
+        wide = convert_scalar(builder, element, work)
+        program = ScalarProgram(builder, work)
         product = program.mul(*gelu_factors(program, self.kind.data, wide))
         return convert_scalar(builder, product, element.type)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram(builder)
+        program = TensorProgram.of(builder, self.operand)
         wide = program.widened(self.operand)
         factors = gelu_factors(program, self.kind.data, wide)
         return [program.finish(MulOp, factors, self.result.type)]

@@ -1,7 +1,7 @@
 """
 Building programs of simpler graph operations.
 
-Composites compute in f32 whatever their element type, and round once at the end.
+Composites of 16-bit floats compute in f32, and round once at the end.
 """
 
 from __future__ import annotations
@@ -11,35 +11,33 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp
-from tlf.dialects.graph.elementwise import (
-    AddOp,
-    DivOp,
-    ErfOp,
-    ExpOp,
-    MulOp,
-    RsqrtOp,
-    SubOp,
-    TanhOp,
-)
+from tlf.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
+from tlf.dialects.graph.functions import ErfOp, ExpOp, RsqrtOp, TanhOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
 from tlf.dialects.graph.tensors import element_of
-from tlf.dialects.types import AnyTensor, like
+from tlf.dialects.types import AnyTensor, accumulator_of, like
 
 
 @dataclass(frozen=True)
 class TensorProgram:
     """
-    Builds operations on f32 tensors, one method each.
+    Builds operations on tensors of one floating-point type, one method each.
     """
 
     builder: Builder
+    element: Attribute
+
+    @staticmethod
+    def of(builder: Builder, operand: SSAValue) -> TensorProgram:
+        """A program in the type in which a composite of an operand computes."""
+        return TensorProgram(builder, accumulator_of(element_of(operand)))
 
     def insert(self, op: Operation) -> SSAValue:
         """The result of an operation, put into the program."""
@@ -47,11 +45,13 @@ class TensorProgram:
 
     def number(self, value: float) -> SSAValue:
         """A scalar."""
-        return self.insert(ConstantOp.filled(value, TensorType(f32, [])))
+        return self.insert(ConstantOp.filled(value, TensorType(self.element, [])))
 
     def widened(self, value: SSAValue) -> SSAValue:
-        """The value in f32."""
-        return value if element_of(value) == f32 else self.insert(CastOp(value, f32))
+        """The value in the type of the program."""
+        if element_of(value) == self.element:
+            return value
+        return self.insert(CastOp(value, self.element))
 
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """The sum."""
@@ -102,8 +102,8 @@ class TensorProgram:
         The last step of a program, `kind` of `operands`, as a value of type `type_`.
         """
         tensor = cast(AnyTensor, type_)
-        if tensor.element_type == f32:
+        if tensor.element_type == self.element:
             return self.insert(kind.create(operands=operands, result_types=[type_]))
-        wide = like(tensor, tensor.get_shape(), f32)
+        wide = like(tensor, tensor.get_shape(), self.element)
         last = self.insert(kind.create(operands=operands, result_types=[wide]))
         return self.insert(CastOp.create(operands=[last], result_types=[type_]))

@@ -7,14 +7,12 @@ Elementwise operations, with numpy broadcasting.
 from __future__ import annotations
 
 import abc
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith
-from xdsl.dialects import math as math_dialect
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -48,7 +46,7 @@ from tlf.dialects.types import broadcast_shape, is_float
 
 class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
     """
-    An elementwise operation all of whose operands and results have one element type.
+    An elementwise operation whose operands, but for a condition, have one element type.
 
     Its text ends in a functional type, or in one type where a unary operation has the
     same on both sides.
@@ -99,20 +97,25 @@ class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
     def print_options(self, printer: Printer) -> None:
         """Print the properties, a space before each."""
 
+    @property
+    def numbers(self) -> Sequence[SSAValue]:
+        """The operands that are computed with, all of one element type."""
+        return self.operands
+
     def verify_(self) -> None:
-        for operand in self.operands:
+        for operand in self.numbers:
             if element_of(operand) not in self.ELEMENTS:
                 listed = ", ".join(map(str, self.ELEMENTS))
                 raise VerifyException(
                     f"expected elements of {listed}, got {element_of(operand)}"
                 )
-        verify_same_elements(self.operands)
+        verify_same_elements(self.numbers)
         verify_shape(self.results[0], broadcast_shape(*map(shape_of, self.operands)))
         verify_element(self.results[0], self.result_element())
 
     def result_element(self) -> Attribute:
         """The element type that the result must have."""
-        return element_of(self.operands[0])
+        return element_of(self.numbers[0])
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         with np.errstate(all="ignore"):
@@ -158,7 +161,8 @@ class BinaryOperation(ElementwiseOperation):
         )
 
 
-def _inserted(builder: Builder, op: Operation) -> SSAValue:
+def inserted(builder: Builder, op: Operation) -> SSAValue:
+    """The result of an operation, put into a program."""
     return builder.insert(op).results[0]
 
 
@@ -181,7 +185,7 @@ class AddOp(BinaryOperation):
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         kind = arith.AddfOp if is_float(lhs.type) else arith.AddiOp
-        return _inserted(builder, kind(lhs, rhs))
+        return inserted(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -203,7 +207,7 @@ class SubOp(BinaryOperation):
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         kind = arith.SubfOp if is_float(lhs.type) else arith.SubiOp
-        return _inserted(builder, kind(lhs, rhs))
+        return inserted(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
@@ -225,9 +229,9 @@ class MulOp(BinaryOperation):
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return _inserted(builder, arith.MulfOp(lhs, rhs))
+            return inserted(builder, arith.MulfOp(lhs, rhs))
         kind = arith.AndIOp if lhs.type == i1 else arith.MuliOp
-        return _inserted(builder, kind(lhs, rhs))
+        return inserted(builder, kind(lhs, rhs))
 
     def linear_in(self) -> tuple[int, ...]:
         return (0, 1)
@@ -250,7 +254,7 @@ class DivOp(BinaryOperation):
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return _inserted(builder, arith.DivfOp(lhs, rhs))
+        return inserted(builder, arith.DivfOp(lhs, rhs))
 
     def linear_in(self) -> tuple[int, ...]:
         return (0,)
@@ -275,106 +279,51 @@ class MaximumOp(BinaryOperation):
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
-            return _inserted(builder, arith.MaximumfOp(lhs, rhs))
+            return inserted(builder, arith.MaximumfOp(lhs, rhs))
         kind = arith.OrIOp if lhs.type == i1 else arith.MaxSIOp
-        return _inserted(builder, kind(lhs, rhs))
+        return inserted(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
-class ExpOp(UnaryOperation):
+class MinimumOp(BinaryOperation):
     """
-    Elementwise exponential.
+    Elementwise minimum, NaN where an operand is NaN; of i1, the conjunction.
 
     ```mlir
-    %power = graph.exp %x : tensor<4xf32>
+    %y = graph.minimum %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
     """
 
-    name = "graph.exp"
+    name = "graph.minimum"
+    ELEMENTS: ClassVar = (*NUMBERS, i1)
 
     def compute(self, *operands: Array) -> Array:
-        return np.exp(operands[0])
+        return np.minimum(*operands)
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, math_dialect.ExpOp(elements[0]))
+        lhs, rhs = elements
+        if is_float(lhs.type):
+            return inserted(builder, arith.MinimumfOp(lhs, rhs))
+        kind = arith.AndIOp if lhs.type == i1 else arith.MinSIOp
+        return inserted(builder, kind(lhs, rhs))
 
 
 @irdl_op_definition
-class SqrtOp(UnaryOperation):
+class PowOp(BinaryOperation):
     """
-    Elementwise square root, NaN where the operand is negative.
+    Elementwise power, `a ** b`: 1 where b is 0, NaN where a is negative and b no whole
+    number.
 
     ```mlir
-    %root = graph.sqrt %x : tensor<4xf32>
+    %power = graph.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
     ```
     """
 
-    name = "graph.sqrt"
+    name = "graph.pow"
 
     def compute(self, *operands: Array) -> Array:
-        return np.sqrt(operands[0])
+        return np.power(*operands)
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, math_dialect.SqrtOp(elements[0]))
-
-
-@irdl_op_definition
-class RsqrtOp(UnaryOperation):
-    """
-    Elementwise reciprocal of the square root.
-
-    ```mlir
-    %scale = graph.rsqrt %x : tensor<4xf32>
-    ```
-    """
-
-    name = "graph.rsqrt"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.reciprocal(np.sqrt(operands[0]))
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, math_dialect.RsqrtOp(elements[0]))
-
-
-@irdl_op_definition
-class TanhOp(UnaryOperation):
-    """
-    Elementwise hyperbolic tangent.
-
-    ```mlir
-    %y = graph.tanh %x : tensor<4xf32>
-    ```
-    """
-
-    name = "graph.tanh"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.tanh(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, math_dialect.TanhOp(elements[0]))
-
-
-error_function = np.vectorize(math.erf, otypes=[np.float64])
-"""The error function of each element of an array, in f64."""
-
-
-@irdl_op_definition
-class ErfOp(UnaryOperation):
-    """
-    Elementwise error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from
-    0 to x (NIST Digital Library of Mathematical Functions, 7.2.1).
-
-    ```mlir
-    %y = graph.erf %x : tensor<4xf32>
-    ```
-    """
-
-    name = "graph.erf"
-
-    def compute(self, *operands: Array) -> Array:
-        return error_function(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return _inserted(builder, math_dialect.ErfOp(elements[0]))
+        base, exponent = elements
+        return inserted(builder, math.PowFOp(base, exponent))

@@ -41,7 +41,7 @@ from tlf.dialects.interfaces import Array
 @irdl_op_definition
 class MeanOp(WholeAxesOperation):
     """
-    Mean along axes, in f32.
+    Mean along axes, added up in f32 where elements are narrower.
 
     ```mlir
     %y = graph.mean %x axes [1] keepdims : (tensor<4x8xbf16>) -> tensor<4x1xbf16>
@@ -112,11 +112,11 @@ class MeanOp(WholeAxesOperation):
         kept = self.keepdims is not None
         with np.errstate(all="ignore"):
             total = np.sum(widened(operands[0]), axis=self.whole_axes, keepdims=kept)
-            value = np.divide(total, np.float32(self.count))
+            value = np.divide(total, total.dtype.type(self.count))
         return (rounded(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram(builder)
+        program = TensorProgram.of(builder, self.operand)
         wide = program.widened(self.operand)
         kept = self.keepdims is not None
         total = program.reduce(wide, ReduceKind.SUM, self.whole_axes, kept)

@@ -254,7 +254,7 @@ class LayerNormOp(NormalizationOperation):
         return (rounded(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram(builder)
+        program = TensorProgram.of(builder, self.operand)
         wide, axes = program.widened(self.operand), self.whole_axes
         count = program.number(self.count)
         total = program.reduce(wide, ReduceKind.SUM, axes, keepdims=True)
@@ -360,7 +360,7 @@ class BatchNormOp(NormalizationOperation):
         return (rounded(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram(builder)
+        program = TensorProgram.of(builder, self.operand)
         wide = {name: program.widened(value) for name, value in self.parameters.items()}
         epsilon = program.number(self.epsilon.value.data)
         scale = program.rsqrt(program.add(wide["variance"], epsilon))

@@ -1,9 +1,11 @@
-"""Sums, maxima and means along axes."""
+"""Sums, products, maxima and minima along axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Mapping, Sequence
 from enum import auto
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.builder import Builder
@@ -51,12 +53,101 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import dtype_of, is_float
 
+Combine: TypeAlias = (
+    arith.FloatingPointLikeBinaryOperation | arith.SignlessIntegerBinaryOperation
+)
+"""A scalar operation that combines two numbers."""
+
 
 class ReduceKind(StrEnum):
     """How a reduction combines elements."""
 
     SUM = auto()
     MAX = auto()
+    MIN = auto()
+    PROD = auto()
+
+
+_COMBINE: Mapping[ReduceKind, np.ufunc] = {
+    ReduceKind.SUM: np.add,
+    ReduceKind.MAX: np.maximum,
+    ReduceKind.MIN: np.minimum,
+    ReduceKind.PROD: np.multiply,
+}
+
+_SCALAR: Mapping[ReduceKind, tuple[type[Combine], type[Combine]]] = {
+    ReduceKind.SUM: (arith.AddfOp, arith.AddiOp),
+    ReduceKind.MAX: (arith.MaximumfOp, arith.MaxSIOp),
+    ReduceKind.MIN: (arith.MinimumfOp, arith.MinSIOp),
+    ReduceKind.PROD: (arith.MulfOp, arith.MuliOp),
+}
+"""The operations that combine floats, and integers."""
+
+
+def neutral_of(kind: ReduceKind, element: Attribute) -> Scalar:
+    """The number that changes nothing when it is combined."""
+    if kind in (ReduceKind.SUM, ReduceKind.PROD):
+        return 0 if kind is ReduceKind.SUM else 1
+    is_max = kind is ReduceKind.MAX
+    if is_float(element):
+        return -np.inf if is_max else np.inf
+    limits = np.iinfo(dtype_of(element).name)
+    return int(limits.min if is_max else limits.max)
+
+
+class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
+    """
+    A reduction of one of the kinds above. Sums and products accumulate in `acc`; a
+    maximum or minimum is exact in the type of its operand, which is its accumulator
+    type unless another is named.
+    """
+
+    operand = operand_def(GraphTensor(NUMBERS))
+    init = opt_operand_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensor(NUMBERS))
+
+    traits = traits_def(Pure())
+
+    @property
+    @abc.abstractmethod
+    def combination(self) -> ReduceKind:
+        """How elements are combined."""
+
+    @property
+    def init_value(self) -> SSAValue | None:
+        return self.init
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether combining never rounds."""
+        return self.combination in (ReduceKind.MAX, ReduceKind.MIN)
+
+    @property
+    def default_accumulator(self) -> Attribute:
+        if self.is_exact:
+            return element_of(self.operand)
+        return super().default_accumulator
+
+    def neutral(self) -> Scalar:
+        return neutral_of(self.combination, self.accumulator_type)
+
+    def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
+        floats, integers = _SCALAR[self.combination]
+        kind = floats if is_float(total.type) else integers
+        return builder.insert(kind(element, total)).results[0]
+
+    def combined(self, value: Array, axes: Sequence[int], keepdims: bool) -> Array:
+        """An array, reduced along axes."""
+        combine = _COMBINE[self.combination]
+        with np.errstate(all="ignore"):
+            total = combine.reduce(value, axis=tuple(axes), keepdims=keepdims)
+        return np.asarray(total)
+
+    def merge(self, total: Array, start: Array) -> Array:
+        return _COMBINE[self.combination](total, start)
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,) if self.combination is ReduceKind.SUM else ()
 
 
 @irdl_attr_definition
@@ -100,11 +191,12 @@ def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses
 
 
 @irdl_op_definition
-class ReduceOp(AccumulatingOperation, ReductionInterface):
+class ReduceOp(CombiningOperation):
     """
-    Sum or maximum along axes, combined with `init` if there is one. The maximum of
-    values with a NaN among them is NaN. Sums accumulate in `acc`; a maximum is exact in
-    the type of its operand, which is its accumulator type unless another is named.
+    Sum (`sum`), product (`prod`), maximum (`max`) or minimum (`min`) along axes,
+    combined with `init` if there is one. The maximum and the minimum of values with a
+    NaN among them is NaN. Sums and products accumulate in `acc`; maxima and minima are
+    exact in the type of their operand, their accumulator type unless another is named.
 
     ```mlir
     %y = graph.reduce %x <sum> axes [1] keepdims acc f32
@@ -114,16 +206,9 @@ class ReduceOp(AccumulatingOperation, ReductionInterface):
 
     name = "graph.reduce"
 
-    operand = operand_def(GraphTensor(NUMBERS))
-    init = opt_operand_def(GraphTensor(NUMBERS))
-
     kind = prop_def(ReduceKindAttr)
     axes = prop_def(DenseArrayBase.constr(i64))
     keepdims = opt_prop_def(UnitAttr)
-
-    result = result_def(GraphTensor(NUMBERS))
-
-    traits = traits_def(Pure())
 
     assembly_format = (
         "$operand $kind (`init` $init^)? `axes` $axes (`keepdims` $keepdims^)?"
@@ -160,22 +245,13 @@ class ReduceOp(AccumulatingOperation, ReductionInterface):
         )
 
     @property
-    def init_value(self) -> SSAValue | None:
-        return self.init
+    def combination(self) -> ReduceKind:
+        return self.kind.data
 
     @property
     def axis_list(self) -> tuple[int, ...]:
         """The axes that are reduced."""
         return tuple(self.axes.get_values())
-
-    @property
-    def is_max(self) -> bool:
-        """Whether this is a maximum."""
-        return self.kind.data is ReduceKind.MAX
-
-    @property
-    def default_accumulator(self) -> Attribute:
-        return element_of(self.operand) if self.is_max else super().default_accumulator
 
     def verify_(self) -> None:
         shape = shape_of(self.operand)
@@ -198,31 +274,7 @@ class ReduceOp(AccumulatingOperation, ReductionInterface):
         rank = len(shape_of(self.operand))
         return (reduced_accesses(rank, self.axis_list, self.keepdims is not None),)
 
-    def neutral(self) -> Scalar:
-        if not self.is_max:
-            return 0
-        if is_float(self.accumulator_type):
-            return -np.inf
-        return int(np.iinfo(dtype_of(self.accumulator_type).name).min)
-
-    def combine(self, builder: Builder, element: SSAValue, total: SSAValue) -> SSAValue:
-        floats = is_float(total.type)
-        if self.is_max:
-            kind = arith.MaximumfOp if floats else arith.MaxSIOp
-        else:
-            kind = arith.AddfOp if floats else arith.AddiOp
-        return builder.insert(kind(element, total)).results[0]
-
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         value = operands[0].astype(self.reference_dtype)
-        combined = np.maximum if self.is_max else np.add
-        kept = self.keepdims is not None
-        with np.errstate(all="ignore"):
-            total = combined.reduce(value, axis=self.axis_list, keepdims=kept)
-        return (self.accumulated(np.asarray(total), *operands[1:]),)
-
-    def merge(self, total: Array, start: Array) -> Array:
-        return np.maximum(total, start) if self.is_max else np.add(total, start)
-
-    def linear_in(self) -> tuple[int, ...]:
-        return () if self.is_max else (0,)
+        total = self.combined(value, self.axis_list, self.keepdims is not None)
+        return (self.accumulated(total, *operands[1:]),)

@@ -33,7 +33,8 @@ from tlf.dialects.interfaces import Array
 @irdl_op_definition
 class SoftmaxOp(WholeAxesOperation):
     """
-    `exp(x - max(x)) / sum(exp(x - max(x)))` along an axis, in f32.
+    `exp(x - max(x)) / sum(exp(x - max(x)))` along an axis, computed in f32 where
+    x is narrower.
 
     ```mlir
     %y = graph.softmax %x axis 1 : (tensor<4x8xbf16>) -> tensor<4x8xbf16>
@@ -80,7 +81,7 @@ class SoftmaxOp(WholeAxesOperation):
         return (rounded(value, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        program = TensorProgram(builder)
+        program = TensorProgram.of(builder, self.operand)
         wide = program.widened(self.operand)
         axes = self.whole_axes
         greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)

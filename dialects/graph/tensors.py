@@ -34,7 +34,10 @@ from tlf.dialects.types import (
 FLOATS = tuple(element for element in ELEMENT_TYPES if is_float(element))
 """The floating-point element types of the graph dialect."""
 
-NUMBERS = (*FLOATS, i32)
+INTEGERS = (i32,)
+"""The integer types of the graph dialect, i1 apart."""
+
+NUMBERS = (*FLOATS, *INTEGERS)
 """The element types that arithmetic is done in."""
 
 

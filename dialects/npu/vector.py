@@ -22,12 +22,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
+from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp, ints
 
 FUNCTIONS = "abs ceil cos erf exp floor log neg rsqrt sin sqrt tanh"
-ARITHMETIC = "add and div max min mul or sub xor"
+ARITHMETIC = "add and div max min mul or pow sub xor"
 RELATIONS = "eq ge gt le lt ne"
 VECTOR_ARITY = {
     **dict.fromkeys(FUNCTIONS.split(), 1),

@@ -36,6 +36,7 @@ VECTOR: Mapping[type[Operation], str] = {
     math.ExpOp: "exp",
     math.FloorOp: "floor",
     math.LogOp: "log",
+    math.PowFOp: "pow",
     math.RsqrtOp: "rsqrt",
     math.SinOp: "sin",
     math.SqrtOp: "sqrt",

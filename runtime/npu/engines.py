@@ -79,6 +79,7 @@ BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "div": (_divide, _NUMBERS),
     "max": (np.maximum, _ANY),
     "min": (np.minimum, _ANY),
+    "pow": (np.power, FLOATS),
     "and": (np.bitwise_and, _LOGICAL),
     "or": (np.bitwise_or, _LOGICAL),
     "xor": (np.bitwise_xor, _LOGICAL),

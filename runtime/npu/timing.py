@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 TRANSCENDENTAL = frozenset(
-    {"div", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos"}
+    {"div", "pow", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos"}
 )
 """The elementwise operations that cost `transcendental` times an addition."""
 

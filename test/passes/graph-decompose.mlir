@@ -85,3 +85,16 @@ func.func @groups(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   }
   func.return %2 : tensor<4x8xf32>
 }
+
+// A sigmoid is a quotient, in f32 and rounded once.
+// CHECK-LABEL: func.func @silu
+// CHECK-NEXT:    [[WIDE:%.*]] = graph.cast %x : (tensor<4xf16>) -> tensor<4xf32>
+// CHECK:         [[MINUS:%.*]] = graph.mul [[WIDE]], %{{.*}}
+// CHECK:         [[EXP:%.*]] = graph.exp [[MINUS]]
+// CHECK:         [[SUM:%.*]] = graph.add [[EXP]], %{{.*}}
+// CHECK-NEXT:    [[Y:%.*]] = graph.div [[WIDE]], [[SUM]]
+// CHECK-NEXT:    graph.cast [[Y]] : (tensor<4xf32>) -> tensor<4xf16>
+func.func @silu(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %0 = graph.silu %x : tensor<4xf16>
+  func.return %0 : tensor<4xf16>
+}

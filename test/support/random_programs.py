@@ -24,6 +24,10 @@ def unary(builder: Builder) -> None:
     functions: list[tuple[str, tuple[float, float]]] = [
         ("tanh {}", (-1, 1)),
         ("erf {}", (-1, 1)),
+        ("sin {}", (-1, 1)),
+        ("cos {}", (-1, 1)),
+        ("sigmoid {}", (0, 1)),
+        ("silu {}", (-0.3, max(0.0, x.high))),
         ("gelu {} <erf>", (-0.2, max(0.0, x.high))),
         ("gelu {} <tanh>", (-0.2, max(0.0, x.high))),
     ]
@@ -34,7 +38,7 @@ def unary(builder: Builder) -> None:
 
 
 def root(builder: Builder) -> None:
-    """A root of a positive value, or its reciprocal."""
+    """A root, reciprocal root, logarithm or power of a positive value."""
     values = [*builder.arguments, *(step.result for step in builder.steps)]
     positive = [each for each in values if each.is_float and each.low > 0.01]
     if positive and builder.random.random() < 0.7:
@@ -42,16 +46,37 @@ def root(builder: Builder) -> None:
     else:
         element = builder.element if builder.element in FLOATS else "f32"
         x = builder.argument(builder.shape(), element, 0.25, 2.0)
-    if builder.random.random() < 0.5:
+    choice = builder.random.random()
+    if choice < 0.3:
         bounds = (math.sqrt(x.low), math.sqrt(x.high))
         builder.add("graph.sqrt {}", [x], x.shape, bounds)
+    elif choice < 0.5:
+        bounds = (math.log(x.low), math.log(x.high))
+        builder.add("graph.log {}", [x], x.shape, bounds)
+    elif choice < 0.7:
+        power(builder, x)
     else:
         builder.add("graph.rsqrt {}", [x], x.shape, (x.high**-0.5, x.low**-0.5))
 
 
+def power(builder: Builder, x: Value) -> None:
+    """A positive value, to the power of another value."""
+    y = builder.other(x.shape[len(x.shape) // 2 :], x.element)
+    values = [a**b for a in (x.low, x.high) for b in (y.low, y.high)]
+    bounds = (min(values), max(values))
+    builder.add("graph.pow {}, {}", [x, y], x.shape, bounds)
+
+
 def rectify(builder: Builder) -> None:
-    """The positive part, or dropout."""
-    if builder.random.random() < 0.3:
+    """The positive part, the negation, the magnitude, or dropout."""
+    choice = builder.random.random()
+    if choice < 0.2:
+        x = builder.value(*NUMBERS)
+        builder.add("graph.neg {}", [x], x.shape, (-x.high, -x.low), exact=True)
+    elif choice < 0.4:
+        x = builder.value(*NUMBERS)
+        builder.add("graph.abs {}", [x], x.shape, (0, x.bound), exact=True)
+    elif choice < 0.6:
         x = builder.value()
         builder.add(
             "graph.dropout {} ratio 0.3", [x], x.shape, (x.low, x.high), exact=True
@@ -69,7 +94,9 @@ def binary(builder: Builder) -> None:
     shape = [builder.random.choice([1, each, each]) for each in x.shape[cut:]]
     y = builder.other(builder.random.choice([x.shape, shape]), x.element)
     names = (
-        ["mul", "maximum"] if x.element == "i1" else ["add", "sub", "mul", "maximum"]
+        ["mul", "maximum", "minimum", "and", "or"]
+        if x.element == "i1"
+        else ["add", "sub", "mul", "maximum", "minimum"]
     )
     if x.is_float and y.low > 0.05:
         names = ["div"]
@@ -83,6 +110,9 @@ def binary(builder: Builder) -> None:
         "mul": lambda a, b: a * b,
         "div": lambda a, b: a / b,
         "maximum": max,
+        "minimum": min,
+        "and": min,
+        "or": max,
     }
     values = [functions[name](*each) for each in ends]
     result = _broadcast(x.shape, y.shape)
@@ -210,15 +240,19 @@ def conv2d(builder: Builder) -> None:
 
 
 def reduce(builder: Builder) -> None:
-    """A sum or a maximum along axes."""
+    """A sum, a product, a maximum or a minimum along axes."""
     x = builder.value(*NUMBERS)
-    kind = builder.random.choice(["sum", "max"])
+    kind = builder.random.choice(["sum", "sum", "max", "min", "prod"])
     axes, keepdims, shape = _axes(builder, x)
-    if kind == "max":
-        text = f"graph.reduce {{}} <max> axes {axes}{keepdims}"
+    depth = math.prod(x.shape[axis] for axis in axes)
+    text = f"graph.reduce {{}} <{kind}> axes {axes}{keepdims}"
+    if kind in ("max", "min"):
         builder.add(text, [x], shape, (x.low, x.high), exact=True)
         return
-    depth = math.prod(x.shape[axis] for axis in axes)
+    if kind == "prod":
+        bound = max(1.0, x.bound) ** min(depth, 999)
+        builder.add(text, [x], shape, (-bound, bound))
+        return
     options = f" axes {axes}{keepdims}"
     _accumulate(builder, "graph.reduce {} <sum>", options, [x], shape, depth)
 
@@ -315,6 +349,30 @@ def broadcast(builder: Builder) -> None:
     builder.add("graph.broadcast {}", [x], shape, (x.low, x.high), exact=True)
 
 
+def compare(builder: Builder) -> None:
+    """Which of two elements is greater; of floats, only if both are exact."""
+    x = builder.value(*NUMBERS)
+    y = builder.other(x.shape[builder.random.randrange(len(x.shape) + 1) :], x.element)
+    relation = builder.random.choice(["eq", "ne", "lt", "le", "gt", "ge"])
+    if x.exact and y.exact:
+        text = f"graph.compare {{}}, {{}} <{relation}>"
+        builder.add(text, [x, y], x.shape, (0, 1), "i1", exact=True)
+
+
+def select(builder: Builder) -> None:
+    """One of two elements, or what is not so."""
+    condition = builder.value("i1")
+    if builder.random.random() < 0.2:
+        builder.add("graph.not {}", [condition], condition.shape, (0, 1))
+        return
+    x = builder.other(condition.shape, builder.element)
+    y = builder.other([builder.random.choice([1, n]) for n in x.shape], x.element)
+    operands = [x, y] if builder.random.random() < 0.5 else [y, x]
+    bounds = (min(x.low, y.low), max(x.high, y.high))
+    text = "graph.select {}, {}, {}"
+    builder.add(text, [condition, *operands], x.shape, bounds, x.element, exact=True)
+
+
 Rule = Callable[[Builder], None]
 
 RULES: Sequence[Rule] = (
@@ -325,6 +383,8 @@ RULES: Sequence[Rule] = (
     binary,
     binary,
     binary,
+    compare,
+    select,
     cast,
     matmul,
     matmul,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from xdsl.dialects import test
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i32
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -46,18 +46,33 @@ def coin(rng: Generator) -> bool:
     return bool(rng.random() < 0.5)
 
 
-def unary(kind: Callable[[SSAValue], Operation]) -> Factory:
-    return lambda rng: kind(value(some_shape(rng)))
+def unary(kind: Callable[[SSAValue], Operation], element: Attribute = f32) -> Factory:
+    return lambda rng: kind(value(some_shape(rng), element))
 
 
-def binary(kind: Callable[[SSAValue, SSAValue], Operation]) -> Factory:
+def binary(
+    kind: Callable[[SSAValue, SSAValue], Operation], element: Attribute = f32
+) -> Factory:
     def build(rng: Generator) -> Operation:
         shape = some_shape(rng)
         shapes = [shape, thinned(rng, shape)]
         rng.shuffle(shapes)
-        return kind(value(shapes[0]), value(shapes[1]))
+        return kind(value(shapes[0], element), value(shapes[1], element))
 
     return build
+
+
+def compare(rng: Generator) -> Operation:
+    relation = list(graph.Relation)[rng.integers(6)]
+    return binary(lambda a, b: graph.CompareOp(a, b, relation))(rng)
+
+
+def select(rng: Generator) -> Operation:
+    shape = some_shape(rng)
+    shapes = [shape, *(thinned(rng, shape) for _ in range(2))]
+    rng.shuffle(shapes)
+    condition, lhs, rhs = shapes
+    return graph.SelectOp(value(condition, i1), value(lhs), value(rhs))
 
 
 def cast_op(rng: Generator) -> Operation:
@@ -122,7 +137,9 @@ def conv2d(rng: Generator) -> Operation:
 
 def reduce(rng: Generator) -> Operation:
     shape = some_shape(rng, 1)
-    kind = "max" if coin(rng) else "sum"
+    kind = list(graph.ReduceKind)[rng.integers(4)]
+    if kind is graph.ReduceKind.PROD:
+        shape = shape[:2]  # so that products are not too small
     op = graph.ReduceOp(value(shape), kind, some_axes(rng, len(shape)), coin(rng))
     if coin(rng):
         op.operands = [*op.operands, value(tensor_type(op.result).get_shape())]
@@ -191,12 +208,16 @@ def broadcast(rng: Generator) -> Operation:
 
 
 FACTORIES: dict[type[Operation], Factory] = {
+    graph.AbsOp: unary(graph.AbsOp),
     graph.AddOp: binary(graph.AddOp),
+    graph.AndOp: binary(graph.AndOp, i32),
     graph.BatchNormOp: batch_norm,
     graph.BroadcastOp: broadcast,
     graph.CastOp: cast_op,
+    graph.CompareOp: compare,
     graph.ContractOp: contract,
     graph.Conv2dOp: conv2d,
+    graph.CosOp: unary(graph.CosOp),
     graph.DivOp: binary(graph.DivOp),
     graph.DropoutOp: unary(graph.DropoutOp),
     graph.ErfOp: unary(graph.ErfOp),
@@ -205,14 +226,24 @@ FACTORIES: dict[type[Operation], Factory] = {
         value(some_shape(rng)), "tanh" if coin(rng) else "erf"
     ),
     graph.LayerNormOp: layer_norm,
+    graph.LogOp: unary(graph.LogOp),
     graph.MatmulOp: matmul,
     graph.MaximumOp: binary(graph.MaximumOp),
     graph.MeanOp: mean,
+    graph.MinimumOp: binary(graph.MinimumOp),
     graph.MulOp: binary(graph.MulOp),
+    graph.NegOp: unary(graph.NegOp),
+    graph.NotOp: unary(graph.NotOp, i32),
+    graph.OrOp: binary(graph.OrOp, i32),
+    graph.PowOp: binary(graph.PowOp),
     graph.ReduceOp: reduce,
     graph.ReluOp: unary(graph.ReluOp),
     graph.ReshapeOp: reshape,
     graph.RsqrtOp: unary(graph.RsqrtOp),
+    graph.SelectOp: select,
+    graph.SigmoidOp: unary(graph.SigmoidOp),
+    graph.SiluOp: unary(graph.SiluOp),
+    graph.SinOp: unary(graph.SinOp),
     graph.SoftmaxOp: softmax,
     graph.SqrtOp: unary(graph.SqrtOp),
     graph.SubOp: binary(graph.SubOp),

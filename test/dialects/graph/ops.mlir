@@ -89,3 +89,17 @@
 %22 = graph.layer_norm %h bias %a last 2 epsilon 0.00001 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
 // CHECK: graph.batch_norm %a mean %b variance %b bias %b epsilon 1.000000e-03 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
 %23 = graph.batch_norm %a mean %b variance %b bias %b epsilon 1.0e-3 : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+
+%mask = "test.op"() : () -> tensor<4x1xi1>
+// CHECK: graph.compare %a, %b <ge> : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xi1>
+%24 = graph.compare %a, %b <ge> : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xi1>
+// CHECK: graph.select %mask, %a, %b : (tensor<4x1xi1>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%25 = graph.select %mask, %a, %b : (tensor<4x1xi1>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK: graph.not %mask : tensor<4x1xi1>
+%26 = graph.not %mask : tensor<4x1xi1>
+// CHECK: graph.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%27 = graph.pow %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK: graph.silu %h : tensor<2x4x8xbf16>
+%28 = graph.silu %h : tensor<2x4x8xbf16>
+// CHECK: graph.reduce %a <prod> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>
+%29 = graph.reduce %a <prod> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>

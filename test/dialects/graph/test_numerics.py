@@ -90,6 +90,8 @@ BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.MulOp: torch.mul,
     graph.DivOp: torch.div,
     graph.MaximumOp: torch.maximum,
+    graph.MinimumOp: torch.minimum,
+    graph.PowOp: torch.pow,
 }
 
 UNARY: dict[Any, Callable[..., torch.Tensor]] = {
@@ -100,6 +102,13 @@ UNARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.ErfOp: torch.erf,
     graph.ReluOp: torch.relu,
     graph.GeluOp: torch.nn.functional.gelu,
+    graph.NegOp: torch.neg,
+    graph.AbsOp: torch.abs,
+    graph.LogOp: torch.log,
+    graph.SinOp: torch.sin,
+    graph.CosOp: torch.cos,
+    graph.SigmoidOp: torch.sigmoid,
+    graph.SiluOp: torch.nn.functional.silu,
 }
 
 
@@ -112,7 +121,8 @@ def test_binary(kind: Any, element: Attribute, rng: Generator):
     lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
     found = run(kind, lhs, rhs, of=element)
     assert found.shape == (5, 3, 7)
-    check(found, BINARY[kind](double(lhs), double(rhs)), element)
+    error = 1e-6 if kind is graph.PowOp else 0
+    check(found, BINARY[kind](double(lhs), double(rhs)), element, error)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +151,60 @@ def test_nan_propagates(element: Attribute):
     for lhs, rhs in ((nan, one), (one, nan)):
         found = run(graph.MaximumOp, lhs, rhs, of=element)
         assert np.isnan(found.astype(float)).tolist() == [True, True, False]
+        found = run(graph.MinimumOp, lhs, rhs, of=element)
+        assert np.isnan(found.astype(float)).tolist() == [True, True, False]
     assert np.isnan(run(graph.ReluOp, nan, of=element).astype(float)[0])
-    found = run(graph.ReduceOp, nan, of=element, kind="max", axes=[0])
-    assert np.isnan(found.astype(float))
+    for kind in ("max", "min", "prod", "sum"):
+        found = run(graph.ReduceOp, nan, of=element, kind=kind, axes=[0])
+        assert np.isnan(found.astype(float))
+
+
+@pytest.mark.parametrize("relation", ["eq", "ne", "lt", "le", "gt", "ge"])
+@numbers
+def test_compare(element: Attribute, relation: str, rng: Generator):
+    lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
+    rhs[1] = lhs[3, 0]
+    if element != i32:
+        lhs[0, 0, 0] = rhs[2, 5] = np.nan
+    a, b = values(lhs, rhs, elements=[element] * 2)
+    op = graph.CompareOp(a, b, relation)
+    op.verify()
+    (found,) = op.reference(lhs, rhs)
+    check(found, getattr(torch, relation)(double(lhs), double(rhs)), i1)
+
+
+@pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
+def test_select(element: Attribute, rng: Generator):
+    arrays = some(rng, (4, 1), i1), some(rng, (7,), element), some(rng, (4, 7), element)
+    condition, a, b = values(*arrays, elements=[i1, element, element])
+    op = graph.SelectOp(condition, a, b)
+    op.verify()
+    (found,) = op.reference(*arrays)
+    chosen = torch.tensor(arrays[0])
+    expected = torch.where(chosen, double(arrays[1]), double(arrays[2]))
+    check(found, expected, element)
+
+
+@pytest.mark.parametrize("element", [i32, i1], ids=str)
+def test_logic(element: Attribute, rng: Generator):
+    lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
+    a, b = torch.tensor(lhs), torch.tensor(rhs)
+    check(run(graph.AndOp, lhs, rhs, of=element), a & b, element)
+    check(run(graph.OrOp, lhs, rhs, of=element), a | b, element)
+    check(run(graph.NotOp, lhs, of=element), ~a, element)
+
+
+@floats
+@pytest.mark.parametrize("kind", [graph.SigmoidOp, graph.SiluOp])
+def test_logistic_functions_far_out(kind: Any, element: Attribute):
+    array = np.array([-3e4, -90, -17, 17, 90, 3e4, np.inf, np.nan])
+    array = array.astype(dtype_of(element))
+    found = run(kind, array, of=element).astype(np.float64)
+    expected = UNARY[kind](double(array))
+    tiny = 1e-36 if element != f16 else 2.0**-25
+    np.testing.assert_allclose(found, expected, ROUNDOFF[element] * 5, tiny)
+    least = np.negative(array[-2:-1])
+    assert run(graph.SigmoidOp, least, of=element) == 0
 
 
 @pytest.mark.parametrize("target", ELEMENT_TYPES, ids=str)
@@ -232,9 +293,27 @@ def test_reduce(element: Attribute, axes: list[int], keepdims: bool, rng: Genera
     check(total, double(array).sum(axes, keepdims), element, error=1e-6)
     greatest = run(graph.ReduceOp, array, of=element, kind="max", **options)
     check(greatest, double(array).amax(axes, keepdims), element)
+    least = run(graph.ReduceOp, array, of=element, kind="min", **options)
+    check(least, double(array).amin(axes, keepdims), element)
     if element != i32:
         mean = run(graph.MeanOp, array, of=element, **options)
         check(mean, double(array).mean(axes, keepdims), element, error=1e-6)
+
+
+@numbers
+@pytest.mark.parametrize("axes", [[1], [1, 2]])
+def test_product(element: Attribute, axes: list[int], rng: Generator):
+    array = np.clip(some(rng, (5, 3, 2), element), -3, 3).astype(dtype_of(element))
+    expected = double(array)
+    for axis in sorted(axes, reverse=True):
+        expected = expected.prod(axis)
+    found = run(graph.ReduceOp, array, of=element, kind="prod", axes=axes)
+    check(found, expected, element, error=1e-6)
+    init = np.full(expected.shape, 3).astype(dtype_of(element))
+    x, start = values(array, init, elements=[element, element])
+    op = graph.ReduceOp(x, "prod", axes, init=start)
+    op.verify()
+    check(op.reference(array, init)[0], expected * 3, element, error=1e-6)
 
 
 @floats
@@ -243,6 +322,7 @@ def test_reduce_from_init(element: Attribute, rng: Generator):
     for kind, expected in (
         ("sum", double(array).sum(1) + double(init)),
         ("max", torch.maximum(double(array).amax(1), double(init))),
+        ("min", torch.minimum(double(array).amin(1), double(init))),
     ):
         x, start = values(array, init, elements=[element, element])
         op = graph.ReduceOp(x, kind, [1], init=start)

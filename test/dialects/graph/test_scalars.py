@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.graph.elementwise import BinaryOperation, error_function
+from tlf.dialects.graph.elementwise import BinaryOperation
+from tlf.dialects.graph.functions import error_function
 from tlf.dialects.graph.tensors import NUMBERS
 from tlf.dialects.interfaces import (
     Array,
@@ -22,8 +23,18 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of, scalar_value
 
-UNORDERED_NOT_EQUAL = 13  # the predicate `une` of arith.cmpf
-NOT_EQUAL = 1  # the predicate `ne` of arith.cmpi
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+"""What numpy computes where a comparison with NaN is false, but for `ne`."""
+
+FLOAT_PREDICATES = ("oeq", "une", "olt", "ole", "ogt", "oge")
+INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
 def reciprocal_root(array: Array) -> Array:
@@ -42,6 +53,11 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     arith.DivfOp: np.divide,
     arith.MaximumfOp: np.maximum,
     arith.MaxSIOp: np.maximum,
+    arith.MinimumfOp: np.minimum,
+    arith.MinSIOp: np.minimum,
+    arith.NegfOp: np.negative,
+    arith.SelectOp: np.where,
+    arith.XOrIOp: np.bitwise_xor,
     arith.ExtFOp: np.positive,
     arith.TruncFOp: np.positive,
     arith.SIToFPOp: np.positive,
@@ -53,6 +69,12 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     math.RsqrtOp: reciprocal_root,
     math.TanhOp: np.tanh,
     math.ErfOp: error_function,
+    math.AbsFOp: np.abs,
+    math.AbsIOp: np.abs,
+    math.CosOp: np.cos,
+    math.LogOp: np.log,
+    math.PowFOp: np.power,
+    math.SinOp: np.sin,
 }
 
 
@@ -61,11 +83,13 @@ def step(op: Operation, operands: Sequence[Array]) -> Array:
     if isinstance(op, arith.ConstantOp):
         return np.asarray(scalar_value(op.value))
     if isinstance(op, arith.CmpfOp):
-        assert op.predicate.value.data == UNORDERED_NOT_EQUAL
-        return np.not_equal(*operands)
+        name = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+        assert name in FLOAT_PREDICATES
+        return COMPARISONS[name[1:]](*operands)
     if isinstance(op, arith.CmpiOp):
-        assert op.predicate.value.data == NOT_EQUAL
-        return np.not_equal(*operands)
+        name = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+        assert name in INTEGER_PREDICATES
+        return COMPARISONS[name[-2:]](*operands)
     exact = operands
     if all(array.dtype.kind not in "ib" for array in operands):
         exact = [array.astype(np.float64) for array in operands]
@@ -97,6 +121,7 @@ def some(rng: Generator, element: Attribute, count: int = 64) -> Array:
 def cases() -> list[tuple[type[Operation], Attribute, dict[str, Any]]]:
     """Every elementwise operation with every element type, and its options."""
     options: dict[type[Operation], list[dict[str, Any]]] = {
+        graph.CompareOp: [{"relation": each} for each in graph.Relation],
         graph.CastOp: [{"element": target} for target in ELEMENT_TYPES],
         graph.GeluOp: [{"kind": "erf"}, {"kind": "tanh"}],
     }
@@ -117,15 +142,18 @@ def cases() -> list[tuple[type[Operation], Attribute, dict[str, Any]]]:
 @pytest.mark.filterwarnings("ignore:(invalid|divide|overflow):RuntimeWarning")
 def test_scalar(kind: Any, element: Attribute, options: dict[str, Any]):
     rng = np.random.default_rng(3)
-    count = 2 if issubclass(kind, BinaryOperation) else 1
-    arrays = [some(rng, element) for _ in range(count)]
-    type_ = TensorType(element, [64])
-    operands = test.TestOp(result_types=[type_] * count).results
+    elements = [element] * (2 if issubclass(kind, BinaryOperation) else 1)
+    if kind is graph.SelectOp:
+        elements = [i1, element, element]
+    arrays = [some(rng, each) for each in elements]
+    arrays[-1][:8] = arrays[-2][:8] if len(arrays) > 1 else arrays[-1][:8]
+    types = [TensorType(each, [64]) for each in elements]
+    operands = test.TestOp(result_types=types).results
     op = kind(*operands, **options)
     (expected,) = op.reference(*arrays)
     found = evaluate(
-        lambda builder, elements: op.scalar(builder, *elements),
-        [element] * count,
+        lambda builder, scalars: op.scalar(builder, *scalars),
+        elements,
         arrays,
     )
     assert found.dtype == expected.dtype
@@ -135,7 +163,7 @@ def test_scalar(kind: Any, element: Attribute, options: dict[str, Any]):
     )
 
 
-@pytest.mark.parametrize("kind", ["sum", "max"])
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "prod"])
 @pytest.mark.parametrize("element", NUMBERS, ids=str)
 def test_combine(kind: str, element: Attribute):
     rng = np.random.default_rng(4)

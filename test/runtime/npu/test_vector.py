@@ -77,6 +77,7 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "div": np.divide,
     "max": np.maximum,
     "min": np.minimum,
+    "pow": np.power,
 }
 
 
@@ -84,6 +85,8 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
 @pytest.mark.parametrize("operation", BINARY)
 def test_binary(simulate: Simulate, operation: str, dtype: str):
     a, b = random(dtype, 1), random(dtype, 2)
+    if operation == "pow":
+        a = np.abs(a) + np.array(0.25, a.dtype)
     y = np.zeros_like(a)
     code = f"vector {operation} dst={operand('y', y, dtype)} "
     code += f"a={operand('a', a, dtype)} b={operand('b', b, dtype)} shape={SHAPE}"

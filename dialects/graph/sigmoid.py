@@ -1,0 +1,97 @@
+"""The logistic function, and what is made of it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition
+
+from tlf.dialects.graph.cast import convert_scalar
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import DivOp, UnaryOperation
+from tlf.dialects.graph.formulas import (
+    Arithmetic,
+    ArrayArithmetic,
+    ScalarProgram,
+    Value,
+)
+from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.types import accumulator_of
+
+
+def _denominator(arithmetic: Arithmetic[Value], x: Value) -> Value:
+    """
+    `1 + exp(-x)`. It is infinite where x is far below 0, and quotients by it 0, which
+    is what they round to.
+    """
+    negative = arithmetic.mul(x, arithmetic.number(-1.0))
+    return arithmetic.add(arithmetic.exp(negative), arithmetic.number(1.0))
+
+
+class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
+    """A quotient of some number and `1 + exp(-x)`, in f32 where x is narrower."""
+
+    @abc.abstractmethod
+    def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
+        """What is divided."""
+
+    def compute(self, *operands: Array) -> Array:
+        (x,) = operands
+        arithmetic = ArrayArithmetic(x.dtype)
+        return np.divide(self.numerator(arithmetic, x), _denominator(arithmetic, x))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        (element,) = elements
+        work = accumulator_of(element.type)
+        x = convert_scalar(builder, element, work)
+        program = ScalarProgram(builder, work)
+        quotient = program.div(self.numerator(program, x), _denominator(program, x))
+        return convert_scalar(builder, quotient, element.type)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram.of(builder, self.operand)
+        x = program.widened(self.operand)
+        quotient = [self.numerator(program, x), _denominator(program, x)]
+        return [program.finish(DivOp, quotient, self.result.type)]
+
+    def flops(self) -> int:
+        return 4 * prod(shape_of(self.result))
+
+
+@irdl_op_definition
+class SigmoidOp(LogisticOperation):
+    """
+    The logistic function, `1 / (1 + exp(-x))`. Computed in f32 where x is narrower.
+
+    ```mlir
+    %y = graph.sigmoid %x : tensor<4xbf16>
+    ```
+    """
+
+    name = "graph.sigmoid"
+
+    def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
+        return arithmetic.number(1.0)
+
+
+@irdl_op_definition
+class SiluOp(LogisticOperation):
+    """
+    x times the logistic function of x, `x / (1 + exp(-x))`. Computed in f32 where x is
+    narrower.
+
+    ```mlir
+    %y = graph.silu %x : tensor<4xbf16>
+    ```
+    """
+
+    name = "graph.silu"
+
+    def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
+        return x
