@@ -22,7 +22,7 @@ from xdsl.utils.target import Target
 
 from tlf.dialects import npu, target
 from tlf.dialects.mem.numbers import number_text
-from tlf.dialects.mem.offsets import Index
+from tlf.dialects.mixed_index import Index
 from tlf.dialects.target.description import Data
 from tlf.dialects.types import dtype_of
 

@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, target
-from tlf.dialects.mem.offsets import IntArray
+from tlf.dialects.mixed_index import IntArray
 from tlf.dialects.types import byte_count
 from tlf.passes.mem_liveness import Liveness
 from tlf.passes.placement import Buffer, align, live_bytes, place

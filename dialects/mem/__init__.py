@@ -43,12 +43,13 @@ func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
 from xdsl.ir import Dialect
 
 from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
+from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
-from tlf.dialects.mem.offsets import Index, kept_dimensions, level_of, mixed, split
 from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
+from tlf.dialects.mixed_index import Index, mixed, split
 
 Mem = Dialect(
     "mem",

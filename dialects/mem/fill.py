@@ -30,8 +30,8 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
-from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
 from tlf.dialects.mem.structured import Shaped
+from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 
 
 class FillEffects(MemoryEffect):

@@ -29,15 +29,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mem.boxes import level_of, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
-from tlf.dialects.mem.offsets import (
-    Index,
-    level_of,
-    mixed,
-    split,
-    verify_offsets,
-    verify_sizes,
-)
+from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 
 
 @irdl_attr_definition

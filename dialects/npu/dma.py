@@ -21,7 +21,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.numbers import Number, number_attr, number_value
-from tlf.dialects.mem.offsets import Index, mixed, split, verify_offsets
+from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp
 

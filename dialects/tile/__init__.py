@@ -8,6 +8,7 @@ the memory level it lives in.
 
 from xdsl.ir import Dialect
 
+from tlf.dialects.mixed_index import Index
 from tlf.dialects.tile.attributes import (
     EncodingAttr,
     LoopKind,
@@ -20,7 +21,6 @@ from tlf.dialects.tile.loops import WhileOp, YieldOp
 from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.mask import MaskOp
 from tlf.dialects.tile.moves import DesliceOp, SliceOp
-from tlf.dialects.tile.offsets import Index
 
 Tile = Dialect(
     "tile",

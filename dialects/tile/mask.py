@@ -35,12 +35,11 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     parallel,
 )
+from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.tile.offsets import (
-    Index,
     Number,
     OffsetOperation,
     extents_attribute,
-    split_offsets,
     valid_extents,
     verify_number,
 )
@@ -87,7 +86,7 @@ class MaskOp(OffsetOperation, PositionInterface):
         fill: Number,
         valid: Sequence[int] | None = None,
     ) -> None:
-        static, dynamic = split_offsets(offsets)
+        static, dynamic = split(offsets)
         super().__init__(
             operands=[source, dynamic],
             properties={

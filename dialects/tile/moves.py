@@ -27,12 +27,11 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses
+from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.tile.offsets import (
-    Index,
     Number,
     OffsetOperation,
     extents_attribute,
-    split_offsets,
     valid_extents,
     verify_element_types,
     verify_number,
@@ -85,7 +84,7 @@ class SliceOp(OffsetOperation):
         valid: Sequence[int] | None = None,
         map_: AffineMap | None = None,
     ) -> None:
-        static, dynamic = split_offsets(offsets)
+        static, dynamic = split(offsets)
         number = (
             None if fill is None else scalar_attribute(fill, result_type.element_type)
         )
@@ -166,7 +165,7 @@ class DesliceOp(OffsetOperation):
         offsets: Sequence[Index],
         valid: Sequence[int] | None = None,
     ) -> None:
-        static, dynamic = split_offsets(offsets)
+        static, dynamic = split(offsets)
         super().__init__(
             operands=[source, destination, dynamic],
             properties={"static_offsets": static, "valid": extents_attribute(valid)},

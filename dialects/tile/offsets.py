@@ -6,39 +6,27 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     FloatAttr,
     IndexType,
     IntegerAttr,
-    IntegerType,
     i64,
 )
-from xdsl.dialects.utils.dynamic_index_list import (
-    get_dynamic_index_list,
-    split_dynamic_index_list,
-)
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mixed_index import Index, IntArray, mixed, verify_offsets
 from tlf.dialects.types import AnyTensor
 
-Index: TypeAlias = SSAValue | int
 Number: TypeAlias = int | float
-Extents: TypeAlias = DenseArrayBase[IntegerType]
 
 
-def split_offsets(offsets: Sequence[Index]) -> tuple[Extents, list[SSAValue]]:
-    static, dynamic = split_dynamic_index_list(offsets, DYNAMIC_INDEX)
-    return DenseArrayBase.from_list(i64, static), dynamic
-
-
-def extents_attribute(sizes: Sequence[int] | None) -> Extents | None:
+def extents_attribute(sizes: Sequence[int] | None) -> IntArray | None:
     return None if sizes is None else DenseArrayBase.from_list(i64, sizes)
 
 
-def valid_extents(valid: Extents | None, tile: AnyTensor) -> tuple[int, ...]:
+def valid_extents(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
     """The valid extents of a tile: all of it unless they are given."""
     if valid is None:
         return tile.get_shape()
@@ -54,23 +42,13 @@ class OffsetOperation(IRDLOperation):
     @property
     def mixed_offsets(self) -> tuple[Index, ...]:
         """One offset per axis: a number, or an `index` value."""
-        static = cast(Sequence[int], self.static_offsets.get_values())
-        return tuple(get_dynamic_index_list(static, self.offsets, DYNAMIC_INDEX))
+        return mixed(self.static_offsets, self.offsets)
 
     def verify_offsets(self, rank: int) -> None:
         """Check that there is one offset per axis."""
-        if len(self.static_offsets) != rank:
-            raise VerifyException(
-                f"expected {rank} offsets, one per axis, got {len(self.static_offsets)}"
-            )
-        static = cast(Sequence[int], self.static_offsets.get_values())
-        if (expected := static.count(DYNAMIC_INDEX)) != len(self.offsets):
-            raise VerifyException(
-                f"expected {expected} values for dynamic offsets, "
-                f"got {len(self.offsets)}"
-            )
+        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
 
-    def verify_valid(self, valid: Extents | None, shape: Sequence[int]) -> None:
+    def verify_valid(self, valid: IntArray | None, shape: Sequence[int]) -> None:
         """Check that a tile has room for what is valid of it."""
         if valid is None:
             return

@@ -6,7 +6,7 @@
 // -----
 
 %t = "test.op"() : () -> tensor<16x64xf32>
-// expected-error@+1 {{expected 2 offsets, one per axis, got 1}}
+// expected-error@+1 {{expected 2 offsets, one per dimension, got 1}}
 %0 = tile.mask %t[0] bounds [100, 64] fill 0.0 : f32 : tensor<16x64xf32>
 
 // -----

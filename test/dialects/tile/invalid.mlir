@@ -1,7 +1,7 @@
 // RUN: tlf-opt %s --split-input-file --verify-diagnostics
 
 %x = "test.op"() : () -> tensor<100x64xf32>
-// expected-error@+1 {{expected 2 offsets, one per axis, got 1}}
+// expected-error@+1 {{expected 2 offsets, one per dimension, got 1}}
 %0 = tile.slice %x[0] : tensor<100x64xf32> -> tensor<16x64xf32>
 
 // -----
@@ -49,7 +49,7 @@
 // -----
 
 %x, %t = "test.op"() : () -> (tensor<100x64xf32>, tensor<16x64xf32>)
-// expected-error@+1 {{expected 2 offsets, one per axis, got 3}}
+// expected-error@+1 {{expected 2 offsets, one per dimension, got 3}}
 %0 = tile.deslice %t into %x[0, 0, 0] : tensor<16x64xf32> into tensor<100x64xf32>
 
 // -----

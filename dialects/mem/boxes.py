@@ -1,0 +1,52 @@
+"""The levels of buffers, and the sizes of boxes."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+
+def level_of(buffer: Attribute) -> str:
+    """
+    Return the name of the memory level of a buffer's type.
+
+    Raises `VerifyException` when the type names no level.
+    """
+    if not isinstance(buffer, MemRefType):
+        raise VerifyException(f"expected a memref, got {buffer}")
+    space = cast(MemRefType[Attribute], buffer).memory_space
+    if not isinstance(space, StringAttr):
+        raise VerifyException(f'expected a memory level such as "L2" in {buffer}')
+    return space.data
+
+
+def verify_sizes(sizes: Sequence[int], rank: int) -> None:
+    """
+    Check that the sizes of a box are positive, one per dimension.
+    """
+    if len(sizes) != rank:
+        raise VerifyException(
+            f"expected {rank} sizes, one per dimension, got {len(sizes)}"
+        )
+    if any(size <= 0 for size in sizes):
+        raise VerifyException(f"expected positive sizes, got {list(sizes)}")
+
+
+def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """
+    Return the dimensions of a subview that its type keeps; the others have size 1.
+    """
+    kept: list[int] = []
+    for dimension, size in enumerate(sizes):
+        if len(kept) < len(shape) and size == shape[len(kept)]:
+            kept.append(dimension)
+        elif size != 1:
+            break
+    else:
+        if len(kept) == len(shape):
+            return kept
+    raise VerifyException(
+        f"expected a subview of sizes {list(sizes)}, got {list(shape)}"
+    )

@@ -1,0 +1,50 @@
+"""Lists of offsets, each an `index` value or a number, as properties and operands."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.dialects.utils.dynamic_index_list import (
+    get_dynamic_index_list,
+    split_dynamic_index_list,
+)
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+IntArray: TypeAlias = DenseArrayBase[IntegerType]
+
+Index: TypeAlias = SSAValue | int
+"""An offset: an `index` value, or a number that may be negative."""
+
+
+def mixed(static: IntArray, dynamic: Sequence[SSAValue]) -> tuple[Index, ...]:
+    """
+    Merge the static offsets with the values that stand at dynamic positions.
+    """
+    values = [*static.get_values()]
+    return tuple(get_dynamic_index_list(values, dynamic, DYNAMIC_INDEX))
+
+
+def split(offsets: Sequence[Index]) -> tuple[IntArray, list[SSAValue]]:
+    """
+    The reverse of `mixed`.
+    """
+    static, dynamic = split_dynamic_index_list(offsets, DYNAMIC_INDEX)
+    return DenseArrayBase.from_list(i64, static), dynamic
+
+
+def verify_offsets(
+    static: IntArray, dynamic: Sequence[SSAValue], rank: int, what: str
+) -> None:
+    """
+    Check that there is one offset per dimension and one value per dynamic offset.
+    """
+    if len(static) != rank:
+        raise VerifyException(
+            f"expected {rank} {what}, one per dimension, got {len(static)}"
+        )
+    expected = [*static.get_values()].count(DYNAMIC_INDEX)
+    if expected != len(dynamic):
+        raise VerifyException(
+            f"expected {expected} values for dynamic {what}, got {len(dynamic)}"
+        )
