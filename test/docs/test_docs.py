@@ -12,6 +12,7 @@ The pages in `docs/` and beside it say what is so.
 import ast
 import dataclasses
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -21,11 +22,19 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
-from xdsl.ir import Operation
+from xdsl.builder import Builder
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tlf.dialects import interfaces
+from tlf.dialects.graph.elementwise import UnaryOperation
+from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import run_options, tlf_opt, tlf_run
@@ -48,13 +57,14 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<to>[^)\s]+)\)")
+ANNOUNCED = re.compile(r"# expected-error \{\{(.*)\}\}")
 STATUS = "echo $?"
 
 pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
 
 @dataclass(frozen=True)
-class Block:
+class Fence:
     """A fenced block of a page."""
 
     language: str
@@ -71,10 +81,10 @@ class Command:
     status: int = 0
 
 
-def blocks(page: Path, language: str) -> list[Block]:
+def blocks(page: Path, language: str) -> list[Fence]:
     """The blocks of a page in one language."""
     text = page.read_text(encoding="utf-8")
-    found = [Block(**match.groupdict()) for match in BLOCK.finditer(text)]
+    found = [Fence(**match.groupdict()) for match in BLOCK.finditer(text)]
     return [block for block in found if block.language == language]
 
 
@@ -132,7 +142,11 @@ def test_programs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_target_descriptions(page: Path, folder: Path):
     for block in blocks(page, "toml"):
         assert block.name, "expected a file name after `toml`"
-        assert load(str(folder / block.name)).levels
+        if (announced := ANNOUNCED.search(block.text)) is None:
+            assert load(str(folder / block.name)).levels
+            continue
+        with pytest.raises(DiagnosticException, match=re.escape(announced[1])):
+            load(str(folder / block.name))
 
 
 class Shell:
@@ -211,6 +225,22 @@ def test_commands(page: Path, shell: Shell):
             assert missing is None, f"not printed: {missing}\n{listed}"
 
 
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md"])
+def test_operation_to_add(folder: Path):
+    kind = runpy.run_path(str(folder / "softsign.py"))["SoftsignOp"]
+    array = np.random.default_rng(3).uniform(-9, 9, (5, 7)).astype(np.float32)
+    op = kind(test.TestOp(result_types=[TensorType(f32, array.shape)]).results[0])
+
+    op.verify()
+    assert isinstance(op, UnaryOperation)
+    (found,) = op.reference(array)
+    assert np.allclose(found, array / (1 + np.abs(array)), rtol=1e-6)
+    block = Block()
+    assert isinstance(op, DecompositionInterface)
+    (result,) = op.decompose(Builder(InsertPoint.at_end(block)))
+    assert result.type == op.results[0].type
+
+
 def anchors(page: Path) -> set[str]:
     """What a link to a heading of a page may name."""
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
@@ -273,9 +303,7 @@ def test_every_flag_is_described():
 
 
 def test_every_field_of_a_target_is_described():
-    fields = {
-        each.name for kind in (Level, Tiling) for each in dataclasses.fields(kind)
-    }
+    fields = {name for kind in (Level, Tiling) for name in kind.__annotations__}
 
     assert fields <= words("targets.md")
 
