@@ -4,11 +4,13 @@ Compare what the compiler makes of a program, level by level, with the program i
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from random_plans import scramble
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -16,7 +18,7 @@ from xdsl.passes import ModulePass
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import entry_point, interpret
 from tlf.dialects.target import Target, load
-from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu, triton
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
@@ -147,7 +149,8 @@ def _distance(found: Array, wanted: Array, noise: float) -> str | None:
 
 def steps_of(target: Target, pipeline: str | None = None) -> tuple[ModulePass, ...]:
     """The passes of a pipeline, that of the target unless given."""
-    return build_passes(pipeline or f"{target.backend}-pipeline", PASSES, PIPELINES)
+    text = pipeline or f"{target.backend}-pipeline"
+    return build_passes(text, PASSES, pipelines_for(target))
 
 
 def runnable(module: ModuleOp) -> bool:
@@ -162,10 +165,12 @@ def lowered(
     context: Context,
     module: ModuleOp,
     stages: bool = True,
+    plans: random.Random | None = None,
 ) -> Iterator[Stage]:
     """
-    Apply a target's pipeline to a program, pass by pass. A fault of the compiler is the
-    last stage; one of the program is not.
+    Apply a target's pipeline to a program, pass by pass, with random plans if there is
+    a generator for them. A fault of the compiler is the last stage; one of the program
+    is not.
     """
     target.attach(module)
     before = ""
@@ -175,6 +180,8 @@ def lowered(
         except CompileError as error:
             yield Stage(each.name, False, _compile_fault(each.name, error))
             return
+        if plans is not None and each.name == "graph-choose-tiles":
+            scramble(module, plans)
         fault, runs = None, stages and runnable(module)
         if runs and (after := str(module)) != before:
             fault, before = _interpreted(case, each.name, module), after
@@ -261,11 +268,17 @@ def _run(
     return None if message is None else Fault("wrong", step, message)
 
 
-def check(case: Case, name: str, stages: bool = True) -> Fault | None:
-    """The first fault of a program on a target, by the name of its description."""
+def check(
+    case: Case, name: str, stages: bool = True, plans: int | None = None
+) -> Fault | None:
+    """
+    The first fault of a program on a target, by the name of its description; `plans` is
+    the seed of random plans.
+    """
     target = load(name)
     context, module = case.module()
-    for stage in lowered(case, target, context, module, stages):
+    generator = None if plans is None else random.Random(plans)
+    for stage in lowered(case, target, context, module, stages, generator):
         if stage.fault is not None:
             return stage.fault
     return _run(case, target, context, module)
