@@ -283,6 +283,13 @@ def words(name: str) -> set[str]:
     return set(re.findall(r"[\w.-]+", " ".join(found)))
 
 
+def test_every_operation_is_listed():
+    dialects = [factory() for factory in TLF_UNIVERSE.all_dialects.values()]
+    names = {op.name for dialect in dialects for op in dialect.operations}
+
+    assert names <= words("operations.md")
+
+
 def test_every_pass_and_option_is_described():
     known = {*TLF_UNIVERSE.all_passes, *TLF_UNIVERSE.all_targets, *PIPELINES}
     passes, formats = TLF_UNIVERSE.all_passes, TLF_UNIVERSE.all_targets
