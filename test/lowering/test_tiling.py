@@ -1,0 +1,229 @@
+"""Groups of every kind of operation, tiled at random, compute what they did before."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import product
+from math import ceil, prod
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+from random_groups import (
+    FAMILIES,
+    Family,
+    convolution,
+    crossed,
+    softmax,
+    statistics,
+    two_convolutions,
+)
+from random_plans import planned
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    PythonValues,
+    impl,
+    register_impls,
+)
+from xdsl.interpreters.affine import AffineFunctions
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.ir import BlockArgument, Operation
+
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.graph import GraphFunctions
+from tlf.dialects.interpreters.run import argument_types, entry_point, interpret
+from tlf.dialects.interpreters.tile import TileFunctions, overlap
+from tlf.dialects.target import Target, load
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.group import rules_of
+from tlf.passes.tiling.model import GroupTiling, TilingError, elements
+from tlf.tools.driver import new_context
+
+ROUNDS = 12
+"""How many random plans of each family are tried on each target."""
+
+WITHOUT_PARTS: Mapping[Family, int] = {
+    convolution: ROUNDS // 6,
+    crossed: 0,
+    softmax: ROUNDS // 3,
+    statistics: ROUNDS // 3,
+    two_convolutions: 0,
+}
+"""How many plans are carried out where tiles have no parts, if not all."""
+
+
+def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
+    """Random arrays for the arguments."""
+    made: dict[str, Array] = {}
+    function = entry_point(module)
+    pairs = zip(function.body.block.args, argument_types(function), strict=True)
+    for argument, type_ in pairs:
+        shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
+        scale = 100 if dtype.kind == "i" else 1
+        array = scale * rng.uniform(-1, 1, shape)
+        made[argument.name_hint or ""] = array.astype(dtype)
+    return made
+
+
+def tiled(module: ModuleOp, target: Target) -> None:
+    """Turn the group into loops, or raise `TilingError`."""
+    target.attach(module)
+    ConvertGraphToTilePass().apply(new_context(), module)
+    module.verify()
+
+
+@register_impls
+class CountingFunctions(InterpreterFunctions):
+    """Counts how often each `tile.deslice` writes each element."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Operation, NDArray[np.int64]] = {}
+
+    @impl(tile.DesliceOp)
+    def run_deslice(
+        self, interpreter: Interpreter, op: tile.DesliceOp, args: PythonValues
+    ) -> PythonValues:
+        source, destination, *dynamic = args
+        indices = iter(dynamic)
+        offsets = [
+            offset if isinstance(offset, int) else int(next(indices))
+            for offset in op.mixed_offsets
+        ]
+        whole, box = overlap(offsets, op.extents, destination.shape)
+        if op not in self.counts:
+            shape = tensor_type(op.destination).get_shape()
+            self.counts[op] = np.zeros(shape, np.int64)
+        self.counts[op][whole] += 1
+        result = destination.copy()
+        result[whole] = source[box]
+        return (result,)
+
+
+def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.int64]]:
+    """How often each element of each result is written."""
+    counting = CountingFunctions()
+    interpreter = Interpreter(module)
+    for functions in (
+        FuncFunctions(),
+        AffineFunctions(),
+        GraphFunctions(),
+        TileFunctions(),
+        counting,
+    ):
+        interpreter.register_implementations(functions, override=True)
+    interpreter.call_op(entry_point(module), tuple(arguments.values()))
+    return list(counting.counts.values())
+
+
+def check_equal(found: Sequence[Array], expected: Sequence[Array]) -> None:
+    for left, right in zip(found, expected, strict=True):
+        assert left.dtype == right.dtype
+        near = 2e-2 if right.dtype == ml_dtypes.bfloat16 else 1e-4
+        np.testing.assert_allclose(
+            left.astype(float), right.astype(float), rtol=near, atol=near
+        )
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("name", ["npu-tiny", "h200"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tiles_compute_the_same(family: Family, name: str):
+    target, done = load(name), 0
+    for seed in range(ROUNDS):
+        try:
+            module, _, rng = planned(family, target, seed)
+            arguments = arguments_of(module, rng)
+            expected = interpret(module, arguments)
+            tiled(module, target)
+        except TilingError:
+            continue
+        check_equal(interpret(module, arguments), expected)
+        for count in writes(module, arguments):
+            np.testing.assert_array_equal(count, np.ones_like(count))
+        done += 1
+    least = ROUNDS if name == "npu-tiny" else WITHOUT_PARTS.get(family, ROUNDS)
+    assert done >= least, f"only {done} of {ROUNDS} plans could be carried out"
+
+
+def cut_from_arguments(module: ModuleOp) -> Counter[tuple[int, ...]]:
+    """The shapes of the tiles that are cut from arguments."""
+    return Counter(
+        tensor_type(op.result).get_shape()
+        for op in module.walk()
+        if isinstance(op, tile.SliceOp) and isinstance(op.source, BlockArgument)
+    )
+
+
+def computed(module: ModuleOp) -> Counter[tuple[str, tuple[int, ...]]]:
+    """The operations of the graph dialect, and the shapes of their tiles."""
+    return Counter(
+        (op.name, tensor_type(op.results[0]).get_shape())
+        for op in module.walk()
+        if op.name.startswith("graph.")
+    )
+
+
+def shapes(tiling: GroupTiling) -> Counter[tuple[int, ...]]:
+    """The shapes of the tiles that the analysis wants to be cut."""
+    return Counter(tuple(i.room for i in box) for _, box in tiling.inputs())
+
+
+def analysed(group: graph.GroupOp, target: Target) -> GroupTiling:
+    """What the analysis says of a group with a plan."""
+    plan = group.plan
+    assert plan is not None
+    return members_of_group(group).tiling(
+        plan.tile_sizes, plan.reduce_sizes, rules_of(target, plan.level.data)
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_analysis_foresees_what_is_emitted(family: Family):
+    """Plans are chosen by what the analysis says tiles take."""
+    target = load("npu-tiny")
+    level = target.levels["L1"]
+    for seed in range(ROUNDS):
+        module, group, _ = planned(family, target, seed)
+        tiling = analysed(group, target)
+        wanted, read = shapes(tiling), tiling.read_bytes()
+        results = Counter(
+            (op.name, tuple(interval.room for interval in each.result))
+            for op, each in tiling.tiles.items()
+        )
+        for value, box in tiling.inputs():
+            assert elements(box) == prod(interval.room for interval in box), value
+        tiled(module, target)
+        assert cut_from_arguments(module) == wanted
+        assert computed(module) == results
+        slices = (
+            tensor_type(op.result)
+            for op in module.walk()
+            if isinstance(op, tile.SliceOp) and isinstance(op.source, BlockArgument)
+        )
+        sizes = (
+            prod(type_.get_shape()) * dtype_of(type_.element_type).itemsize
+            for type_ in slices
+        )
+        align = level.alignment
+        assert sum(ceil(size / align) * align for size in sizes) == read
+
+
+def test_every_kind_of_loop_is_tried():
+    """The random plans have loops of both kinds, orders, masks and partial tiles."""
+    found: Counter[str] = Counter()
+    words = ("sequential", "order(", "valid", "fill 0xff", "tile.mask", "affine.apply")
+    target = load("h200")
+    for family, seed in product(FAMILIES, range(ROUNDS)):
+        with suppress(TilingError):
+            module, _, _ = planned(family, target, seed)
+            tiled(module, target)
+            text = str(module)
+            found.update(word for word in words if word in text)
+    assert all(found[word] > 4 for word in words), found
