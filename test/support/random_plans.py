@@ -1,72 +1,47 @@
-"""Random plans for random groups."""
+"""Random plans for groups, in place of the ones that the compiler chose."""
 
-import numpy as np
-from numpy.random import Generator
-from random_groups import Family
+from __future__ import annotations
+
+import random
+
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import IteratorKind
 from tlf.dialects.target import Target
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import Rules
-from tlf.tools.driver import new_context
 
 
-def parallel_sizes(
-    group: graph.GroupOp, rules: Rules, rng: Generator
-) -> tuple[int, ...]:
+def scramble(module: ModuleOp, generator: random.Random) -> None:
     """
-    Random tile sizes, some of them more than the whole axis. An axis along which
-    reductions would be computed again is whole at times, and always where tiles have no
-    parts.
+    Give every group that has a plan another one: tile sizes from 1 to the whole axis
+    wherever an axis may be cut, another order of loops, and other stages.
     """
-    members = members_of_group(group)
-    axes = members.axes(rules)
-    root = members.root
-    kept = [
-        position in root.untileable()
-        for position, iterator in enumerate(root.iterators())
-        if iterator.kind is IteratorKind.PARALLEL
-    ]
-    return tuple(
-        extent
-        if whole or not (free or (rules.views and rng.random() < 0.5))
-        else int(rng.integers(1, extent + 2))
-        for extent, free, whole in zip(axes.parallel, axes.free, kept, strict=True)
+    target = Target.of(module)
+    for op in module.walk():
+        if isinstance(op, graph.GroupOp) and op.plan is not None:
+            op.plan = _random_plan(op, op.plan, target, generator)
+
+
+def _random_plan(
+    group: graph.GroupOp,
+    plan: graph.PlanAttr,
+    target: Target,
+    generator: random.Random,
+) -> graph.PlanAttr:
+    axes = members_of_group(group).axes(rules_of(target, plan.level.data))
+
+    def cut(size: int, free: bool) -> int:
+        return generator.randint(1, size) if free else size
+
+    tile_sizes = list(map(cut, axes.parallel, axes.free))
+    reduce_sizes = list(map(cut, axes.reduction, axes.reduction_free))
+    order = generator.sample(range(len(tile_sizes)), len(tile_sizes))
+    return graph.PlanAttr(
+        plan.level.data,
+        tile_sizes,
+        generator.choice([[], reduce_sizes, reduce_sizes]),
+        plan.loop_mapping,
+        order,
+        generator.choice([1, 1, 2, 3]),
     )
-
-
-def reduction_sizes(group: graph.GroupOp, rng: Generator) -> tuple[int, ...]:
-    """No sizes, all steps of one element, or any."""
-    op, choice = group.reducing_operation, rng.integers(3)
-    if op is None or choice == 0:
-        return ()
-    whole = op.untileable()
-    return tuple(
-        iterator.extent
-        if position in whole
-        else int(rng.integers(1, iterator.extent + 2 if choice == 1 else 2))
-        for position, iterator in enumerate(op.iterators())
-        if iterator.kind is IteratorKind.REDUCTION
-    )
-
-
-def planned(
-    family: Family, target: Target, seed: int
-) -> tuple[ModuleOp, graph.GroupOp, Generator]:
-    """
-    A random group of a family, with a random plan; `TilingError` where the target has
-    none.
-    """
-    rng = np.random.default_rng(seed)
-    module = Parser(new_context(), family(rng)).parse_module()
-    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    sizes = parallel_sizes(group, rules_of(target, "L1"), rng)
-    reduce = reduction_sizes(group, rng)
-    order = [int(axis) for axis in rng.permutation(len(sizes))]
-    group.plan = graph.PlanAttr("L1", sizes, reduce, order=order)
-    module.verify()
-    return module, group, rng
