@@ -47,6 +47,8 @@ def run(options: Options) -> bool:
         return _run(options)
     except FAILURES as error:
         raise RunError(str(error)) from error
+    except MemoryError as error:
+        raise RunError(f"out of memory: {error}") from error
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}") from error
 
