@@ -17,6 +17,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.passes.graph_choose_tiles import members_of_group
@@ -42,7 +43,8 @@ class TileGroupPattern(RewritePattern):
             raise TilingError(
                 op, f"expected a plan for one of the levels {known}, got {level}"
             )
-        tiling = members_of_group(op).tiling(
+        members = members_of_group(op)
+        tiling = members.tiling(
             plan.tile_sizes, plan.reduce_sizes, rules_of(self.target, level)
         )
         pairs = zip(op.body.block.args, op.inputs, strict=True)
@@ -52,7 +54,7 @@ class TileGroupPattern(RewritePattern):
             inputs,
             level,
             plan.loop_mapping,
-            _order(plan.loop_order, tiling),
+            _order(plan.loop_order, tiling, members.root),
             plan.stage_count if plan.stage_count > 1 else None,
         )
         results = tiles.build(Builder(InsertPoint.before(op)), op.yielded)
@@ -60,11 +62,20 @@ class TileGroupPattern(RewritePattern):
         rewriter.replace(op, (), results)
 
 
-def _order(order: Sequence[int], tiling: GroupTiling) -> list[int] | None:
-    """The order of the loops that there are, or None for the usual one."""
-    axes = sorted(tiling.loops)
-    positions = {axis: position for position, axis in enumerate(axes)}
-    kept = [positions[axis] for axis in order if axis in positions]
+def _order(
+    order: Sequence[int], tiling: GroupTiling, root: TilingInterface
+) -> list[int] | None:
+    """
+    The order of the loops that there are, or None for the usual one. A plan orders the
+    root's parallel iterators.
+    """
+    parallel = [
+        position
+        for position, iterator in enumerate(root.iterators())
+        if iterator.kind is IteratorKind.PARALLEL
+    ]
+    place = {iterator: index for index, iterator in enumerate(sorted(tiling.loops))}
+    kept = [place[parallel[axis]] for axis in order if parallel[axis] in place]
     return None if kept == sorted(kept) else kept
 
 
