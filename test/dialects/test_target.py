@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import LevelKind, Target, load, presets
+from tlf.lowering.pipelines import npu_pipeline
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.driver import new_context, parse
 from tlf.tools.source import Source
@@ -187,26 +188,18 @@ def test_a_name_that_is_no_preset():
     assert str(found.value) == expected
 
 
-def steps(*levels: str) -> str:
-    """The pipeline of an NPU that brings tiles to some levels, outermost first."""
-    tiling = [
-        f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
-        "convert-graph-to-tile"
-        for level in levels
-    ]
-    end = "tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan,convert-mem-to-npu"
-    return ",".join(["graph-pipeline", *tiling, end, "tidy"])
-
-
 @pytest.mark.parametrize(
     ("capacities", "passes"),
     [
-        ((2000, 12000, 1 << 20), "npu-pipeline"),
-        ((2000, 1 << 20), steps("L1")),
-        ((1500, 4000, 12000, 1 << 20), steps("L3", "L2", "L1")),
+        ((2000, 1 << 20), None),
+        ((2000, 12000, 1 << 20), None),
+        ((1500, 4000, 12000, 1 << 20), None),
+        ((1500, 4000, 1 << 20), npu_pipeline(["L2", "L1"])),
     ],
 )
-def test_a_chip_of_the_user(tmp_path: Path, capacities: tuple[int, ...], passes: str):
+def test_a_chip_of_the_user(
+    tmp_path: Path, capacities: tuple[int, ...], passes: str | None
+):
     """A program runs on a chip that only its description knows, and uses its levels."""
     target = load(written(tmp_path, chip(*capacities)))
     context = new_context()

@@ -14,6 +14,19 @@ func.func @order(%x: tensor<6x10x30xf32>, %w: tensor<6x30x20xf32>) -> tensor<6x1
   func.return %y : tensor<6x10x20xf32>
 }
 
+// An order counts the axes that have tile sizes, wherever reductions lie between them.
+// CHECK-LABEL: func.func @between
+// CHECK:         tile.while (%{{.*}} = 0 to 6 step 2, %{{.*}} = 0 to 10 step 5, %{{.*}} = 0 to 20 step 4) parallel mapping(loop) order(2, 0, 1) into(
+func.func @between(%x: tensor<6x10x30xf32>, %w: tensor<20x30xf32>) -> tensor<6x10x20xf32> {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<6x10x30xf32>, tensor<20x30xf32>)
+      plan #graph.plan<L1, tile [2, 5, 4], order [2, 0, 1]> -> (tensor<6x10x20xf32>) {
+    %0 = graph.contract %a, %b maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>]
+        : (tensor<6x10x30xf32>, tensor<20x30xf32>) -> tensor<6x10x20xf32>
+    graph.yield %0 : tensor<6x10x20xf32>
+  }
+  func.return %y : tensor<6x10x20xf32>
+}
+
 // The usual order is not written down.
 // CHECK-LABEL: func.func @usual
 // CHECK:         tile.while (%{{.*}} = 0 to 10 step 4, %{{.*}} = 0 to 20 step 8) parallel mapping(unroll) into(

@@ -100,7 +100,7 @@ def contract(rng: Generator) -> str:
     a, b, c, d = some(rng, 4, 10)
     x, w, y = tensor([a, b, c]), tensor([d, c, a]), tensor([d, a, b])
     maps = ", ".join(
-        f"affine_map<(a, b, d, c) -> ({axes})>"
+        f"affine_map<(a, b, c, d) -> ({axes})>"
         for axes in ("a, b, c", "d, c, a", "d, a, b")
     )
     return text_of(

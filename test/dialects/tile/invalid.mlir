@@ -78,3 +78,21 @@
 
 // expected-error@+1 {{expected a layout that orders every axis once, got [0, 2]}}
 %0 = tile.empty : tensor<4x4xf32, #tile.encoding<L1, layout = [0, 2]>>
+
+// -----
+
+%x = "test.op"() : () -> tensor<100x64xf32>
+// expected-error@+1 {{expected a map from 2 axes of the tile to 2 of the source, got (d0, d1) -> (d0)}}
+%0 = tile.slice %x[0, 0] map affine_map<(d0, d1) -> (d0)> : tensor<100x64xf32> -> tensor<16x64xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<100x64xf32>
+// expected-error@+1 {{expected a linear expression, got (d0 mod 2)}}
+%0 = tile.slice %x[0, 0] map affine_map<(d0) -> (d0 mod 2, 0)> : tensor<100x64xf32> -> tensor<16xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<100x64xf32>
+// expected-error@+1 {{expected one element type, got f32 and f16}}
+%0 = tile.slice %x[0, 0] map affine_map<(d0) -> (d0, 0)> : tensor<100x64xf32> -> tensor<16xf16>

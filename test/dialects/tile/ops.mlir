@@ -21,6 +21,14 @@
 
 // -----
 
+// A map says where in the source each element of the tile lies.
+%i, %x = "test.op"() : () -> (index, tensor<100x64xf32>)
+// CHECK: tile.slice %x[%i, -1] map affine_map<(d0, d1, d2) -> ((d1 + (d2 * 2)), d0)> valid [16, 3, 2] fill 0.000000e+00 : f32 : tensor<100x64xf32> -> tensor<16x4x2xf32, #tile.encoding<L1>>
+%t = tile.slice %x[%i, -1] map affine_map<(d0, d1, d2) -> (d1 + d2 * 2, d0)> valid [16, 3, 2] fill 0.0 : f32
+    : tensor<100x64xf32> -> tensor<16x4x2xf32, #tile.encoding<L1>>
+
+// -----
+
 // A tile of rank 0 has no offsets, and a layout orders the axes of one of higher rank.
 %s = "test.op"() : () -> tensor<i32>
 // CHECK: tile.slice %s[] : tensor<i32> -> tensor<i32, #tile.encoding<L1>>

@@ -146,6 +146,30 @@ def test_slice(fill: int | None, valid: tuple[int, int], element: str):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("fill", [None, 7])
+def test_slice_through_a_map(fill: int | None):
+    """Windows of two rows, at every second row, transposed, one element repeated."""
+    x = np.random.default_rng(7).random((9, 6), np.float32)
+    program = parsed(f"""
+      func.func @f(%x: tensor<9x6xf32>, %i: index, %j: index) -> tensor<3x2x4x2xf32> {{
+        %t = tile.slice %x[%i, %j] map affine_map<(a, b, c, d) -> (b + c * 2 - 1, a)>
+            valid [3, 2, 3, 2] {"" if fill is None else f"fill {fill}.0 : f32"}
+            : tensor<9x6xf32> -> tensor<3x2x4x2xf32>
+        func.return %t : tensor<3x2x4x2xf32>
+      }}
+    """)
+    outside = np.nan if fill is None else fill
+    for i in range(-3, 10):
+        for j in range(-4, 8):
+            (found,) = interpret(program, at(i, j, x=x))
+            expected = np.full((3, 2, 4, 2), outside, np.float32)
+            for a, b, c, d in np.ndindex(3, 2, 3, 2):
+                row, column = i + b + 2 * c - 1, j + a
+                if 0 <= row < 9 and 0 <= column < 6:
+                    expected[a, b, c, d] = x[row, column]
+            np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("valid", [(4, 3), (3, 3), (1, 2)])
 def test_deslice_drops_what_lies_outside(valid: tuple[int, int]):
     rng = np.random.default_rng(1)
