@@ -1,0 +1,105 @@
+"""Small programs with something unusual about them, on every target."""
+
+from collections.abc import Mapping
+
+import pytest
+from differential import check, make_case
+
+PROGRAMS: Mapping[str, str] = {
+    "an argument is returned": """
+func.func @main(%a: tensor<7x5xf32>) -> tensor<7x5xf32> {
+  func.return %a : tensor<7x5xf32>
+}""",
+    "a constant is returned": """
+func.func @main() -> (tensor<3xf32>, tensor<2x2xi1>) {
+  %c = graph.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %d = graph.constant dense<true> : tensor<2x2xi1>
+  func.return %c, %d : tensor<3xf32>, tensor<2x2xi1>
+}""",
+    "a view of an argument is returned": """
+func.func @main(%a: tensor<6x5xf32>) -> tensor<30xf32> {
+  %c = graph.reshape %a : (tensor<6x5xf32>) -> tensor<30xf32>
+  func.return %c : tensor<30xf32>
+}""",
+    "one value is returned twice": """
+func.func @main(%a: tensor<6x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>) {
+  %c = graph.exp %a : tensor<6x5xf32>
+  func.return %c, %c : tensor<6x5xf32>, tensor<6x5xf32>
+}""",
+    "a value of rank 0 is transposed": """
+func.func @main(%a: tensor<f16>) -> tensor<f16> {
+  %c = graph.transpose %a permutation [] : (tensor<f16>) -> tensor<f16>
+  func.return %c : tensor<f16>
+}""",
+    "a maximum of everything": """
+func.func @main(%a: tensor<6x5xf32>) -> tensor<f32> {
+  %c = graph.reduce %a <max> axes [0, 1] : (tensor<6x5xf32>) -> tensor<f32>
+  func.return %c : tensor<f32>
+}""",
+    "init is an argument": """
+func.func @main(%a: tensor<7x5xf32>, %b: tensor<5x3xf32>, %c: tensor<7x3xf32>)
+    -> tensor<7x3xf32> {
+  %y = graph.matmul %a, %b init %c
+      : (tensor<7x5xf32>, tensor<5x3xf32>, tensor<7x3xf32>) -> tensor<7x3xf32>
+  func.return %y : tensor<7x3xf32>
+}""",
+    "init is a constant": """
+func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) -> tensor<2x2xf32> {
+  %c = graph.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %y = graph.matmul %x, %w init %c
+      : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  func.return %y : tensor<2x2xf32>
+}""",
+    "init is used again": """
+func.func @main(%x: tensor<9x17xf32>, %b: tensor<9xf32>)
+    -> (tensor<9xf32>, tensor<9xf32>) {
+  %c = graph.exp %b : tensor<9xf32>
+  %y = graph.reduce %x <sum> init %c axes [1]
+      : (tensor<9x17xf32>, tensor<9xf32>) -> tensor<9xf32>
+  %z = graph.mul %c, %y : (tensor<9xf32>, tensor<9xf32>) -> tensor<9xf32>
+  func.return %y, %z : tensor<9xf32>, tensor<9xf32>
+}""",
+    "init is an input": """
+func.func @main(%a: tensor<3x8xf32>, %b: tensor<3x3xf32>) -> tensor<8x3xf32> {
+  %t = graph.transpose %a permutation [1, 0] : (tensor<3x8xf32>) -> tensor<8x3xf32>
+  %y = graph.matmul %t, %b init %t
+      : (tensor<8x3xf32>, tensor<3x3xf32>, tensor<8x3xf32>) -> tensor<8x3xf32>
+  func.return %y : tensor<8x3xf32>
+}""",
+    "filters of one element on padded images": """
+func.func @main(%x: tensor<1x1x3x4xf32>, %w: tensor<1x1x1x1xf32>)
+    -> tensor<1x1x6x4xf32> {
+  %y = graph.conv2d %x, %w padding [1, 0, 2, 0]
+      : (tensor<1x1x3x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x6x4xf32>
+  func.return %y : tensor<1x1x6x4xf32>
+}""",
+    "constants are cast": """
+func.func @main() -> (tensor<17xi1>, tensor<3xi32>, tensor<2xbf16>) {
+  %c = graph.constant dense<-1.5> : tensor<17xf16>
+  %x = graph.cast %c : (tensor<17xf16>) -> tensor<17xi1>
+  %d = graph.constant dense<2.75> : tensor<3xf32>
+  %y = graph.cast %d : (tensor<3xf32>) -> tensor<3xi32>
+  %e = graph.constant dense<true> : tensor<2xi1>
+  %z = graph.cast %e : (tensor<2xi1>) -> tensor<2xbf16>
+  func.return %x, %y, %z : tensor<17xi1>, tensor<3xi32>, tensor<2xbf16>
+}""",
+    "a conjunction with a constant": """
+func.func @main(%a: tensor<5xi1>) -> tensor<5xi1> {
+  %t = graph.constant dense<true> : tensor<i1>
+  %y = graph.mul %a, %t : (tensor<5xi1>, tensor<i1>) -> tensor<5xi1>
+  func.return %y : tensor<5xi1>
+}""",
+    "a cast needs room for its way": """
+func.func @main(%a: tensor<1760xbf16>) -> tensor<1760xf16> {
+  %y = graph.cast %a : (tensor<1760xbf16>) -> tensor<1760xf16>
+  func.return %y : tensor<1760xf16>
+}""",
+}
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_corners(name: str, target: str):
+    fault = check(make_case(PROGRAMS[name]), target)
+
+    assert fault is None, fault
