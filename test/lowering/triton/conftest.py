@@ -3,9 +3,6 @@ Programs at the mem level, run on Triton and compiled for sm_90.
 """
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 
@@ -19,13 +16,11 @@ from tlf.dialects import get_all_dialects
 from tlf.lowering.convert_mem_to_triton import ConvertMemToTritonPass
 from tlf.lowering.triton_target import build_plan
 from tlf.runtime import triton
-from tlf.runtime.triton.kernel_files import kernel_file
-from tlf.runtime.triton.plan import Kernel, Launch, Loop, Plan
+from tlf.runtime.triton.offline import OfflineCompiler
+from tlf.runtime.triton.plan import Plan
 from tlf.runtime.triton.sanitizers import sanitize
 
 Arrays = Mapping[str, np.ndarray]
-
-_TYPES = {"f16": "fp16", "f32": "fp32", "f64": "fp64"}
 
 
 def compiled(text: str) -> Plan:
@@ -48,42 +43,19 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def compiler() -> Generator[subprocess.Popen[str]]:
-    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
-    script = Path(__file__).with_name("offline_compiler.py")
-    with subprocess.Popen(
-        [sys.executable, str(script)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
+def compiler() -> Generator[OfflineCompiler]:
+    with OfflineCompiler() as compiler:
+        yield compiler
 
 
 @pytest.fixture
-def compile_plan(compiler: subprocess.Popen[str]) -> Callable[[Plan], None]:
+def compile_plan(compiler: OfflineCompiler) -> Callable[[Plan], None]:
     """
     Checks that Triton compiles all kernels of a plan for sm_90.
     """
 
     def check(plan: Plan) -> None:
-        assert compiler.stdin is not None
-        assert compiler.stdout is not None
-        for kernel in plan.kernels:
-            request = {
-                "path": str(kernel_file(kernel)),
-                "name": kernel.name,
-                "types": _types(plan, kernel),
-                "num_warps": kernel.num_warps,
-                "num_stages": kernel.num_stages,
-            }
-            compiler.stdin.write(json.dumps(request) + "\n")
-            compiler.stdin.flush()
-            answer = compiler.stdout.readline().strip()
-            assert answer == "ok", f"{answer}\n{kernel.source}"
+        compiler.compile(plan, assemble=False)
 
     return check
 
@@ -109,24 +81,3 @@ def check(
 @pytest.fixture
 def plan_of() -> Callable[[str], Plan]:
     return compiled
-
-
-def _types(plan: Plan, kernel: Kernel) -> list[str]:
-    """
-    The types of a kernel's parameters as Triton spells them.
-    """
-    launch = next(s for s in _launches(plan.steps) if s.kernel == kernel.name)
-    return [
-        f"*{_TYPES.get(dtype := plan.buffer(name).dtype, dtype)}"
-        if kind == "buffer"
-        else "i32"
-        for kind, name in launch.arguments
-    ]
-
-
-def _launches(steps: tuple[Launch | Loop, ...]) -> Generator[Launch]:
-    for step in steps:
-        if isinstance(step, Loop):
-            yield from _launches(step.steps)
-        else:
-            yield step

@@ -1,0 +1,157 @@
+"""
+Compile the kernels of a plan for a GPU without having one.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Self, cast
+
+from tlf.runtime.triton.assembly import Assembly, read_assembly
+from tlf.runtime.triton.errors import KernelError, UnavailableError
+from tlf.runtime.triton.kernel_files import kernel_file
+from tlf.runtime.triton.plan import Kernel, Launch, Loop, Plan
+
+CAPABILITY = 90
+"""The compute capability of a Hopper GPU, times ten."""
+
+_TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """
+    What one kernel takes of a GPU. `shared` is in bytes per program; `assembly` is None
+    if the kernel was only compiled.
+    """
+
+    kernel: str
+    grid: tuple[int, ...]
+    warps: int
+    stages: int
+    shared: int
+    assembly: Assembly | None
+
+    def record(self) -> dict[str, object]:
+        """
+        The same as a flat JSON object.
+        """
+        record = asdict(self)
+        assembly = cast(dict[str, object] | None, record.pop("assembly"))
+        return record | (assembly or {})
+
+
+class OfflineCompiler:
+    """
+    A process that compiles kernels, to be used as a context.
+
+        with OfflineCompiler() as compiler:
+            resources = compiler.compile(plan)
+    """
+
+    def __init__(self, capability: int = CAPABILITY) -> None:
+        self.capability = capability
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tlf.runtime.triton.offline_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+    def compile(self, plan: Plan, *, assemble: bool = True) -> tuple[Resources, ...]:
+        """
+        Compile all kernels of a plan. Without `assemble`, only see that they compile.
+
+        Raises `KernelError` for a kernel that does not compile, `UnavailableError` if
+        there is no compiler.
+        """
+        return tuple(self._compile(plan, kernel, assemble) for kernel in plan.kernels)
+
+    def _compile(self, plan: Plan, kernel: Kernel, assemble: bool) -> Resources:
+        answer = self._ask(
+            {
+                "path": str(kernel_file(kernel)),
+                "name": kernel.name,
+                "types": _types(plan, kernel),
+                "num_warps": kernel.num_warps,
+                "num_stages": kernel.num_stages,
+                "capability": self.capability,
+                "assemble": assemble,
+            }
+        )
+        if "error" in answer:
+            error = str(answer["error"])
+            if error.startswith("ModuleNotFoundError"):
+                raise UnavailableError(f"cannot compile kernels: {error}")
+            raise KernelError(f"kernel '{kernel.name}': {error}")
+        assembly = None
+        if assemble:
+            assembly = read_assembly(str(answer["ptx"]), str(answer["log"]))
+        return Resources(
+            kernel.name,
+            kernel.grid,
+            cast(int, answer["warps"]),
+            kernel.num_stages,
+            cast(int, answer["shared"]),
+            assembly,
+        )
+
+    def _ask(self, request: dict[str, object]) -> dict[str, object]:
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise UnavailableError("the offline compiler is not running")
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        if not (line := process.stdout.readline()):
+            raise UnavailableError(
+                f"the offline compiler ended with status {process.wait()} "
+                f"at kernel '{request['name']}'"
+            )
+        return cast(dict[str, object], json.loads(line))
+
+
+def _types(plan: Plan, kernel: Kernel) -> list[str]:
+    """
+    The types of a kernel's parameters as Triton spells them.
+    """
+    launches = (step for step in _launches(plan.steps) if step.kernel == kernel.name)
+    if (launch := next(launches, None)) is None:
+        raise KernelError(f"kernel '{kernel.name}': nothing launches it")
+    return [
+        f"*{_TYPES.get(dtype := plan.buffer(name).dtype, dtype)}"
+        if kind == "buffer"
+        else "i32"
+        for kind, name in launch.arguments
+    ]
+
+
+def _launches(steps: tuple[Launch | Loop, ...]) -> Iterator[Launch]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _launches(step.steps)
+        else:
+            yield step

@@ -1,0 +1,98 @@
+"""
+Compiles kernels for a GPU that need not be there, for `tlf.runtime.triton.offline`.
+
+A process of its own, because Triton must not interpret in it. Reads one JSON object per
+line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`, `capability`,
+`assemble`) and answers each with one: `error`, or `shared`, `warps`, `ptx` and `log`.
+The last two are there with `assemble`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, cast
+
+Json = dict[str, object]
+
+
+def main() -> None:
+    """
+    Answer requests until stdin ends.
+    """
+    answers = os.dup(1)
+    # What the compiler prints belongs to no answer.
+    os.dup2(2, 1)
+    with os.fdopen(answers, "w") as output:
+        for line in sys.stdin:
+            print(json.dumps(_answer(json.loads(line))), file=output, flush=True)
+
+
+def _answer(request: Json) -> Json:
+    try:
+        return _compile(request)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+
+
+def _compile(request: Json) -> Json:
+    triton: Any = import_module("triton")
+    compiler: Any = import_module("triton.compiler")
+    targets: Any = import_module("triton.backends.compiler")
+    function: Any = _function(str(request["path"]), str(request["name"]))
+    types = cast(list[str], request["types"])
+    capability = cast(int, request["capability"])
+    # The launcher finds buffers aligned, as allocators make them.
+    pointers = [number for number, type_ in enumerate(types) if type_.startswith("*")]
+    aligned = {(number,): [["tt.divisibility", 16]] for number in pointers}
+    signature = dict(zip(function.arg_names, types, strict=True))
+    kernel: Any = triton.compile(
+        compiler.ASTSource(function, signature, {}, aligned),
+        target=targets.GPUTarget("cuda", capability, 32),
+        options={name: request[name] for name in ("num_warps", "num_stages")},
+    )
+    answer: Json = {
+        "shared": int(kernel.metadata.shared),
+        "warps": int(kernel.metadata.num_warps),
+    }
+    if request["assemble"]:
+        ptx = str(kernel.asm["ptx"])
+        assembler = str(triton.knobs.nvidia.ptxas.path)
+        answer |= {"ptx": ptx, "log": _assembled(ptx, assembler, capability)}
+    return answer
+
+
+def _function(path: str, name: str) -> object:
+    spec = spec_from_file_location("_offline_kernel", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot import {path}")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def _assembled(ptx: str, assembler: str, capability: int) -> str:
+    """
+    What the assembler says of a kernel.
+    """
+    chip = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "kernel.ptx")
+        source.write_text(ptx)
+        result = subprocess.run(
+            [assembler, "-v", f"--gpu-name={chip}", source, "-o", f"{folder}/kernel"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if result.returncode:
+        raise RuntimeError(result.stderr)
+    return result.stderr
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""
+Reports what the kernels of a plan take of a GPU, without having one.
+
+    tlf-opt layer.mlir -p triton-pipeline -t triton > layer.py
+    python -m tlf.runtime.triton.report layer.py --json layer.json
+
+Compiles for a Hopper GPU, or another `--capability`. For each kernel: the registers of
+a thread, bytes of spills and shared memory, instructions for matrix products, and the
+widths in bits of loads and stores, with how many there are of each. Spills, and more
+shared memory than a program may have, are marked with `!`; then the exit status is 1.
+Asynchronous products that wait for each other, one by one, are marked with `~`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tlf.runtime.triton.errors import TritonRuntimeError
+from tlf.runtime.triton.offline import CAPABILITY, OfflineCompiler, Resources
+from tlf.runtime.triton.plan import Plan, load_plan
+
+SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
+"""The most bytes of shared memory of a program, by compute capability times ten."""
+
+COLUMNS = (
+    "kernel",
+    "grid",
+    "warps",
+    "stages",
+    "registers",
+    "spills",
+    "shared",
+    "wgmma",
+    "mma",
+    "loads",
+    "stores",
+)
+
+
+def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[Resources, ...]:
+    """
+    Compile every kernel of a plan and return what each takes. Raises `KernelError`.
+    """
+    with OfflineCompiler(capability) as compiler:
+        return compiler.compile(plan)
+
+
+def faults(found: Resources, capability: int = CAPABILITY) -> list[str]:
+    """
+    What keeps a kernel from running, or from running fast: sentences, or none.
+    """
+    sentences: list[str] = []
+    if found.assembly is not None and found.assembly.spilled_bytes:
+        sentences.append(
+            f"kernel '{found.kernel}' spills {found.assembly.spilled_bytes} bytes"
+        )
+    limit = SHARED_LIMITS.get(capability)
+    if limit is not None and found.shared > limit:
+        sentences.append(
+            f"kernel '{found.kernel}' takes {found.shared} bytes of shared memory, "
+            f"more than {limit}"
+        )
+    return sentences
+
+
+def table(found: Sequence[Resources], capability: int = CAPABILITY) -> str:
+    """
+    A table of text, one line for each kernel.
+    """
+    rows = [COLUMNS, *(_row(each, capability) for each in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if number in (0, 9, 10) else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _row(found: Resources, capability: int) -> tuple[str, ...]:
+    assembly = found.assembly
+    assert assembly is not None
+    limit = SHARED_LIMITS.get(capability, found.shared)
+    return (
+        found.kernel,
+        "x".join(map(str, found.grid)),
+        str(found.warps),
+        str(found.stages),
+        str(assembly.registers),
+        f"{assembly.spilled_bytes}{'!' if assembly.spilled_bytes else ''}",
+        f"{found.shared}{'!' if found.shared > limit else ''}",
+        f"{assembly.wgmma}{'~' if assembly.is_serialised else ''}",
+        str(assembly.mma),
+        _widths(assembly.loads),
+        _widths(assembly.stores),
+    )
+
+
+def _widths(counts: Mapping[int, int]) -> str:
+    return " ".join(f"{bits}:{count}" for bits, count in counts.items()) or "none"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Report on one file, and return the exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tlf.runtime.triton.report",
+        description="Report what the kernels of a plan take of a GPU.",
+    )
+    parser.add_argument("plan", help="what the target `triton` printed, or - for stdin")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file to write, too")
+    parser.add_argument(
+        "--capability", type=int, default=CAPABILITY, help="90 for sm_90 (default)"
+    )
+    options = parser.parse_args(arguments)
+    name, file, capability = str(options.plan), options.json, int(options.capability)
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        found = resources(load_plan(text), capability)
+        print(table(found, capability))
+        if isinstance(file, Path):
+            records = [each.record() for each in found]
+            file.write_text(json.dumps(records, indent=1) + "\n", "utf-8")
+    except (TritonRuntimeError, OSError, UnicodeDecodeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return int(any(faults(each, capability) for each in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
