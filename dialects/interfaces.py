@@ -295,6 +295,19 @@ class MovementInterface(TilingInterface):
         return (0,)
 
 
+class WindowInterface(TilingInterface):
+    """
+    An operation whose iterations read windows of an operand that overlap.
+    """
+
+    @abc.abstractmethod
+    def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
+        """
+        Build the same computation of movements and operations without windows, and
+        return the values of the results.
+        """
+
+
 class ViewInterface(MovementInterface):
     """
     A movement whose result, in row-major order, holds the elements of its operand in

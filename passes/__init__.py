@@ -27,6 +27,11 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return GraphGroupPass
 
+    def get_graph_unfold_windows():
+        from tlf.passes.graph_unfold_windows import GraphUnfoldWindowsPass
+
+        return GraphUnfoldWindowsPass
+
     def get_mem_plan():
         from tlf.passes.mem_plan import MemPlanPass
 
@@ -46,6 +51,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "graph-choose-tiles": get_graph_choose_tiles,
         "graph-decompose": get_graph_decompose,
         "graph-group": get_graph_group,
+        "graph-unfold-windows": get_graph_unfold_windows,
         "mem-plan": get_mem_plan,
         "mem-split-maps": get_mem_split_maps,
         "tlf-cse": get_tlf_cse,

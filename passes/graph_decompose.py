@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,21 +19,12 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import graph
 from tlf.dialects.interfaces import AccumulatingInterface, DecompositionInterface
 from tlf.dialects.types import like, tensor_type
+from tlf.passes.replacement import is_planned, replace_by_program
 
 
 def _stays(op: Operation, keep: tuple[str, ...]) -> bool:
     """Whether an operation was named to stay, or a plan counts its iterators."""
-    parent = op.parent_op()
-    planned = isinstance(parent, graph.GroupOp) and parent.plan is not None
-    return planned or op.name.removeprefix("graph.") in keep
-
-
-def _between(first: Operation | None, last: Operation) -> Iterator[Operation]:
-    """The operations of `last`'s block after `first` and before `last`."""
-    op = last.prev_op
-    while op is not None and op is not first:
-        yield op
-        op = op.prev_op
+    return is_planned(op) or op.name.removeprefix("graph.") in keep
 
 
 @dataclass
@@ -48,11 +38,7 @@ class DecomposePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, DecompositionInterface) or _stays(op, self.keep):
             return
-        before = op.prev_op
-        results = op.decompose(rewriter)
-        for new in _between(before, op):
-            new.location = op.location
-        rewriter.replace(op, [], results)
+        replace_by_program(op, rewriter, op.decompose)
 
 
 @dataclass
@@ -90,9 +76,10 @@ class WidenAccumulatorPattern(RewritePattern):
 class GraphDecomposePass(ModulePass):
     """
     Replace composites by the operations they are made of: softmax, means,
-    normalizations and gelu become reductions and elementwise operations in f32, rounded
-    once at the end. Contractions and reductions with a result narrower than their
-    accumulator get a result of the accumulator's type and a `graph.cast`.
+    normalizations and activations become reductions and elementwise operations, in f32
+    where elements are narrower and rounded once at the end. Contractions and reductions
+    with a result narrower than their accumulator get a result of the accumulator's type
+    and a `graph.cast`.
 
     Operations of a group that has a plan stay, because the plan counts their iterators.
     """

@@ -15,7 +15,9 @@ from tlf.dialects.graph.activation import (
     GeluOp,
     ReluOp,
 )
+from tlf.dialects.graph.batch_norm import BatchNormOp
 from tlf.dialects.graph.cast import CastOp, convert_scalar
+from tlf.dialects.graph.concat import ConcatOp
 from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
@@ -41,6 +43,8 @@ from tlf.dialects.graph.functions import (
     TanhOp,
 )
 from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.iota import IotaOp
+from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
 from tlf.dialects.graph.logic import (
     AndOp,
     CompareOp,
@@ -52,11 +56,14 @@ from tlf.dialects.graph.logic import (
 )
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
-from tlf.dialects.graph.normalization import BatchNormOp, LayerNormOp
+from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.plan import PlanAttr
+from tlf.dialects.graph.pooling import AvgPool2dOp, MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
+from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
+from tlf.dialects.graph.unfold import UnfoldOp
 
 Graph = Dialect(
     "graph",
@@ -64,10 +71,12 @@ Graph = Dialect(
         AbsOp,
         AddOp,
         AndOp,
+        AvgPool2dOp,
         BatchNormOp,
         BroadcastOp,
         CastOp,
         CompareOp,
+        ConcatOp,
         ConstantOp,
         ContractOp,
         Conv2dOp,
@@ -78,9 +87,11 @@ Graph = Dialect(
         ExpOp,
         GeluOp,
         GroupOp,
+        IotaOp,
         LayerNormOp,
         LogOp,
         MatmulOp,
+        MaxPool2dOp,
         MaximumOp,
         MeanOp,
         MinimumOp,
@@ -88,20 +99,25 @@ Graph = Dialect(
         NegOp,
         NotOp,
         OrOp,
+        PadOp,
         PowOp,
         ReduceOp,
         ReluOp,
         ReshapeOp,
+        RmsNormOp,
         RsqrtOp,
         SelectOp,
         SigmoidOp,
         SiluOp,
         SinOp,
+        SliceOp,
         SoftmaxOp,
         SqrtOp,
         SubOp,
+        SumPool2dOp,
         TanhOp,
         TransposeOp,
+        UnfoldOp,
         YieldOp,
     ],
     [
@@ -117,10 +133,12 @@ __all__ = [
     "AbsOp",
     "AddOp",
     "AndOp",
+    "AvgPool2dOp",
     "BatchNormOp",
     "BroadcastOp",
     "CastOp",
     "CompareOp",
+    "ConcatOp",
     "ConstantOp",
     "ContractOp",
     "Conv2dOp",
@@ -135,9 +153,11 @@ __all__ = [
     "GeluOp",
     "Graph",
     "GroupOp",
+    "IotaOp",
     "LayerNormOp",
     "LogOp",
     "MatmulOp",
+    "MaxPool2dOp",
     "MaximumOp",
     "MeanOp",
     "MinimumOp",
@@ -145,6 +165,7 @@ __all__ = [
     "NegOp",
     "NotOp",
     "OrOp",
+    "PadOp",
     "PlanAttr",
     "PowOp",
     "ReduceKind",
@@ -154,16 +175,20 @@ __all__ = [
     "RelationAttr",
     "ReluOp",
     "ReshapeOp",
+    "RmsNormOp",
     "RsqrtOp",
     "SelectOp",
     "SigmoidOp",
     "SiluOp",
     "SinOp",
+    "SliceOp",
     "SoftmaxOp",
     "SqrtOp",
     "SubOp",
+    "SumPool2dOp",
     "TanhOp",
     "TransposeOp",
+    "UnfoldOp",
     "YieldOp",
     "convert_scalar",
     "dense_attribute",

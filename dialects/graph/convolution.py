@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses
-from tlf.dialects.graph.contraction import ContractionOperation
+from tlf.dialects.graph.contraction import ContractionOperation, ContractOp
+from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.tensors import (
     axes_attribute,
     element_of,
@@ -20,72 +22,49 @@ from tlf.dialects.graph.tensors import (
     shape_of,
     shape_text,
 )
-from tlf.dialects.interfaces import Array, Iterator, parallel, reduction
+from tlf.dialects.graph.window import Window
+from tlf.dialects.interfaces import (
+    Array,
+    Iterator,
+    WindowInterface,
+    parallel,
+    reduction,
+)
 
 
-@dataclass(frozen=True)
-class Window:
-    """
-    How filters move over images. `padding` is top, left, bottom, right.
-    """
-
-    strides: tuple[int, ...] = (1, 1)
-    padding: tuple[int, ...] = (0, 0, 0, 0)
-    dilation: tuple[int, ...] = (1, 1)
-    groups: int = 1
-
-    def verify(self) -> None:
-        """Check the numbers by themselves."""
-        checks = (
-            ("strides", self.strides, 2, 1),
-            ("padding", self.padding, 4, 0),
-            ("dilation", self.dilation, 2, 1),
-            ("groups", (self.groups,), 1, 1),
+def _result_shape(
+    images: Sequence[int], filters: Sequence[int], window: Window, groups: int
+) -> tuple[int, ...]:
+    """The shape of a convolution, or an error where the operands do not fit."""
+    window.verify()
+    if groups < 1:
+        raise VerifyException(
+            f"expected a number of at least 1 for groups, got {groups}"
         )
-        for what, numbers, count, least in checks:
-            if len(numbers) != count or min(numbers) < least:
-                found = list(numbers) if count > 1 else numbers[0]
-                number = f"{count} numbers" if count > 1 else "a number"
-                raise VerifyException(
-                    f"expected {number} of at least {least} for {what}, got {found}"
-                )
+    if images[1] != filters[1] * groups:
+        raise VerifyException(
+            f"expected images of {filters[1] * groups} channels, "
+            f"{groups} times those of a filter, got {images[1]}"
+        )
+    if filters[0] % groups:
+        raise VerifyException(
+            f"expected as many filters for each of {groups} groups, got {filters[0]}"
+        )
+    return (images[0], filters[0], *window.extents(images))
 
-    def result_shape(
-        self, images: Sequence[int], filters: Sequence[int]
-    ) -> tuple[int, ...]:
-        """The shape of the result, or an error where the operands do not fit."""
-        self.verify()
-        if len(images) != 4 or len(filters) != 4:
-            raise VerifyException(
-                "expected images and filters of rank 4, "
-                f"got {shape_text(images)} and {shape_text(filters)}"
-            )
-        if images[1] != filters[1] * self.groups:
-            raise VerifyException(
-                f"expected images of {filters[1] * self.groups} channels, "
-                f"{self.groups} times those of a filter, got {images[1]}"
-            )
-        if filters[0] % self.groups:
-            raise VerifyException(
-                f"expected as many filters for each of {self.groups} groups, "
-                f"got {filters[0]}"
-            )
-        rows, columns = (self._extent(axis, images, filters) for axis in range(2))
-        return (images[0], filters[0], rows, columns)
 
-    def _extent(self, axis: int, images: Sequence[int], filters: Sequence[int]) -> int:
-        padded = images[2 + axis] + self.padding[axis] + self.padding[2 + axis]
-        span = self.dilation[axis] * (filters[2 + axis] - 1) + 1
-        if padded < span:
-            raise VerifyException(
-                f"expected a padded image of at least {span} along axis {2 + axis}, "
-                f"got {padded}"
-            )
-        return (padded - span) // self.strides[axis] + 1
+def _taps(images: Sequence[int], filters: Sequence[int]) -> tuple[int, ...]:
+    """The rows and columns of filters."""
+    if len(images) != 4 or len(filters) != 4:
+        raise VerifyException(
+            "expected images and filters of rank 4, "
+            f"got {shape_text(images)} and {shape_text(filters)}"
+        )
+    return tuple(filters[2:])
 
 
 @irdl_op_definition
-class Conv2dOp(ContractionOperation):
+class Conv2dOp(ContractionOperation, WindowInterface):
     """
     Correlate each image of `lhs`, N x C x H x W, with the filters `rhs`,
     F x C/groups x KH x KW.
@@ -132,8 +111,10 @@ class Conv2dOp(ContractionOperation):
         element: Attribute | None = None,
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
-        window = Window(tuple(strides), tuple(padding), tuple(dilation), groups)
-        shape = window.result_shape(shape_of(inputs[0]), shape_of(inputs[1]))
+        images, filters = shape_of(inputs[0]), shape_of(inputs[1])
+        taps = _taps(images, filters)
+        window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
+        shape = _result_shape(images, filters, window, groups)
         wanted = element_of(inputs[0]) if element is None else element
         type_ = (
             result_type(inputs, shape, wanted)
@@ -157,47 +138,38 @@ class Conv2dOp(ContractionOperation):
     def window(self) -> Window:
         """How filters move over images."""
         return Window(
+            _taps(shape_of(self.lhs), shape_of(self.rhs)),
             tuple(self.strides.get_values()),
             tuple(self.padding.get_values()),
             tuple(self.dilation.get_values()),
-            self.groups.value.data,
         )
 
+    @property
+    def group_count(self) -> int:
+        """How many runs channels and filters fall into."""
+        return self.groups.value.data
+
     def inferred_shape(self) -> tuple[int, ...]:
-        return self.window.result_shape(shape_of(self.lhs), shape_of(self.rhs))
+        images, filters = shape_of(self.lhs), shape_of(self.rhs)
+        return _result_shape(images, filters, self.window, self.group_count)
 
     def iterators(self) -> tuple[Iterator, ...]:
         images, _, rows, columns = shape_of(self.result)
         filters, channels, *taps = shape_of(self.rhs)
-        groups = self.window.groups
+        groups = self.group_count
         per_group = (groups, filters // groups) if groups > 1 else (filters,)
         kept = (images, *per_group, rows, columns)
         return (*map(parallel, kept), *map(reduction, (channels, *taps)))
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
-        window = self.window
         first = len(self.iterators()) - 5
         row, column, channel, *taps = range(first, first + 5)
         per_group = shape_of(self.rhs)[1]
-        of_group = ((1, per_group),) if window.groups > 1 else ()
-        spatial = (
-            Access(
-                ((position, stride), *self._term(tap, dilation)),
-                offset=-padding,
-            )
-            for position, stride, tap, dilation, padding in zip(
-                (row, column),
-                window.strides,
-                taps,
-                window.dilation,
-                window.padding,
-                strict=False,
-            )
-        )
+        of_group = ((1, per_group),) if self.group_count > 1 else ()
         images = (
             Access.of(0),
             Access((*of_group, *self._term(channel))),
-            *spatial,
+            *self.window.accesses((row, column), taps),
         )
         filters = (
             self._filter_access(),
@@ -211,18 +183,17 @@ class Conv2dOp(ContractionOperation):
         return ((Access.of(0), self._filter_access(), *spatial),)
 
     def _filter_access(self) -> Access:
-        groups = self.window.groups
+        groups = self.group_count
         if groups == 1:
             return Access.of(1)
         return Access(((1, shape_of(self.rhs)[0] // groups), *self._term(2)))
 
-    def _term(self, iterator: int, coefficient: int = 1) -> tuple[tuple[int, int], ...]:
+    def _term(self, iterator: int) -> tuple[tuple[int, int], ...]:
         """What an iterator adds to an index: nothing if it only ever is 0."""
-        single = self.iterators()[iterator].extent == 1
-        return () if single else ((iterator, coefficient),)
+        return () if self.iterators()[iterator].extent == 1 else ((iterator, 1),)
 
     def untileable(self) -> dict[int, str]:
-        groups = self.window.groups
+        groups = self.group_count
         if groups == 1:
             return {}
         reason = f"a tile of several of the {groups} groups must hold whole ones"
@@ -245,26 +216,74 @@ class Conv2dOp(ContractionOperation):
         )
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        window = self.window
+        window, groups = self.window, self.group_count
         top, left, bottom, right = window.padding
         padded = np.pad(lhs, ((0, 0), (0, 0), (top, bottom), (left, right)))
         count, _, rows, columns = shape_of(self.result)
-        filters = rhs.reshape(window.groups, -1, *rhs.shape[1:])
-        total = np.zeros(
-            (count, window.groups, filters.shape[1], rows * columns), lhs.dtype
-        )
+        filters = rhs.reshape(groups, -1, *rhs.shape[1:])
+        total = np.zeros((count, groups, filters.shape[1], rows * columns), lhs.dtype)
         for tap in np.ndindex(*rhs.shape[2:]):
-            seen = padded[:, :, *self._seen(tap, (rows, columns))]
-            grouped = seen.reshape(count, window.groups, rhs.shape[1], rows * columns)
+            seen = padded[:, :, *window.slices(tap, (rows, columns))]
+            grouped = seen.reshape(count, groups, rhs.shape[1], rows * columns)
             total += np.matmul(filters[:, :, :, *tap], grouped)
         return total.reshape(shape_of(self.result))
 
-    def _seen(self, tap: tuple[int, ...], extents: tuple[int, int]) -> list[slice]:
-        """The rows and columns that one tap of the filters meets."""
-        window = self.window
-        return [
-            slice(at * dilation, at * dilation + stride * (extent - 1) + 1, stride)
-            for at, dilation, stride, extent in zip(
-                tap, window.dilation, window.strides, extents, strict=True
-            )
-        ]
+    def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
+        """A contraction of the unfolded images; of the images themselves if 1x1."""
+        groups, point = self.group_count, self.window.is_point
+        images, filters = self.lhs, self.rhs
+        if not point:
+            unfolded = self.window.unfolded(images, 0, groups)
+            images = builder.insert(unfolded).result
+        elif groups > 1:
+            images = _split(builder, images, 1, groups)
+        if point:
+            shape = shape_of(filters)[:2]
+            filters = builder.insert(ReshapeOp(filters, shape)).result
+        init = self.init
+        if groups > 1:
+            filters = _split(builder, filters, 0, groups)
+            init = None if init is None else _split(builder, init, 1, groups)
+        contraction = ContractOp(
+            images,
+            filters,
+            _maps(point, groups > 1),
+            init,
+            self.acc,
+            self.precision,
+            element_of(self.result),
+        )
+        total = builder.insert(contraction).result
+        if total.type == self.result.type:
+            return [total]
+        merged = ReshapeOp.create(operands=[total], result_types=self.result_types)
+        return builder.insert(merged).results
+
+
+def _split(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
+    """A tensor with an axis split into groups."""
+    shape = shape_of(value)
+    split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+    return builder.insert(ReshapeOp(value, split)).result
+
+
+def _maps(point: bool, grouped: bool) -> list[AffineMap]:
+    """
+    The maps of images, filters and result, over images, groups, filters, rows, columns,
+    channels, and the rows and columns of filters.
+    """
+    group, taps = [1] if grouped else [], [] if point else [6, 7]
+    axes = [
+        [0, *group, 5, *taps, 3, 4],
+        [*group, 2, 5, *taps],
+        [0, *group, 2, 3, 4],
+    ]
+    used = sorted({axis for each in axes for axis in each})
+    return [
+        AffineMap(
+            len(used),
+            0,
+            tuple(AffineExpr.dimension(used.index(axis)) for axis in each),
+        )
+        for each in axes
+    ]

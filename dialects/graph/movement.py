@@ -64,6 +64,10 @@ class MovementOperation(
 
     traits = traits_def(Pure())
 
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        return ()
+
     def is_identity(self) -> bool:
         """Whether every element stays where it is."""
         return self.operand.type == self.result.type

@@ -19,6 +19,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.interfaces import Array
@@ -130,6 +132,19 @@ def verify_same_elements(operands: Sequence[SSAValue]) -> None:
 def axes_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
     """Integers as a property of an operation."""
     return DenseArrayBase.from_list(i64, list(values))
+
+
+def parse_integers(parser: Parser) -> DenseArrayBase[IntegerType]:
+    """Parse a list of integers, as `axes_attribute` makes an attribute of them."""
+    square = parser.Delimiter.SQUARE
+    return axes_attribute(
+        parser.parse_comma_separated_list(square, parser.parse_integer)
+    )
+
+
+def print_integers(printer: Printer, values: DenseArrayBase[IntegerType]) -> None:
+    """Print a list of integers as `parse_integers` reads it."""
+    printer.print_string(str([*values.get_values()]))
 
 
 def verify_axes(axes: Sequence[int], rank: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from graph_program import Program, Value
 from random_builder import BOUND, Builder
+from random_movement import broadcast, reshape, transpose
 
 FLOATS = ("f32", "f16", "bf16")
 NUMBERS = (*FLOATS, "i32")
@@ -316,37 +317,6 @@ def batch_norm(builder: Builder) -> None:
             text += f" {name} {{}}"
     bound = (x.bound + 1) * 1.5 + 1
     builder.add(f"{text} epsilon 1.0e-05", operands, x.shape, (-bound, bound))
-
-
-def reshape(builder: Builder) -> None:
-    """Another shape of as many elements."""
-    x = builder.value()
-    rest, shape = math.prod(x.shape), list[int]()
-    for _ in range(builder.random.randrange(4)):
-        divisors = [each for each in range(1, min(rest, 64) + 1) if rest % each == 0]
-        shape.append(builder.random.choice(divisors))
-        rest //= shape[-1]
-    if rest > 1 or builder.random.random() < 0.3:
-        shape.insert(builder.random.randrange(len(shape) + 1), rest)
-    builder.add("graph.reshape {}", [x], shape, (x.low, x.high), exact=True)
-
-
-def transpose(builder: Builder) -> None:
-    """Another order of axes."""
-    x = builder.value()
-    order = builder.random.sample(range(len(x.shape)), len(x.shape))
-    text = f"graph.transpose {{}} permutation {order}"
-    shape = [x.shape[axis] for axis in order]
-    builder.add(text, [x], shape, (x.low, x.high), exact=True)
-
-
-def broadcast(builder: Builder) -> None:
-    """More of the same."""
-    x = builder.value()
-    shape = [builder.extent() if each == 1 else each for each in x.shape]
-    if len(shape) < 4 and builder.random.random() < 0.6:
-        shape.insert(0, builder.extent())
-    builder.add("graph.broadcast {}", [x], shape, (x.low, x.high), exact=True)
 
 
 def compare(builder: Builder) -> None:

@@ -1,6 +1,7 @@
 """Random instances of every operation of the graph dialect."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
+from tlf.dialects.graph.window import Window
 from tlf.dialects.types import tensor_type
 
 Factory: TypeAlias = Callable[[Generator], Operation]
@@ -165,6 +167,13 @@ def layer_norm(rng: Generator) -> Operation:
     return graph.LayerNormOp(value(shape), weight, bias, last)
 
 
+def rms_norm(rng: Generator) -> Operation:
+    shape = [n + 2 for n in some_shape(rng, 1)]
+    last = int(rng.integers(1, len(shape) + 1))
+    weight = value(shape[-last:]) if coin(rng) else None
+    return graph.RmsNormOp(value(shape), weight, last)
+
+
 def batch_norm(rng: Generator) -> Operation:
     shape = some_shape(rng, 2)
     mean, variance, weight, bias = (value([shape[1]]) for _ in range(4))
@@ -207,14 +216,99 @@ def broadcast(rng: Generator) -> Operation:
     return graph.BroadcastOp(value(thinned(rng, shape)), shape)
 
 
+def concat(rng: Generator) -> Operation:
+    shape = some_shape(rng, 1)
+    axis = int(rng.integers(len(shape)))
+    shapes = [
+        [*shape[:axis], int(rng.integers(1, 8)), *shape[axis + 1 :]]
+        for _ in range(rng.integers(2, 5))
+    ]
+    return graph.ConcatOp([value(each) for each in shapes], axis)
+
+
+def iota(rng: Generator) -> Operation:
+    shape = some_shape(rng, 1)
+    element = [f32, i32, bf16][rng.integers(3)]
+    return graph.IotaOp(TensorType(element, shape), int(rng.integers(len(shape))))
+
+
+def pad(rng: Generator) -> Operation:
+    shape = some_shape(rng)
+    most = 4 if coin(rng) else 1
+    low, high = ([int(n) for n in rng.integers(0, most, len(shape))] for _ in range(2))
+    return graph.PadOp(value(shape), low, high, float(rng.integers(0, 3)))
+
+
+def slice_op(rng: Generator) -> Operation:
+    sizes = some_shape(rng)
+    offsets, steps, rest = (
+        [int(n) for n in rng.integers(least, 4, len(sizes))] for least in (0, 1, 0)
+    )
+    shape = [
+        offset + step * (size - 1) + 1 + more
+        for offset, step, size, more in zip(offsets, steps, sizes, rest, strict=True)
+    ]
+    return graph.SliceOp(value(shape), offsets, sizes, steps)
+
+
+def unfold(rng: Generator) -> Operation:
+    source, result = some_shape(rng, 0, 3), some_shape(rng, 0, 4)
+    results: list[AffineExpr] = []
+    for _ in source:
+        place = AffineExpr.constant(int(rng.integers(-3, 3)))
+        for axis in range(len(result)):
+            if rng.random() < 0.4:
+                place = place + AffineExpr.dimension(axis) * int(rng.integers(1, 4))
+        results.append(place)
+    map_ = AffineMap(len(result), 0, tuple(results))
+    return graph.UnfoldOp(value(source), map_, result, float(rng.integers(0, 3)))
+
+
+def some_window(rng: Generator) -> tuple[list[int], Window]:
+    """A shape of images, and a window that moves over them."""
+    kernel, strides, dilation = (
+        [int(n) for n in rng.integers(1, most, 2)] for most in (4, 4, 3)
+    )
+    padding = [int(n) for n in rng.integers(0, 3, 4)]
+    spans = [by * (tap - 1) + 1 for by, tap in zip(dilation, kernel, strict=True)]
+    extents = [span + int(rng.integers(0, 6)) for span in spans]
+    shape = [*(int(n) for n in rng.integers(1, 4, 2)), *extents]
+    return shape, Window(*map(tuple, (kernel, strides, padding, dilation)))
+
+
+def pool(kind: type[graph.MaxPool2dOp | graph.SumPool2dOp]) -> Factory:
+    def build(rng: Generator) -> Operation:
+        shape, window = some_window(rng)
+        op = kind(value(shape), *astuple(window))
+        if coin(rng):
+            op.operands = [*op.operands, value(tensor_type(op.result).get_shape())]
+        return op
+
+    return build
+
+
+def avg_pool2d(rng: Generator) -> Operation:
+    shape, window = some_window(rng)
+    exclude = coin(rng)
+    if exclude:
+        taps = (*window.taps, *window.taps)
+        pairs = zip(window.padding, taps, strict=True)
+        padding = tuple(min(most, tap // 2) for most, tap in pairs)
+        window = replace(window, padding=padding, dilation=(1, 1))
+    op = graph.AvgPool2dOp(value(shape), *astuple(window), exclude_padding=exclude)
+    return op
+
+
 FACTORIES: dict[type[Operation], Factory] = {
     graph.AbsOp: unary(graph.AbsOp),
     graph.AddOp: binary(graph.AddOp),
     graph.AndOp: binary(graph.AndOp, i32),
+    graph.AvgPool2dOp: avg_pool2d,
     graph.BatchNormOp: batch_norm,
     graph.BroadcastOp: broadcast,
     graph.CastOp: cast_op,
     graph.CompareOp: compare,
+    graph.ConcatOp: concat,
     graph.ContractOp: contract,
     graph.Conv2dOp: conv2d,
     graph.CosOp: unary(graph.CosOp),
@@ -225,9 +319,11 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.GeluOp: lambda rng: graph.GeluOp(
         value(some_shape(rng)), "tanh" if coin(rng) else "erf"
     ),
+    graph.IotaOp: iota,
     graph.LayerNormOp: layer_norm,
     graph.LogOp: unary(graph.LogOp),
     graph.MatmulOp: matmul,
+    graph.MaxPool2dOp: pool(graph.MaxPool2dOp),
     graph.MaximumOp: binary(graph.MaximumOp),
     graph.MeanOp: mean,
     graph.MinimumOp: binary(graph.MinimumOp),
@@ -235,20 +331,25 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.NegOp: unary(graph.NegOp),
     graph.NotOp: unary(graph.NotOp, i32),
     graph.OrOp: binary(graph.OrOp, i32),
+    graph.PadOp: pad,
     graph.PowOp: binary(graph.PowOp),
     graph.ReduceOp: reduce,
     graph.ReluOp: unary(graph.ReluOp),
     graph.ReshapeOp: reshape,
+    graph.RmsNormOp: rms_norm,
     graph.RsqrtOp: unary(graph.RsqrtOp),
     graph.SelectOp: select,
     graph.SigmoidOp: unary(graph.SigmoidOp),
     graph.SiluOp: unary(graph.SiluOp),
     graph.SinOp: unary(graph.SinOp),
+    graph.SliceOp: slice_op,
     graph.SoftmaxOp: softmax,
     graph.SqrtOp: unary(graph.SqrtOp),
     graph.SubOp: binary(graph.SubOp),
+    graph.SumPool2dOp: pool(graph.SumPool2dOp),
     graph.TanhOp: unary(graph.TanhOp),
     graph.TransposeOp: transpose,
+    graph.UnfoldOp: unfold,
 }
 
 
@@ -257,6 +358,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "cases" in metafunc.fixturenames:
         ids = [kind.name for kind in FACTORIES]
         metafunc.parametrize("cases", FACTORIES.values(), indirect=True, ids=ids)
+
+
+@pytest.fixture
+def rng() -> Generator:
+    return np.random.default_rng(7)
 
 
 @pytest.fixture

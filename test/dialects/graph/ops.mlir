@@ -103,3 +103,32 @@
 %28 = graph.silu %h : tensor<2x4x8xbf16>
 // CHECK: graph.reduce %a <prod> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>
 %29 = graph.reduce %a <prod> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>
+
+%n, %i = "test.op"() : () -> (tensor<4x3xf32>, tensor<3xi32>)
+// CHECK: graph.rms_norm %h weight %a last 2 epsilon 1.000000e-05 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
+%30 = graph.rms_norm %h weight %a last 2 epsilon 1.0e-5 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
+// CHECK: graph.pad %a low [0, 1] high [2, 0] fill -1.500000e-07 {note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
+%31 = graph.pad %a low [0, 1] high [2, 0] fill -1.5e-7 {note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
+// CHECK: graph.pad %h low [0, 0, 0] high [1, 0, 0] fill -inf : (tensor<2x4x8xbf16>) -> tensor<3x4x8xbf16>
+%32 = graph.pad %h low [0, 0, 0] high [1, 0, 0] fill -inf : (tensor<2x4x8xbf16>) -> tensor<3x4x8xbf16>
+// CHECK: graph.pad %b low [1] high [0] fill nan : (tensor<8xf32>) -> tensor<9xf32>
+%33 = graph.pad %b low [1] high [0] fill nan : (tensor<8xf32>) -> tensor<9xf32>
+// CHECK: graph.pad %i low [1] high [2] fill -7 : (tensor<3xi32>) -> tensor<6xi32>
+%34 = graph.pad %i low [1] high [2] fill -7 : (tensor<3xi32>) -> tensor<6xi32>
+// CHECK: graph.pad %mask low [0, 1] high [0, 0] fill true : (tensor<4x1xi1>) -> tensor<4x2xi1>
+%35 = graph.pad %mask low [0, 1] high [0, 0] fill true : (tensor<4x1xi1>) -> tensor<4x2xi1>
+// CHECK: graph.slice %a offsets [0, 1] strides [1, 2] : (tensor<4x8xf32>) -> tensor<3x4xf32>
+%36 = graph.slice %a offsets [0, 1] strides [1, 2] : (tensor<4x8xf32>) -> tensor<3x4xf32>
+// CHECK: graph.concat %a, %n, %a axis 1 : (tensor<4x8xf32>, tensor<4x3xf32>, tensor<4x8xf32>) -> tensor<4x19xf32>
+%37 = graph.concat %a, %n, %a axis 1 : (tensor<4x8xf32>, tensor<4x3xf32>, tensor<4x8xf32>) -> tensor<4x19xf32>
+// CHECK: graph.iota axis 1 : tensor<4x8xi32>
+%38 = graph.iota axis 1 : tensor<4x8xi32>
+// CHECK: graph.unfold %a map affine_map<(d0, d1, d2) -> (d0, ((d1 * 2) + d2))> fill 0.000000e+00 : (tensor<4x8xf32>) -> tensor<4x3x5xf32>
+%39 = graph.unfold %a map affine_map<(n, o, k) -> (n, o * 2 + k)> fill 0.0 : (tensor<4x8xf32>) -> tensor<4x3x5xf32>
+// CHECK: graph.max_pool2d %image kernel [3, 3] strides [2, 2] padding [1, 1, 1, 1] : (tensor<1x8x9x9xbf16>) -> tensor<1x8x5x5xbf16>
+%40 = graph.max_pool2d %image kernel [3, 3] strides [2, 2] padding [1, 1, 1, 1] : (tensor<1x8x9x9xbf16>) -> tensor<1x8x5x5xbf16>
+%pooled = "test.op"() : () -> tensor<1x8x4x9xf32>
+// CHECK: graph.sum_pool2d %image init %pooled kernel [3, 1] strides [2, 1] dilation [1, 2] acc f32 : (tensor<1x8x9x9xbf16>, tensor<1x8x4x9xf32>) -> tensor<1x8x4x9xf32>
+%41 = graph.sum_pool2d %image init %pooled kernel [3, 1] strides [2, 1] dilation [1, 2] acc f32 : (tensor<1x8x9x9xbf16>, tensor<1x8x4x9xf32>) -> tensor<1x8x4x9xf32>
+// CHECK: graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
+%42 = graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>

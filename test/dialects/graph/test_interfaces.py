@@ -23,10 +23,12 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     ReferenceInterface,
     TilingInterface,
+    WindowInterface,
 )
 from tlf.dialects.types import dtype_of, tensor_type
 
 Cases: TypeAlias = list[tuple[Operation, Generator]]
+Program: TypeAlias = Callable[[Builder], Sequence[SSAValue]]
 Interface = TypeVar("Interface", bound=Operation)
 
 NO_FACTORY = {
@@ -259,19 +261,31 @@ def test_reductions_can_be_computed_in_pieces(cases: Cases):
         assert_close(total, whole)
 
 
+def check_program(op: ReferenceInterface, program: Program, rng: Generator) -> Block:
+    """Compare a program with the operation that it stands for."""
+    block = Block()
+    results = program(Builder(InsertPoint.at_end(block)))
+    operands = operands_of(op, rng)
+    known = dict(zip(op.operands, operands, strict=True))
+    for step in block.ops:
+        step.verify()
+        assert isinstance(step, ReferenceInterface)
+        inputs = [known[operand] for operand in step.operands]
+        known.update(zip(step.results, step.reference(*inputs), strict=True))
+    assert [result.type for result in results] == list(op.result_types)
+    assert_close(known[results[0]], op.reference(*operands)[0])
+    return block
+
+
 def test_decomposition_computes_the_same(cases: Cases):
     for op, rng in having(cases, DecompositionInterface):
-        block = Block()
-        results = op.decompose(Builder(InsertPoint.at_end(block)))
-        operands = operands_of(op, rng)
-        known = dict(zip(op.operands, operands, strict=True))
-        for step in block.ops:
-            step.verify()
-            assert isinstance(step, ReferenceInterface)
-            inputs = [known[operand] for operand in step.operands]
-            known.update(zip(step.results, step.reference(*inputs), strict=True))
-        assert [result.type for result in results] == list(op.result_types)
-        assert_close(known[results[0]], op.reference(*operands)[0])
+        check_program(op, op.decompose, rng)
+
+
+def test_operations_without_windows_compute_the_same(cases: Cases):
+    for op, rng in having(cases, WindowInterface):
+        block = check_program(op, op.without_windows, rng)
+        assert not any(isinstance(step, WindowInterface) for step in block.ops)
 
 
 def test_reference_has_the_declared_type(cases: Cases):

@@ -1,88 +1,28 @@
 """The references of graph operations, against torch in f64."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from graph_numerics import (
+    ROUNDOFF,
+    check,
+    double,
+    floats,
+    numbers,
+    run,
+    some,
+    values,
+)
 from numpy.random import Generator
-from xdsl.dialects import test
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import bf16, f16, f32, i1, i32
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import Array, ReferenceInterface
-from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
-
-FLOATS = (f32, f16, bf16)
-NUMBERS = (*FLOATS, i32)
-
-ROUNDOFF: dict[Attribute, float] = {f32: 2**-24, f16: 2**-11, bf16: 2**-8}
-"""The greatest relative error of rounding once."""
-
-floats = pytest.mark.parametrize("element", FLOATS, ids=str)
-numbers = pytest.mark.parametrize("element", NUMBERS, ids=str)
-
-
-@pytest.fixture
-def rng() -> Generator:
-    return np.random.default_rng(7)
-
-
-def some(rng: Generator, shape: Sequence[int], element: Attribute) -> Array:
-    """Random numbers of both signs."""
-    if element == i1:
-        return rng.random(tuple(shape)) < 0.5
-    if element == i32:
-        return rng.integers(-9, 10, tuple(shape)).astype(np.int32)
-    return rng.standard_normal(tuple(shape)).astype(dtype_of(element))
-
-
-def values(*arrays: Array, elements: Sequence[Attribute]) -> list[SSAValue]:
-    types = [
-        TensorType(element, array.shape)
-        for array, element in zip(arrays, elements, strict=True)
-    ]
-    return list(test.TestOp(result_types=types).results)
-
-
-def run(
-    build: Callable[..., ReferenceInterface],
-    *arrays: Array,
-    of: Attribute,
-    **options: Any,
-) -> Array:
-    """Build an operation on tensors `of` a type, and run its reference on arrays."""
-    op = build(*values(*arrays, elements=[of] * len(arrays)), **options)
-    op.verify()
-    (result,) = op.reference(*arrays)
-    assert result.dtype == dtype_of(tensor_type(op.results[0]).element_type)
-    assert result.shape == tensor_type(op.results[0]).get_shape()
-    return result
-
-
-def double(array: Array) -> torch.Tensor:
-    return torch.tensor(array.astype(np.float64))
-
-
-def check(
-    found: Array, expected: torch.Tensor, element: Attribute, error: float = 0
-) -> None:
-    """
-    Compare with f64. `error` is what is allowed on top of rounding once, relative to
-    the greatest value.
-    """
-    if element in (i32, i1):
-        np.testing.assert_array_equal(found.astype(np.float64), expected.numpy())
-        return
-    exact = expected.numpy()
-    margin = error * np.nanmax(np.abs(exact), initial=0)
-    np.testing.assert_allclose(
-        found.astype(np.float64), exact, rtol=ROUNDOFF[element] * 1.01, atol=margin
-    )
-
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of
 
 BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.AddOp: torch.add,
@@ -350,6 +290,20 @@ def test_layer_norm(element: Attribute, last: int, affine: bool, rng: Generator)
         double(array), shape, *map(double, parameters), eps=1e-5
     )
     check(found, expected, element, error=2e-6)
+
+
+@floats
+@pytest.mark.parametrize("last", [1, 2])
+@pytest.mark.parametrize("affine", [False, True])
+def test_rms_norm(element: Attribute, last: int, affine: bool, rng: Generator):
+    array = some(rng, (5, 7, 6), element)
+    shape = array.shape[-last:]
+    weight = [some(rng, shape, element)] if affine else []
+    found = run(graph.RmsNormOp, array, *weight, of=element, last=last, epsilon=1e-3)
+    expected = torch.nn.functional.rms_norm(
+        double(array), shape, *map(double, weight), eps=1e-3
+    )
+    check(found, expected, element, error=1e-6)
 
 
 @floats

@@ -1,0 +1,221 @@
+"""Normalizations of rows: layer normalization, and by the root of the mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    prop_def,
+    result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import AddOp, MulOp
+from tlf.dialects.graph.normalization import NormalizationOperation, apply, scaled
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.graph.tensors import (
+    FLOATS,
+    GraphTensor,
+    element_of,
+    rounded,
+    shape_of,
+)
+from tlf.dialects.interfaces import Array
+
+
+class LastAxesOperation(NormalizationOperation):
+    """A normalization over the last axes, one unless `last` says how many."""
+
+    last = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        if parser.parse_optional_keyword("last") is None:
+            return {}
+        return {"last": IntegerAttr(parser.parse_integer(), i64)}
+
+    def print_options(self, printer: Printer) -> None:
+        if self.last.value.data != 1:
+            printer.print_string(f" last {self.last.value.data}")
+
+    @property
+    def whole_axes(self) -> tuple[int, ...]:
+        rank = len(shape_of(self.operands[0]))
+        return tuple(range(rank - self.last.value.data, rank))
+
+    @property
+    def parameter_axes(self) -> tuple[int, ...]:
+        return self.whole_axes
+
+    @property
+    def count(self) -> int:
+        """How many elements are normalized together."""
+        return prod(shape_of(self.operands[0])[axis] for axis in self.whole_axes)
+
+    def verify_(self) -> None:
+        last, rank = self.last.value.data, len(shape_of(self.operands[0]))
+        if not 1 <= last <= rank:
+            raise VerifyException(f"expected 1 to {rank} last axes, got {last}")
+        super().verify_()
+
+
+@irdl_op_definition
+class LayerNormOp(LastAxesOperation):
+    """
+    `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance (the mean
+    square of `x - mean`) taken over the last axes, one unless `last` says how many.
+    Weight and bias have the shape of these axes; either may be absent. Computed in f32
+    where x is narrower.
+
+    ```mlir
+    %y = graph.layer_norm %x weight %w bias %b epsilon 1.0e-05
+        : (tensor<4x8xbf16>, tensor<8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+    ```
+    """
+
+    name = "graph.layer_norm"
+    PARAMETERS: ClassVar = ("weight", "bias")
+
+    operand = operand_def(GraphTensor(FLOATS))
+    weight = opt_operand_def(GraphTensor(FLOATS))
+    bias = opt_operand_def(GraphTensor(FLOATS))
+
+    result = result_def(GraphTensor(FLOATS))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        weight: SSAValue | Operation | None = None,
+        bias: SSAValue | Operation | None = None,
+        last: int = 1,
+        epsilon: float = 1e-5,
+    ):
+        value = SSAValue.get(operand)
+        super().__init__(
+            operands=[value, weight, bias],
+            properties={
+                "last": IntegerAttr(last, i64),
+                "epsilon": FloatAttr(epsilon, f64),
+            },
+            result_types=[value.type],
+        )
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        named = self.named(operands)
+        axes, work = self.whole_axes, named["x"].dtype.type
+        count, epsilon = work(self.count), work(self.epsilon.value.data)
+        with np.errstate(all="ignore"):
+            mean = np.divide(np.sum(named["x"], axis=axes, keepdims=True), count)
+            centred = np.subtract(named["x"], mean)
+            squares = np.sum(np.square(centred), axis=axes, keepdims=True)
+            deviation = np.sqrt(np.add(np.divide(squares, count), epsilon))
+            value = scaled(np.divide(centred, deviation), named)
+        return (rounded(value, element_of(self.result)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram.of(builder, self.operand)
+        wide, axes = program.widened(self.operand), self.whole_axes
+        count = program.number(self.count)
+        total = program.reduce(wide, ReduceKind.SUM, axes, keepdims=True)
+        centred = program.sub(wide, program.div(total, count))
+        square = program.mul(centred, centred)
+        squares = program.reduce(square, ReduceKind.SUM, axes, keepdims=True)
+        variance = program.div(squares, count)
+        epsilon = program.number(self.epsilon.value.data)
+        scale = program.rsqrt(program.add(variance, epsilon))
+        steps: list[tuple[type[AddOp | MulOp], SSAValue]] = [(MulOp, scale)]
+        if self.weight is not None:
+            steps.append((MulOp, program.widened(self.weight)))
+        if self.bias is not None:
+            steps.append((AddOp, program.widened(self.bias)))
+        return [apply(program, centred, steps, self.result.type)]
+
+    def flops(self) -> int:
+        elements = prod(shape_of(self.operand))
+        rows = elements // self.count
+        return (5 + len(self.parameters)) * elements + 4 * rows
+
+
+@irdl_op_definition
+class RmsNormOp(LastAxesOperation):
+    """
+    `x / sqrt(mean(x * x) + epsilon) * weight`, the mean taken over the last axes, one
+    unless `last` says how many. The weight has the shape of these axes, and may be
+    absent (Zhang and Sennrich, Root Mean Square Layer Normalization, arXiv 1910.07467).
+    Computed in f32 where x is narrower.
+
+    ```mlir
+    %y = graph.rms_norm %x weight %w epsilon 1.0e-05
+        : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+    ```
+    """
+
+    name = "graph.rms_norm"
+    PARAMETERS: ClassVar = ("weight",)
+
+    operand = operand_def(GraphTensor(FLOATS))
+    weight = opt_operand_def(GraphTensor(FLOATS))
+
+    result = result_def(GraphTensor(FLOATS))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        weight: SSAValue | Operation | None = None,
+        last: int = 1,
+        epsilon: float = 1e-5,
+    ):
+        value = SSAValue.get(operand)
+        super().__init__(
+            operands=[value, weight],
+            properties={
+                "last": IntegerAttr(last, i64),
+                "epsilon": FloatAttr(epsilon, f64),
+            },
+            result_types=[value.type],
+        )
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        named = self.named(operands)
+        x, work = named["x"], named["x"].dtype.type
+        count, epsilon = work(self.count), work(self.epsilon.value.data)
+        with np.errstate(all="ignore"):
+            squares = np.sum(np.square(x), axis=self.whole_axes, keepdims=True)
+            root = np.sqrt(np.add(np.divide(squares, count), epsilon))
+            value = scaled(np.divide(x, root), named)
+        return (rounded(value, element_of(self.result)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = TensorProgram.of(builder, self.operand)
+        wide = program.widened(self.operand)
+        square = program.mul(wide, wide)
+        squares = program.reduce(square, ReduceKind.SUM, self.whole_axes, keepdims=True)
+        mean = program.div(squares, program.number(self.count))
+        epsilon = program.number(self.epsilon.value.data)
+        steps: list[tuple[type[AddOp | MulOp], SSAValue]]
+        steps = [(MulOp, program.rsqrt(program.add(mean, epsilon)))]
+        if self.weight is not None:
+            steps.append((MulOp, program.widened(self.weight)))
+        return [apply(program, wide, steps, self.result.type)]
+
+    def flops(self) -> int:
+        elements = prod(shape_of(self.operand))
+        rows = elements // self.count
+        return (3 + len(self.parameters)) * elements + 3 * rows

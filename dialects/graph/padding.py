@@ -1,0 +1,138 @@
+"""Padding with one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Access, Accesses
+from tlf.dialects.graph.filled import FilledOperation
+from tlf.dialects.graph.tensors import (
+    axes_attribute,
+    element_of,
+    parse_integers,
+    print_integers,
+    result_type,
+    shape_of,
+    verify_shape,
+)
+from tlf.dialects.interfaces import Array, Scalar
+from tlf.dialects.types import scalar_attribute
+
+
+def padded_shape(
+    shape: Sequence[int], low: Sequence[int], high: Sequence[int]
+) -> tuple[int, ...]:
+    """The shape of a tensor with so many elements more along each axis."""
+    for what, counts in (("low", low), ("high", high)):
+        if len(counts) != len(shape) or any(count < 0 for count in counts):
+            raise VerifyException(
+                f"expected {len(shape)} numbers of at least 0 for {what}, "
+                f"got {list(counts)}"
+            )
+    return tuple(map(sum, zip(low, shape, high, strict=True)))
+
+
+@irdl_op_definition
+class PadOp(FilledOperation):
+    """
+    Surround a tensor with elements of one number: `low` before the first and `high`
+    after the last along each axis.
+
+    ```mlir
+    %y = graph.pad %x low [0, 1] high [2, 0] fill 0.0
+        : (tensor<4x8xf32>) -> tensor<6x9xf32>
+    ```
+    """
+
+    name = "graph.pad"
+
+    low = prop_def(DenseArrayBase.constr(i64))
+    high = prop_def(DenseArrayBase.constr(i64))
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        low: Sequence[int],
+        high: Sequence[int],
+        fill: Scalar = 0,
+    ):
+        value = SSAValue.get(operand)
+        shape = padded_shape(shape_of(value), low, high)
+        super().__init__(
+            operands=[value],
+            properties={
+                "low": axes_attribute(low),
+                "high": axes_attribute(high),
+                "fill": scalar_attribute(fill, element_of(value)),
+            },
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        parser.parse_keyword("low")
+        low = parse_integers(parser)
+        parser.parse_keyword("high")
+        return {"low": low, "high": parse_integers(parser)}
+
+    def print_options(self, printer: Printer) -> None:
+        printer.print_string(" low ")
+        print_integers(printer, self.low)
+        printer.print_string(" high ")
+        print_integers(printer, self.high)
+
+    @property
+    def low_counts(self) -> tuple[int, ...]:
+        """How many elements come before the first, by axis."""
+        return tuple(self.low.get_values())
+
+    @property
+    def high_counts(self) -> tuple[int, ...]:
+        """How many elements come after the last, by axis."""
+        return tuple(self.high.get_values())
+
+    def verify_(self) -> None:
+        self.verify_fill()
+        shape = shape_of(self.operand)
+        verify_shape(
+            self.result, padded_shape(shape, self.low_counts, self.high_counts)
+        )
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return (
+            tuple(
+                Access(((axis, 1),), offset=-count)
+                for axis, count in enumerate(self.low_counts)
+            ),
+        )
+
+    def border(self, operand: int) -> Scalar | None:
+        is_padded = any(self.low_counts) or any(self.high_counts)
+        return self.number if is_padded else None
+
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> Operation:
+        nothing = axes_attribute([0] * len(self.low_counts))
+        return PadOp.create(
+            operands=operands,
+            result_types=result_types,
+            properties=dict(self.properties) | {"low": nothing, "high": nothing},
+            attributes=dict(self.attributes),
+        )
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        result = self.filled(shape_of(self.result))
+        inside = tuple(
+            slice(low, low + extent)
+            for low, extent in zip(self.low_counts, operands[0].shape, strict=True)
+        )
+        result[inside] = operands[0]
+        return (result,)

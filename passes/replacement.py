@@ -1,0 +1,41 @@
+"""Replacing an operation by the program that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tlf.dialects import graph
+
+
+def is_planned(op: Operation) -> bool:
+    """Whether an operation must stay because a plan counts its iterators."""
+    parent = op.parent_op()
+    return isinstance(parent, graph.GroupOp) and parent.plan is not None
+
+
+def replace_by_program(
+    op: Operation,
+    rewriter: PatternRewriter,
+    program: Callable[[Builder], Sequence[SSAValue]],
+) -> None:
+    """
+    Build a program in the place of an operation, each step at its location, and use the
+    values that it returns for the results.
+    """
+    before = op.prev_op
+    results = program(rewriter)
+    for new in _between(before, op):
+        new.location = op.location
+    rewriter.replace(op, [], results)
+
+
+def _between(first: Operation | None, last: Operation) -> Iterator[Operation]:
+    """The operations of `last`'s block after `first` and before `last`."""
+    op = last.prev_op
+    while op is not None and op is not first:
+        yield op
+        op = op.prev_op

@@ -1,0 +1,190 @@
+"""Movements and pooling, against torch and numpy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from graph_numerics import FLOATS, check, double, floats, numbers, run, some, values
+from numpy.random import Generator
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.ir.affine import AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import NUMBERS
+from tlf.dialects.graph.window import Window
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of
+
+elements = pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
+
+
+@elements
+def test_pad(element: Attribute, rng: Generator):
+    array = some(rng, (4, 1, 6), element)
+    fill = True if element == i1 else -7
+    options = {"low": (0, 2, 1), "high": (3, 0, 2), "fill": fill}
+    found = run(graph.PadOp, array, of=element, **options)
+    expected = np.pad(
+        array, ((0, 3), (2, 0), (1, 2)), constant_values=array.dtype.type(fill)
+    )
+    check(found, double(expected), element)
+
+
+@floats
+@pytest.mark.parametrize("fill", [np.inf, -np.inf, np.nan])
+def test_pad_with_no_number(fill: float, element: Attribute, rng: Generator):
+    array = some(rng, (5,), element)
+    found = run(graph.PadOp, array, of=element, low=[1], high=[1], fill=fill)
+    np.testing.assert_array_equal(found[1:-1], array)
+    np.testing.assert_array_equal(found[::6].astype(float), [fill, fill])
+
+
+@elements
+def test_slice(element: Attribute, rng: Generator):
+    array = some(rng, (7, 1, 9), element)
+    found = run(
+        graph.SliceOp,
+        array,
+        of=element,
+        offsets=[1, 0, 2],
+        sizes=[2, 1, 3],
+        strides=[4, 5, 3],
+    )
+    check(found, double(array[1::4, :, 2::3]), element)
+    found = run(graph.SliceOp, array, of=element, offsets=[6, 0, 0], sizes=[1, 1, 9])
+    check(found, double(array[6:]), element)
+
+
+@elements
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concat(element: Attribute, axis: int, rng: Generator):
+    shapes = [[4, 3, 5] for _ in range(3)]
+    shapes[1][axis], shapes[2][axis] = 1, 7
+    arrays = [some(rng, shape, element) for shape in shapes]
+    if element in FLOATS:
+        arrays[0][0, 0, :4] = np.array([np.inf, -np.inf, np.nan, -0.0])
+    op = graph.ConcatOp(values(*arrays, elements=[element] * 3), axis)
+    op.verify()
+    (found,) = op.reference(*arrays)
+    expected = torch.cat([double(array) for array in arrays], axis)
+    check(found, expected, element)
+
+
+@pytest.mark.parametrize("element", NUMBERS, ids=str)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_iota(element: Attribute, axis: int):
+    shape = (3, 90, 4)
+    op = graph.IotaOp(TensorType(element, shape), axis)
+    op.verify()
+    (found,) = op.reference()
+    expected = np.broadcast_to(np.indices(shape)[axis], shape)
+    assert found.dtype == dtype_of(element)
+    check(found, double(expected), element)
+
+
+@elements
+def test_unfold(element: Attribute, rng: Generator):
+    array = some(rng, (2, 6, 8), element)
+    map_ = AffineMap.from_callable(
+        lambda n, kh, kw, oh, ow: (n, oh * 2 + kh * 3 - 1, ow + kw - 2)
+    )
+    shape = (2, 2, 3, 3, 10)
+    (x,) = values(array, elements=[element])
+    op = graph.UnfoldOp(x, map_, shape, 1)
+    op.verify()
+    (found,) = op.reference(array)
+    expected = np.full(shape, 1, array.dtype)
+    for n, kh, kw, oh, ow in np.ndindex(*shape):
+        row, column = oh * 2 + kh * 3 - 1, ow + kw - 2
+        if 0 <= row < 6 and 0 <= column < 8:
+            expected[n, kh, kw, oh, ow] = array[n, row, column]
+    check(found, double(expected), element)
+
+
+def test_unfolded_images_are_columns(rng: Generator):
+    images = some(rng, (2, 3, 7, 6), ELEMENT_TYPES[0])
+    window = Window((3, 2), (2, 1), (1, 0, 1, 0), (1, 3))
+    (x,) = values(images, elements=ELEMENT_TYPES[:1])
+    op = window.unfolded(x, 0)
+    (found,) = op.reference(images)
+    expected = torch.nn.functional.unfold(
+        double(images), (3, 2), dilation=(1, 3), padding=(1, 0), stride=(2, 1)
+    )
+    check(found.reshape(expected.shape), expected, ELEMENT_TYPES[0])
+
+
+WINDOWS: list[dict[str, Any]] = [
+    {"kernel": (3, 3), "strides": (2, 2), "padding": (1, 1, 1, 1)},
+    {"kernel": (2, 3), "strides": (3, 1), "padding": (1, 0, 1, 0)},
+    {"kernel": (1, 2), "dilation": (1, 4)},
+]
+
+windows = pytest.mark.parametrize("window", WINDOWS)
+
+
+@windows
+@numbers
+def test_max_pool2d(element: Attribute, window: dict[str, Any], rng: Generator):
+    images = some(rng, (2, 3, 9, 8), element)
+    if element in FLOATS:
+        images[0, 0, 4, 4] = np.nan
+    found = run(graph.MaxPool2dOp, images, of=element, **window)
+    expected = torch.nn.functional.max_pool2d(
+        double(images),
+        window["kernel"],
+        window.get("strides", 1),
+        window.get("padding", (0, 0))[:2],
+        window.get("dilation", 1),
+    )
+    check(found, expected, element)
+
+
+@windows
+@numbers
+def test_sum_pool2d(element: Attribute, window: dict[str, Any], rng: Generator):
+    images = some(rng, (2, 3, 9, 8), element)
+    found = run(graph.SumPool2dOp, images, of=element, **window)
+    ones = torch.ones(3, 1, *window["kernel"], dtype=torch.float64)
+    expected = torch.nn.functional.conv2d(
+        double(images),
+        ones,
+        None,
+        window.get("strides", 1),
+        window.get("padding", (0, 0))[:2],
+        window.get("dilation", 1),
+        groups=3,
+    )
+    check(found, expected, element, error=1e-6)
+
+
+@pytest.mark.parametrize("window", WINDOWS[:2])
+@pytest.mark.parametrize("exclude", [False, True])
+@floats
+def test_avg_pool2d(
+    element: Attribute, window: dict[str, Any], exclude: bool, rng: Generator
+):
+    images = some(rng, (2, 3, 9, 8), element)
+    found = run(
+        graph.AvgPool2dOp, images, of=element, **window, exclude_padding=exclude
+    )
+    expected = torch.nn.functional.avg_pool2d(
+        double(images),
+        window["kernel"],
+        window["strides"],
+        window["padding"][:2],
+        count_include_pad=not exclude,
+    )
+    check(found, expected, element, error=1e-6)
+
+
+@floats
+def test_pools_from_init(element: Attribute, rng: Generator):
+    images, init = some(rng, (1, 2, 5, 5), element), some(rng, (1, 2, 3, 3), element)
+    for kind, merge in ((graph.MaxPool2dOp, np.maximum), (graph.SumPool2dOp, np.add)):
+        x, start = values(images, init, elements=[element] * 2)
+        op = kind(x, (3, 3), init=start)
+        op.verify()
+        plain = kind(x, (3, 3)).reference(images.astype(np.float64))[0]
+        wide = np.asarray(merge(plain.astype(np.float64), init.astype(np.float64)))
+        check(op.reference(images, init)[0], torch.tensor(wide), element, error=1e-2)

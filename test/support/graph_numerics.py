@@ -1,0 +1,80 @@
+"""Running the references of graph operations on random data, and comparing with f64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.random import Generator
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.dialects.interfaces import Array, ReferenceInterface
+from tlf.dialects.types import dtype_of, tensor_type
+
+FLOATS = (f32, f16, bf16)
+NUMBERS = (*FLOATS, i32)
+
+ROUNDOFF: dict[Attribute, float] = {f32: 2**-24, f16: 2**-11, bf16: 2**-8}
+"""The greatest relative error of rounding once."""
+
+floats = pytest.mark.parametrize("element", FLOATS, ids=str)
+numbers = pytest.mark.parametrize("element", NUMBERS, ids=str)
+
+
+def some(rng: Generator, shape: Sequence[int], element: Attribute) -> Array:
+    """Random numbers of both signs."""
+    if element == i1:
+        return rng.random(tuple(shape)) < 0.5
+    if element == i32:
+        return rng.integers(-9, 10, tuple(shape)).astype(np.int32)
+    return rng.standard_normal(tuple(shape)).astype(dtype_of(element))
+
+
+def values(*arrays: Array, elements: Sequence[Attribute]) -> list[SSAValue]:
+    types = [
+        TensorType(element, array.shape)
+        for array, element in zip(arrays, elements, strict=True)
+    ]
+    return list(test.TestOp(result_types=types).results)
+
+
+def run(
+    build: Callable[..., ReferenceInterface],
+    *arrays: Array,
+    of: Attribute,
+    **options: Any,
+) -> Array:
+    """Build an operation on tensors `of` a type, and run its reference on arrays."""
+    op = build(*values(*arrays, elements=[of] * len(arrays)), **options)
+    op.verify()
+    (result,) = op.reference(*arrays)
+    assert result.dtype == dtype_of(tensor_type(op.results[0]).element_type)
+    assert result.shape == tensor_type(op.results[0]).get_shape()
+    return result
+
+
+def double(array: Array) -> torch.Tensor:
+    return torch.tensor(array.astype(np.float64))
+
+
+def check(
+    found: Array, expected: torch.Tensor, element: Attribute, error: float = 0
+) -> None:
+    """
+    Compare with f64. `error` is what is allowed on top of rounding once, relative to
+    the greatest value.
+    """
+    if element in (i32, i1):
+        np.testing.assert_array_equal(found.astype(np.float64), expected.numpy())
+        return
+    exact = expected.numpy()
+    finite = exact[np.isfinite(exact)]
+    margin = error * np.max(np.abs(finite), initial=0)
+    np.testing.assert_allclose(
+        found.astype(np.float64), exact, rtol=ROUNDOFF[element] * 1.01, atol=margin
+    )
