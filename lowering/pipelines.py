@@ -40,8 +40,8 @@ PIPELINES: Mapping[str, str] = {
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
-        "graph-pipeline,graph-group,graph-choose-tiles,dce,convert-graph-to-tile,"
-        "tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
+        "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-choose-tiles,dce,"
+        "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
     ),
 }
 """The pipelines for a chip with the three levels that the presets have."""

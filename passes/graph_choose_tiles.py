@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
@@ -90,20 +91,38 @@ class Chooser:
         if (wanted := self.target.tiling.matrix_tile.get(element)) is None:
             return None
         rows, columns, depth = wanted
-        least = self.target.tiling.matrix_minimum
-        role = self._roles(contraction)
-        limits = {"rows": rows, "columns": columns, "batch": 1}
-        tile_sizes = tuple(
-            min(limits[role.get(axis, "batch")], _at_least(size, least))
-            if self.axes.free[axis]
-            else size
-            for axis, size in enumerate(sizes.tile)
-        )
-        reduce = tuple(
-            min(depth, _at_least(size, least)) if free else size
-            for size, free in zip(sizes.reduce, self.axes.reduction_free, strict=True)
-        )
-        return self._spread(Sizes(tile_sizes, reduce))
+        roles = self._roles(contraction)
+        budgets = {"rows": rows, "columns": columns, "batch": 1}
+        tile_sizes = list(sizes.tile)
+        for axis in reversed(range(len(tile_sizes))):
+            if not self.axes.free[axis]:
+                continue
+            role = roles.get(axis, "batch")
+            tile_sizes[axis] = self._share(tile_sizes[axis], budgets[role])
+            budgets[role] = max(1, budgets[role] // tile_sizes[axis])
+        reduce = self._depths(sizes.reduce, depth)
+        return self._spread(Sizes(tuple(tile_sizes), reduce))
+
+    def _share(self, size: int, budget: int) -> int:
+        """The part of an axis that a tile of so many elements takes."""
+        return min(_at_least(size, self.target.tiling.matrix_minimum), budget)
+
+    def _depths(self, sizes: Sequence[int], depth: int) -> tuple[int, ...]:
+        """
+        The steps of a reduction over several axes: of the longest first, then as many
+        of the others as need no filling up.
+        """
+        steps = list(sizes)
+        order = sorted(range(len(steps)), key=lambda axis: -steps[axis])
+        for place, axis in enumerate(order):
+            if not self.axes.reduction_free[axis]:
+                continue
+            extent = self.axes.reduction[axis]
+            exact = extent & -extent
+            steps[axis] = self._share(steps[axis], depth) if place == 0 else exact
+            steps[axis] = min(steps[axis], depth)
+            depth = max(1, depth // steps[axis])
+        return tuple(steps)
 
     def _spread(self, sizes: Sizes) -> Sizes:
         """Halve the largest axis until there are programs for the whole chip."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -17,6 +17,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
+    MovementInterface,
     ReductionInterface,
     TilingInterface,
     ViewInterface,
@@ -26,15 +27,25 @@ from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
 from tlf.passes.returned_values import copy_returned_values
 from tlf.passes.tiling.group import Members, feasible, members_of
+from tlf.passes.tiling.uniform import UniformGroups
 
 
 @dataclass
 class Grouping:
-    """The groups of one block, while they are being chosen."""
+    """The groups of a program, while they are being chosen block by block."""
 
     level: Level
     target: Target
     contractions: int
+    operations: int
+    uniform: UniformGroups = field(init=False)
+    position: dict[Operation, int] = field(
+        init=False, default_factory=dict[Operation, int]
+    )
+    """Where the operations of the block are."""
+
+    def __post_init__(self) -> None:
+        self.uniform = UniformGroups(self.level)
 
     def partition(self, block: Block) -> list[list[TilingInterface]]:
         """
@@ -43,19 +54,22 @@ class Grouping:
         Every operation first stands alone; going down the block, it then joins the
         groups of its operands wherever the rules allow it.
         """
-        position = {op: index for index, op in enumerate(block.ops)}
+        self.position = {op: index for index, op in enumerate(block.ops)}
         group_of: dict[Operation, list[TilingInterface]] = {}
         for op in block.ops:
             if not self.groupable(op) or not isinstance(op, TilingInterface):
                 continue
             group_of[op] = [op]
             for producer in self._producers(op, group_of):
+                if group_of[producer] is group_of[op]:
+                    continue
                 joined = [*group_of[producer], *group_of[op]]
-                joined = sorted(dict.fromkeys(joined), key=position.__getitem__)
-                if len(joined) > len(group_of[op]) and self.may_join(joined):
+                joined.sort(key=self.position.__getitem__)
+                if self.may_join(joined):
                     for member in joined:
                         group_of[member] = joined
-        return list({id(members): members for members in group_of.values()}.values())
+        groups = {id(members): members for members in group_of.values()}.values()
+        return [members for members in groups if not _are_views(members)]
 
     def groupable(self, op: Operation) -> bool:
         """Whether an operation is to be tiled for this level."""
@@ -85,29 +99,50 @@ class Grouping:
         ]
 
     def may_join(self, operations: Sequence[TilingInterface]) -> bool:
-        """Whether operations may form a group."""
+        """Whether operations, in program order, may form a group."""
+        if len(operations) > self.operations:
+            return False
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
         reductions = sum(isinstance(op, ReductionInterface) for op in operations)
         if contractions > self.contractions or (contractions and reductions):
             return False
         if contractions and not self._contractions_first(operations):
             return False
-        if not is_convex(operations):
+        if not is_convex(operations, self.position):
             return False
+        if (fits := self.uniform.fit(operations)) is not None:
+            return fits
         return feasible(members_of(operations), self.level, self.target)
 
     def _contractions_first(self, operations: Sequence[TilingInterface]) -> bool:
-        """Whether no operation of the group computes an operand of a contraction."""
+        """
+        Whether the group computes no operand of a contraction, unless by moving data
+        where moves can do that.
+        """
         if self.contractions > 1:
             return True
         inside = set[Operation](operations)
-        return not any(
-            operand.owner in inside
+        producers = [
+            operand.owner
             for op in operations
             if isinstance(op, ContractionInterface)
             for operand in op.operands
-            if isinstance(operand.owner, Operation)
-        )
+            if isinstance(operand.owner, Operation) and operand.owner in inside
+        ]
+        return all(self._is_gathered(op, inside) for op in producers)
+
+    def _is_gathered(self, op: Operation, inside: set[Operation]) -> bool:
+        """Whether the move of its operand does a movement that only the group needs."""
+        if not isinstance(op, MovementInterface) or self.level.kind != "value":
+            return False
+        users = [use.operation for result in op.results for use in result.uses]
+        from_outside = all(operand.owner not in inside for operand in op.operands)
+        return from_outside and all(user in inside for user in users)
+
+
+def _are_views(operations: Sequence[TilingInterface]) -> bool:
+    """Whether operations move nothing: a buffer can be seen as their results."""
+    return all(isinstance(op, ViewInterface) for op in operations)
 
 
 def _is_squeeze(op: TilingInterface) -> bool:
@@ -121,15 +156,21 @@ def _is_squeeze(op: TilingInterface) -> bool:
     )
 
 
-def is_convex(operations: Iterable[Operation]) -> bool:
-    """Whether no value leaves the operations of one block and comes back to them."""
+def is_convex(
+    operations: Sequence[Operation], position: Mapping[Operation, int]
+) -> bool:
+    """
+    Whether no value leaves the operations of one block, given in program order, and
+    comes back to them. `position` says where the operations of the block are.
+    """
     inside = set(operations)
-    block = next(iter(inside)).parent
-    pending = [op for member in inside for op in _operands(member, block)]
-    seen = set[Operation]()
+    block, first = operations[0].parent, position[operations[0]]
+    pending = [op for member in operations for op in _operands(member, block)]
     pending = [op for op in pending if op not in inside]
+    seen = set[Operation]()
     while pending:
-        if (op := pending.pop()) in seen:
+        # What comes before all of the group uses nothing of it.
+        if (op := pending.pop()) in seen or position[op] < first:
             continue
         seen.add(op)
         for producer in _operands(op, block):
@@ -234,10 +275,13 @@ class GraphGroupPass(ModulePass):
     contractions: int = 1
     """How many contractions a group may hold."""
 
+    operations: int = 64
+    """How many operations a group may hold."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
-        grouping = Grouping(level, target, self.contractions)
+        grouping = Grouping(level, target, self.contractions, self.operations)
         blocks = dict.fromkeys(
             inner.parent
             for inner in op.walk()
