@@ -1,0 +1,99 @@
+"""
+What the kernels of the examples take of a GPU: registers, shared memory, instructions.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from differential import parsed
+from example_variants import (
+    Variant,
+    gelu,
+    layer_norm,
+    matmul_bias_relu,
+    softmax,
+    weighted_sum,
+)
+
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.triton_target import build_plan
+from tlf.runtime.triton.assembly import Assembly
+from tlf.runtime.triton.offline import OfflineCompiler, Resources
+from tlf.runtime.triton.plan import load_plan
+from tlf.runtime.triton.report import SHARED_LIMITS
+from tlf.tools.driver import PASSES
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+
+Make = Callable[[int, int, str], Variant]
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+A_FEW_BYTES = 64
+"""The assembler prefers to spill this much where one more program fits then."""
+
+
+def kernels(text: str, compiler: OfflineCompiler) -> Sequence[Resources]:
+    """
+    Compile a program as the triton pipeline does for an H200.
+    """
+    context, module = parsed(text)
+    load("h200").attach(module)
+    passes = build_passes("triton-pipeline", PASSES, PIPELINES)
+    PassManager(passes).run(context, module)
+    return compiler.compile(load_plan(build_plan(module).json))
+
+
+def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[Assembly]:
+    found = kernels(variant.program.text(), compiler)
+    return [each.assembly for each in found if each.assembly is not None]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gelu", "layer_norm", "matmul_bias_relu", "softmax", "weighted_sum"],
+)
+def test_examples(name: str, compiler: OfflineCompiler) -> None:
+    text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
+    for found in kernels(text, compiler):
+        assert found.assembly is not None
+        assert found.assembly.spilled_bytes <= A_FEW_BYTES, found
+        assert found.shared <= SHARED_LIMITS[90], found
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("extents", [(512, 512, 512), (4096, 4096, 1024)])
+def test_large_products_of_16_bits(
+    element: str, extents: tuple[int, int, int], compiler: OfflineCompiler
+) -> None:
+    variant = matmul_bias_relu(*extents, element)
+    for found in kernels(variant.program.text(), compiler):
+        assert found.assembly is not None
+        assert found.assembly.wgmma > 0
+        assert found.assembly.mma == 0
+        assert not found.assembly.is_serialised
+        assert found.assembly.spilled_bytes == 0
+        assert found.shared <= SHARED_LIMITS[90]
+        # Tiles go to shared memory 16 bytes at a time; the bias is smaller.
+        assert found.assembly.loads[128] > sum(found.assembly.loads.values()) // 2
+
+
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("make", [gelu, softmax, layer_norm])
+def test_wide_accesses(make: Make, element: str, compiler: OfflineCompiler) -> None:
+    """
+    Rows that are a multiple of 16 bytes are loaded and stored 16 bytes at a time.
+    """
+    for assembly in assemblies(make(64, 1024, element), compiler):
+        assert set(assembly.loads) == {128}
+        assert set(assembly.stores) == {128}
+        assert assembly.spilled_bytes == 0
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_sum_of_rows(element: str, compiler: OfflineCompiler) -> None:
+    (assembly,) = assemblies(weighted_sum(64, 1024, element), compiler)
+    assert set(assembly.loads) == {128}
+    assert assembly.spilled_bytes == 0
