@@ -67,7 +67,8 @@ def test_every_operation_is_made():
         *("compare", "select", "and", "or", "not"),
         *("erf", "relu", "gelu", "dropout", "cast", "constant", "matmul", "contract"),
         *("conv2d", "reduce", "mean", "softmax", "layer_norm", "batch_norm"),
-        *("reshape", "transpose", "broadcast"),
+        *("reshape", "transpose", "broadcast", "pad", "slice", "concat", "iota"),
+        *("unfold", "max_pool2d", "sum_pool2d", "avg_pool2d", "rms_norm"),
     }
     for element in ("f32", "f16", "bf16", "i32", "i1"):
         assert f"x{element}>" in text

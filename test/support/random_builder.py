@@ -143,6 +143,18 @@ class Builder:
         value = Value(self._name(), tuple(shape), element, low, high, exact)
         self.steps.append(Step(value, pattern, tuple(operands)))
 
+    def made(
+        self,
+        pattern: str,
+        shape: Sequence[int],
+        element: str,
+        bounds: tuple[float, float],
+    ) -> Value:
+        """A value that comes of no other."""
+        value = Value(self._name(), tuple(shape), element, *bounds)
+        self.steps.append(Step(value, pattern, ()))
+        return value
+
     def _name(self) -> str:
         return f"v{len(self.steps)}"
 

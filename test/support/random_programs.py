@@ -13,7 +13,18 @@ from collections.abc import Callable, Sequence
 
 from graph_program import Program, Value
 from random_builder import BOUND, Builder
-from random_movement import broadcast, reshape, transpose
+from random_movement import (
+    broadcast,
+    concat,
+    cut,
+    images,
+    iota,
+    pad,
+    pool,
+    reshape,
+    transpose,
+    unfold,
+)
 
 FLOATS = ("f32", "f16", "bf16")
 NUMBERS = (*FLOATS, "i32")
@@ -204,18 +215,7 @@ def contract(builder: Builder) -> None:
 def conv2d(builder: Builder) -> None:
     """A convolution of an existing value of rank 4, or of a new argument."""
     choose = builder.random.choice
-    values = [step.result for step in builder.steps] + builder.arguments
-    images = [v for v in values if len(v.shape) == 4 and v.element in NUMBERS]
-    if images and builder.random.random() < 0.8:
-        x = choose(images)
-    else:
-        shape = (
-            choose([1, 2, 3]),
-            choose([1, 2, 4, 6]),
-            choose([3, 7, 9]),
-            choose([3, 5, 8]),
-        )
-        x = builder.argument(shape, builder.element)
+    x = images(builder, *NUMBERS)
     groups = choose(
         [each for each in (1, 1, 1, 2, 3, x.shape[1]) if x.shape[1] % each == 0]
     )
@@ -285,15 +285,16 @@ def softmax(builder: Builder) -> None:
 
 
 def layer_norm(builder: Builder) -> None:
-    """A layer normalization, with or without weight and bias."""
+    """A normalization of rows, with or without weight and bias."""
     x = builder.value(*FLOATS)
     if not x.shape:
         return
     last = builder.random.randrange(1, len(x.shape) + 1)
     shape = x.shape[len(x.shape) - last :]
-    text, operands = "graph.layer_norm {}", [x]
+    kind = builder.random.choice(["layer", "rms"])
+    text, operands = f"graph.{kind}_norm {{}}", [x]
     bound = math.sqrt(math.prod(shape))
-    for name in ("weight", "bias"):
+    for name in ("weight", "bias") if kind == "layer" else ("weight",):
         if builder.random.random() < 0.6:
             element = builder.random.choice([x.element, "f32"])
             operands.append(builder.argument(shape, element))
@@ -369,6 +370,13 @@ RULES: Sequence[Rule] = (
     reshape,
     transpose,
     broadcast,
+    pad,
+    cut,
+    concat,
+    iota,
+    unfold,
+    pool,
+    pool,
 )
 
 
