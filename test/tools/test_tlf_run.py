@@ -273,7 +273,7 @@ def test_wrong_command_lines(
             "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
             '  %y = "test.op"(%x) : (tensor<3xf32>) -> tensor<3xf32>\n'
             "  func.return %y : tensor<3xf32>\n}",
-            "bad.mlir:3:3: error: ",
+            "bad.mlir:2:3: error: test.op: expected an operation on tiles",
         ),
         (
             "func.func @f(%x: tensor<3xf32> {tlf.range = [1.0]}) {\n  func.return\n}",
