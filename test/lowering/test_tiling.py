@@ -17,6 +17,7 @@ from random_groups import (
     Family,
     convolution,
     crossed,
+    halo,
     softmax,
     statistics,
     two_convolutions,
@@ -49,14 +50,19 @@ from tlf.tools.driver import new_context
 ROUNDS = 12
 """How many random plans of each family are tried on each target."""
 
-WITHOUT_PARTS: Mapping[Family, int] = {
-    convolution: ROUNDS // 6,
-    crossed: 0,
-    softmax: ROUNDS // 3,
-    statistics: ROUNDS // 3,
-    two_convolutions: 0,
+FEWER: Mapping[tuple[Family, str], int] = {
+    (convolution, "h200"): ROUNDS // 6,
+    (crossed, "h200"): 0,
+    (halo, "h200"): 0,
+    (halo, "npu-tiny"): ROUNDS // 4,
+    (softmax, "h200"): ROUNDS // 3,
+    (statistics, "h200"): ROUNDS // 3,
+    (two_convolutions, "h200"): 0,
 }
-"""How many plans are carried out where tiles have no parts, if not all."""
+"""
+How many plans are carried out at least, if not all: where tiles have no parts, and
+where several tiles would write the same elements.
+"""
 
 
 def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
@@ -148,7 +154,7 @@ def test_tiles_compute_the_same(family: Family, name: str):
         for count in writes(module, arguments):
             np.testing.assert_array_equal(count, np.ones_like(count))
         done += 1
-    least = ROUNDS if name == "npu-tiny" else WITHOUT_PARTS.get(family, ROUNDS)
+    least = FEWER.get((family, name), ROUNDS)
     assert done >= least, f"only {done} of {ROUNDS} plans could be carried out"
 
 
@@ -191,7 +197,11 @@ def test_the_analysis_foresees_what_is_emitted(family: Family):
     level = target.levels["L1"]
     for seed in range(ROUNDS):
         module, group, _ = planned(family, target, seed)
-        tiling = analysed(group, target)
+        try:
+            tiling = analysed(group, target)
+        except TilingError:
+            assert (family, target.name) in FEWER
+            continue
         wanted, read = shapes(tiling), tiling.read_bytes()
         results = Counter(
             (op.name, tuple(interval.room for interval in each.result))

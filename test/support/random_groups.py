@@ -221,6 +221,23 @@ def convolution(rng: Generator) -> str:
     )
 
 
+def halo(rng: Generator) -> str:
+    """A result of which another needs more than the tile that is written."""
+    images, channels, filters = some(rng, 3, 4)
+    extents = some(rng, 2, 12)
+    x, y = (tensor([images, each, *extents]) for each in (channels, filters))
+    w = tensor([filters, channels, 3, 3])
+    return text_of(
+        {"x": x, "w": w},
+        f"""
+          %0 = graph.exp %x : {x}
+          %1 = graph.conv2d %0, %w padding [1, 1, 1, 1] : ({x}, {w}) -> {y}
+        """,
+        ("1", y),
+        ("0", x),
+    )
+
+
 def two_convolutions(rng: Generator) -> str:
     images, channels, filters = some(rng, 3, 5)
     extents = some(rng, 2, 12)
@@ -243,6 +260,7 @@ FAMILIES: Sequence[Family] = (
     contract,
     convolution,
     crossed,
+    halo,
     integers,
     matmul,
     matmul_on_init,
