@@ -131,9 +131,11 @@ class Product:
         order = [*self.roles.batch, *chain(*axes)]
         kept = [axis for axis, dim in enumerate(dims) if dim in order]
         present = [dims[axis] for axis in kept]
-        text = reshaped(text, shape, [shape[axis] for axis in kept])
-        text = permuted(text, [present.index(dim) for dim in order])
-        current = [self.roles.extents[dim] for dim in order]
+        current: Sequence[int] = shape
+        if present != order:
+            text = reshaped(text, shape, [shape[axis] for axis in kept])
+            text = permuted(text, [present.index(dim) for dim in order])
+            current = [self.roles.extents[dim] for dim in order]
         return reshaped(text, current, self._axes(*axes))
 
     def accumulator(self, text: str) -> str:
@@ -149,13 +151,14 @@ class Product:
         """
         axes = (self.roles.rows, self.roles.columns)
         order = [*self.roles.batch, *chain(*axes)]
-        unfolded = reshaped(
-            text, self._axes(*axes), [self.roles.extents[dim] for dim in order]
-        )
         present = [dim for dim in self._result if dim in order]
-        unfolded = permuted(unfolded, [order.index(dim) for dim in present])
-        current = [self.roles.extents[dim] for dim in present]
-        return reshaped(unfolded, current, shape_of(self.op.acc))
+        current: Sequence[int] = self._axes(*axes)
+        if present != order:
+            split = [self.roles.extents[dim] for dim in order]
+            text = reshaped(text, current, split)
+            text = permuted(text, [order.index(dim) for dim in present])
+            current = [self.roles.extents[dim] for dim in present]
+        return reshaped(text, current, shape_of(self.op.acc))
 
     @property
     def is_plain(self) -> bool:

@@ -51,10 +51,18 @@ def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[Assembly]:
     return [each.assembly for each in found if each.assembly is not None]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["gelu", "layer_norm", "matmul_bias_relu", "softmax", "weighted_sum"],
+ON_TRITON = (
+    "bottleneck",
+    "gelu",
+    "layer_norm",
+    "matmul_bias_relu",
+    "softmax",
+    "transformer_layer",
+    "weighted_sum",
 )
+
+
+@pytest.mark.parametrize("name", ON_TRITON)
 def test_examples(name: str, compiler: OfflineCompiler) -> None:
     text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
     for found in kernels(text, compiler):
