@@ -28,7 +28,11 @@ class Linear:
 
     def __add__(self, other: Linear | int) -> Linear:
         if isinstance(other, int):
-            return Linear(self.constant + other, self.terms)
+            return Linear(self.constant + other, self.terms) if other else self
+        if not self.terms:
+            return other + self.constant
+        if not other.terms:
+            return self + other.constant
         sums = dict(self.terms)
         for symbol, factor in other.terms:
             sums[symbol] = sums.get(symbol, 0) + factor
@@ -39,6 +43,8 @@ class Linear:
         return self + other * -1
 
     def __mul__(self, factor: int) -> Linear:
+        if factor == 1:
+            return self
         if factor == 0:
             return Linear()
         terms = tuple((symbol, each * factor) for symbol, each in self.terms)

@@ -7,6 +7,8 @@ The peak is kept low by first fit, in the best of a few orders.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tlf.passes.overlaps import Overlaps
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -70,13 +72,13 @@ def live_bytes(buffers: Sequence[Buffer]) -> int:
     """
     Return the most bytes that are live at one step: a lower bound of any peak.
     """
-    return max(
-        (
-            sum(other.size for other in buffers if other.start <= step <= other.end)
-            for step in {buffer.start for buffer in buffers}
-        ),
-        default=0,
-    )
+    changes = [(buffer.start, buffer.size) for buffer in buffers]
+    changes += [(buffer.end + 1, -buffer.size) for buffer in buffers]
+    most = live = 0
+    for _, change in sorted(changes):
+        live += change
+        most = max(most, live)
+    return most
 
 
 def _stack(buffers: Sequence[Buffer], alignment: int) -> Placement:
@@ -94,12 +96,12 @@ def _first_fit(
     order: Callable[[Buffer], tuple[int, ...]],
 ) -> Placement:
     offsets: dict[int, int] = {}
+    placed = Overlaps([(buffer.start, buffer.end) for buffer in buffers])
     for number in sorted(range(len(buffers)), key=lambda n: (*order(buffers[n]), n)):
         buffer = buffers[number]
         taken = sorted(
-            (offset, offset + buffers[other].size)
-            for other, offset in offsets.items()
-            if buffers[other].meets(buffer)
+            (offsets[other], offsets[other] + buffers[other].size)
+            for other in placed.of(number)
         )
         offset = 0
         for low, high in taken:
@@ -107,5 +109,6 @@ def _first_fit(
                 break
             offset = max(offset, align(high, alignment))
         offsets[number] = offset
+        placed.add(number)
     peak = max((offsets[n] + buffers[n].size for n in offsets), default=0)
     return Placement(tuple(offsets[n] for n in range(len(buffers))), peak)

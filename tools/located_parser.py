@@ -14,15 +14,17 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.parser import ParseError, Parser, UnresolvedOperand
+from xdsl.parser import ParseError, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from tlf.tools.type_cache import TypeCachingParser
+
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
-class LocatedParser(Parser):
+class LocatedParser(TypeCachingParser):
     """
     xDSL's parser, with three differences: operations without a `loc(...)` get their
     own place, every error has a position, and an empty input is an empty module.
@@ -31,6 +33,7 @@ class LocatedParser(Parser):
     def __init__(self, context: Context, text: str, name: str) -> None:
         super().__init__(context, text, name)
         self._file = StringAttr(name)
+        self._integers: dict[int, IntAttr] = {}
         self._first_uses: dict[str, Span] = {}
         self._operation_start = self._current_token.span
 
@@ -91,7 +94,12 @@ class LocatedParser(Parser):
     def _location(self, offset: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return FileLineColLoc(self._file, self._integer(line), self._integer(column))
+
+    def _integer(self, value: int) -> IntAttr:
+        if (known := self._integers.get(value)) is None:
+            known = self._integers[value] = IntAttr(value)
+        return known
 
 
 def _reason(error: Exception) -> str:

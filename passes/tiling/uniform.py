@@ -45,6 +45,11 @@ class UniformGroups:
         Whether one element of every value of a group fits in the level. None if
         operations are not elementwise, or not of one shape.
         """
+        needed = self.needed(operations)
+        return None if needed is None else needed <= self.level.capacity
+
+    def needed(self, operations: Sequence[TilingInterface]) -> int | None:
+        """The bytes that `fit` compares."""
         shape: tuple[int, ...] | None = None
         computed, read = 0, set[SSAValue]()
         for op in operations:
@@ -55,9 +60,7 @@ class UniformGroups:
             read.update(point.operands)
         inside = set[Operation](operations)
         total = sum(self._bytes(value) for value in read if value.owner not in inside)
-        if self.level.kind == "buffer":
-            total += computed
-        return total <= self.level.capacity
+        return total + computed if self.level.kind == "buffer" else total
 
     def _bytes(self, value: SSAValue) -> int:
         return align(_itemsize(value), self.level.alignment)

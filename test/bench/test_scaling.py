@@ -1,0 +1,46 @@
+"""Compile time grows with the program, not with its square."""
+
+import pytest
+from scaling_programs import PROGRAMS
+from scaling_steps import best_of, pipeline
+
+from tlf.tools.driver import new_context, parse
+from tlf.tools.pass_manager import verify
+from tlf.tools.source import Source
+
+FACTOR = 2.5
+"""By how much 8 times the operations may raise the time for each: 8 is quadratic."""
+
+NOISE = 15.0
+"""Microseconds per operation that are not looked at."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_time_per_operation_stays_the_same(name: str):
+    _, small = best_of(name, 250, 2)
+    _, large = best_of(name, 2000, 1)
+
+    grown = {
+        step: (round(small[step]), round(value))
+        for step, value in large.items()
+        if value > FACTOR * small[step] + NOISE
+    }
+    assert grown == {}
+
+
+def test_parser_is_no_slower_than_that_of_xdsl():
+    _, found = best_of("layers", 1000, 3)
+
+    assert found["parse"] <= found["parse, xDSL's own"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_have_the_operations_that_they_count(name: str):
+    program = PROGRAMS[name](100)
+    module = parse(new_context(), Source(program.text, "program.mlir"))
+    verify(module)
+
+    inside = sum(1 for _ in module.walk()) - 2
+    assert inside == program.operations
+    assert 90 <= inside <= 120
+    assert "mem-plan" in [each.name for each in pipeline(name)]
