@@ -18,6 +18,7 @@ from tlf.dialects.interfaces import (
     ConstantInterface,
     PositionInterface,
     TilingInterface,
+    ViewInterface,
 )
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.indices import Indices, add, source_map
@@ -331,6 +332,8 @@ def _is_spare(value: SSAValue) -> bool:
     if len(list(value.uses)) != 1:
         return False
     owner = value.owner
+    if isinstance(owner, ViewInterface):
+        return _is_spare(owner.operands[0])
     if isinstance(owner, Operation):
         return not isinstance(owner, ConstantInterface)
     return isinstance(owner.parent_op(), tile.WhileOp)

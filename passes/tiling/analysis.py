@@ -143,7 +143,13 @@ class _Analysis:
         boxes = [need.box if inner else self._outside(need.box) for need in needs]
         wanted = self._hull(boxes)
         extents = [iterator.extent for iterator in op.iterators()]
-        return self.rules.widen(iterations(op.result_accesses()[0], extents, wanted))
+        accesses = op.result_accesses()[0]
+        box = iterations(accesses, extents, wanted)
+        if not covers(region(accesses, box), wanted):
+            raise TilingError(
+                op, "its consumers reach beyond an axis that it does not iterate over"
+            )
+        return self.rules.widen(box)
 
     def _checked_root(self, root: TilingInterface, box: Box) -> Box:
         """The root's iterations, once no one needs more of it than they compute."""

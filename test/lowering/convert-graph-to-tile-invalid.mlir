@@ -112,3 +112,15 @@ func.func @handed_on(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   }
   func.return %y, %z : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// CHECK: error: graph.reduce: its consumers reach beyond an axis that it does not iterate over
+func.func @reach(%x: tensor<20x4xf32>) -> tensor<20x5xf32> {
+  %y = graph.group ins(%a = %x : tensor<20x4xf32>) plan #graph.plan<L1, tile [20, 5], mapping loop> -> (tensor<20x5xf32>) {
+    %0 = graph.reduce %a <sum> axes [1] keepdims : (tensor<20x4xf32>) -> tensor<20x1xf32>
+    %1 = graph.pad %0 low [0, 3] high [0, 1] fill 0.0 : (tensor<20x1xf32>) -> tensor<20x5xf32>
+    graph.yield %1 : tensor<20x5xf32>
+  }
+  func.return %y : tensor<20x5xf32>
+}

@@ -1,0 +1,27 @@
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L1}" | filecheck %s
+
+// Padding joins what computes its operand along axes that both iterate over,
+// CHECK-LABEL: func.func @rows
+// CHECK-NEXT:    graph.group
+// CHECK-NEXT:      graph.exp
+// CHECK-NEXT:      graph.pad
+// CHECK-NEXT:      graph.yield
+// CHECK-NOT:     graph.group
+func.func @rows(%x: tensor<20x4xf32>) -> tensor<26x4xf32> {
+  %0 = graph.exp %x : tensor<20x4xf32>
+  %1 = graph.pad %0 low [3, 0] high [3, 0] fill 0.0 : (tensor<20x4xf32>) -> tensor<26x4xf32>
+  func.return %1 : tensor<26x4xf32>
+}
+
+// but not along one that a reduction has left.
+// CHECK-LABEL: func.func @reduced
+// CHECK-NEXT:    graph.group
+// CHECK-NEXT:      graph.reduce
+// CHECK-NEXT:      graph.yield
+// CHECK:         graph.group
+// CHECK-NEXT:      graph.pad
+func.func @reduced(%x: tensor<20x4xf32>) -> tensor<20x5xf32> {
+  %0 = graph.reduce %x <sum> axes [1] keepdims : (tensor<20x4xf32>) -> tensor<20x1xf32>
+  %1 = graph.pad %0 low [0, 3] high [0, 1] fill 0.0 : (tensor<20x1xf32>) -> tensor<20x5xf32>
+  func.return %1 : tensor<20x5xf32>
+}
