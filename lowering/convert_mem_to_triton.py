@@ -23,11 +23,17 @@ class ConvertMemToTritonPass(ModulePass):
     Each outermost `scf.parallel` with the mapping `grid` becomes a kernel, and its
     iterations become programs. Moves and computation outside of such nests become
     kernels of one program. A loop with the mapping `host`, or around a grid, stays in
-    the host. Every kernel is checked: tiles have extents that are powers of two and at most 2**20
-    elements, values are not read through windows, and Triton has all operations.
+    the host. Every kernel is checked: tiles have extents that are powers of two and at
+    most 2**20 elements, values are not read through windows, and Triton has all
+    operations.
 
     The number of warps comes from the attribute `warps` of a grid loop, else from the
     pass; the number of stages is the largest of the kernel's loops, else from the pass.
+
+    Programs that share the factors of a matrix product run in groups, so that a factor
+    is still in the cache when it is read again: the attribute `group` of a grid loop,
+    else the one of the pass, says how many steps along its last axis but one go with
+    each step along the last. A loop with an `order` keeps that.
     """
 
     name = "convert-mem-to-triton"
@@ -37,6 +43,9 @@ class ConvertMemToTritonPass(ModulePass):
 
     stages: int = 3
     """Pipeline stages of kernels with no loop that says how many."""
+
+    group: int = 16
+    """Programs that read the same columns of a matrix product one after the other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [
@@ -52,7 +61,9 @@ class ConvertMemToTritonPass(ModulePass):
             if isinstance(function, func.FuncOp)
         }
         for function in functions:
-            kernels = Outliner(function, self.warps, self.stages, taken).run()
+            kernels = Outliner(
+                function, self.warps, self.stages, self.group, taken
+            ).run()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
                 check_kernel(kernel)

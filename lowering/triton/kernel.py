@@ -5,15 +5,12 @@ One kernel function as the source of one Triton kernel.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -23,6 +20,12 @@ from tlf.lowering.triton.access import OFFSET_LIMIT, Access, View
 from tlf.lowering.triton.compute import COMBINERS, Compute
 from tlf.lowering.triton.contraction import contract
 from tlf.lowering.triton.dot import Product, accumulation, carried
+from tlf.lowering.triton.grid import (
+    mapping_of,
+    program_numbers,
+    static_order,
+    trip_counts,
+)
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.lowering.triton.source import INDENT, Source
 
@@ -58,45 +61,6 @@ def print_kernel(
     if writer.access.greatest > OFFSET_LIMIT:
         text = KernelWriter(op, ranges or {}, wide=True).write()
     return text
-
-
-def static_order(op: scf.ParallelOp) -> Sequence[int]:
-    """
-    The axes of a nest, outermost first: its attribute `order`, or their own order.
-    """
-    order = op.attributes.get("order")
-    rank = len(op.lowerBound)
-    if not isinstance(order, DenseArrayBase):
-        return range(rank)
-    axes = cast(Sequence[int], order.get_values())
-    if sorted(axes) != list(range(rank)):
-        raise DiagnosticException(
-            f"scf.parallel: expected an order of {rank} axes, got {list(axes)}"
-        )
-    return axes
-
-
-def trip_counts(op: scf.ParallelOp, indices: Indices) -> list[int]:
-    """
-    The iterations along each axis of a grid, which must be constant.
-    """
-    counts: list[int] = []
-    for bounds in zip(op.lowerBound, op.upperBound, op.step, strict=True):
-        low, high, step = (indices.of(value).constant for value in bounds)
-        if low is None or high is None or step is None or step < 1:
-            raise DiagnosticException(
-                "scf.parallel: expected constant bounds of a grid"
-            )
-        counts.append(max(0, -(-(high - low) // step)))
-    return counts
-
-
-def mapping_of(op: Operation) -> str:
-    """
-    The attribute `mapping` of a loop, or `loop`.
-    """
-    mapping = op.attributes.get("mapping")
-    return mapping.data if isinstance(mapping, StringAttr) else "loop"
 
 
 class KernelWriter:
@@ -208,13 +172,11 @@ class KernelWriter:
             program = f"{program}.to(tl.int64)"
         total = math.prod(counts)
         rest = Index(self.source.assign("pid", program), 0, max(total - 1, 0))
-        inner = total
+        numbers = program_numbers(self.source, op, rest, counts)
         for axis in static_order(op):
-            inner = max(1, inner // max(1, counts[axis]))
-            number, rest = rest.floordiv(inner), rest.modulo(inner)
             low = self.indices.of(op.lowerBound[axis])
             step = self.indices.of(op.step[axis])
-            index = low + number * step
+            index = low + numbers[axis] * step
             argument = op.body.block.args[axis]
             if index.constant is None:
                 name = self.source.assign("i", index.text)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
     UnitAttr,
+    i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -22,8 +23,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, triton
 from tlf.lowering.triton.access import OFFSET_LIMIT
+from tlf.lowering.triton.dot import uses_dot
+from tlf.lowering.triton.grid import mapping_of, trip_counts
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
-from tlf.lowering.triton.kernel import mapping_of, trip_counts
 
 _BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
 """Operations of the host that give a buffer."""
@@ -44,6 +46,7 @@ class Outliner:
     function: func.FuncOp
     warps: int | None
     stages: int
+    group: int
     taken: set[str]
     kernels: list[func.FuncOp] = field(default_factory=list[func.FuncOp])
 
@@ -103,6 +106,9 @@ class Outliner:
         Rewriter.replace_op(marker, launch)
 
     def _kernel(self, block: Block) -> func.FuncOp:
+        for op in block.ops:
+            if isinstance(op, scf.ParallelOp) and _shares_factors(op):
+                op.attributes.setdefault("group", IntegerAttr(self.group, i64))
         types = [argument.type for argument in block.args]
         kernel = func.FuncOp(
             self._name(), FunctionType.from_lists(types, []), Region(block)
@@ -244,6 +250,17 @@ def _is_device_code(op: Operation) -> bool:
 
 def _is_copied(op: Operation) -> bool:
     return isinstance(op, _COPIED) and len(op.results) > 0
+
+
+def _shares_factors(op: scf.ParallelOp) -> bool:
+    """
+    Whether programs of a grid read the same parts of the factors of a matrix product,
+    and nothing says in which order they run.
+    """
+    if len(op.lowerBound) < 2 or "order" in op.attributes:
+        return False
+    contractions = (o for o in op.walk() if isinstance(o, mem.ContractOp) and o.value)
+    return any(uses_dot(contraction) for contraction in contractions)
 
 
 def _programs(kernel: func.FuncOp) -> int:
