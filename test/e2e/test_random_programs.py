@@ -55,7 +55,7 @@ def test_random_plans(seed: int, target: str):
 
 
 def test_every_operation_is_made():
-    text = "".join(random_program(seed).text() for seed in range(100))
+    text = "".join(random_program(seed).text() for seed in range(2000))
 
     made = set(re.findall(r"graph\.(\w+)", text))
     assert made >= {
