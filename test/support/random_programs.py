@@ -251,7 +251,7 @@ def reduce(builder: Builder) -> None:
         builder.add(text, [x], shape, (x.low, x.high), exact=True)
         return
     if kind == "prod":
-        bound = max(1.0, x.bound) ** min(depth, 999)
+        bound = math.exp(min(99.0, depth * math.log(max(1.0, x.bound))))
         builder.add(text, [x], shape, (-bound, bound))
         return
     options = f" axes {axes}{keepdims}"
