@@ -57,11 +57,16 @@ class ReferenceBackend:
     """Interprets the program as it is, on numpy arrays."""
 
     entry: str | None
+    passes: str | None = None
+    """The passes to run before, for those that need no target."""
 
     def run(
         self, context: Context, module: ModuleOp, inputs: Mapping[str, Array]
     ) -> Outcome:
         """Interpret the module."""
+        if self.passes is not None:
+            passes = build_passes(self.passes, PASSES, pipelines_for(None))
+            PassManager(passes).run(context, module)
         names = result_names(entry_point(module, self.entry))
         with errors_located(module, "the reference"):
             results = interpret(module, inputs, self.entry)
@@ -163,5 +168,5 @@ def backend_named(
     The backend for `reference`, or for a target description by its name or file.
     """
     if name == "reference":
-        return ReferenceBackend(entry)
+        return ReferenceBackend(entry, passes)
     return CompilingBackend(load(ALIASES.get(name, name)), entry, base, passes)
