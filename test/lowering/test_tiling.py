@@ -52,6 +52,7 @@ ROUNDS = 12
 
 FEWER: Mapping[tuple[Family, str], int] = {
     (convolution, "h200"): ROUNDS // 6,
+    (convolution, "npu-tiny"): ROUNDS // 2,
     (crossed, "h200"): 0,
     (halo, "h200"): 0,
     (halo, "npu-tiny"): ROUNDS // 4,
@@ -60,8 +61,8 @@ FEWER: Mapping[tuple[Family, str], int] = {
     (two_convolutions, "h200"): 0,
 }
 """
-How many plans are carried out at least, if not all: where tiles have no parts, and
-where several tiles would write the same elements.
+How many plans are carried out at least, if not all: where tiles have no parts, where
+several tiles would write the same elements, and where a tile is of several groups.
 """
 
 
