@@ -8,6 +8,7 @@ import torch
 from against_torch import TOLERANCES, compare, compare_text
 from differential import parsed
 from example_layers import BlockSizes, LayerSizes, bottleneck, transformer_layer
+from example_networks import attention, residual_mlp
 from example_variants import (
     Variant,
     gelu,
@@ -30,6 +31,8 @@ FILES: dict[str, Variant] = {
     "weighted_sum": weighted_sum(1000, 512),
     "transformer_layer": transformer_layer(LayerSizes()),
     "bottleneck": bottleneck(BlockSizes()),
+    "attention": attention(2, 3, 50, 24),
+    "residual_mlp": residual_mlp(70, 96, 200),
 }
 """The variants that the files hold."""
 
@@ -53,6 +56,10 @@ ROWS: dict[str, Make] = {
     "weighted_sum-1x1": lambda element: weighted_sum(1, 1, element),
     "weighted_sum-67x151": lambda element: weighted_sum(67, 151, element),
     "weighted_sum-64x128": lambda element: weighted_sum(64, 128, element),
+    "attention-1x1x1x1": lambda element: attention(1, 1, 1, 1, element),
+    "attention-2x3x29x13": lambda element: attention(2, 3, 29, 13, element),
+    "residual_mlp-1x5x1": lambda element: residual_mlp(1, 5, 1, element),
+    "residual_mlp-37x41x83": lambda element: residual_mlp(37, 41, 83, element),
 }
 LAYERS: dict[str, Make] = {
     "layer-primes": lambda element: transformer_layer(
@@ -124,6 +131,6 @@ def test_layers(name: str, element: str, target: str):
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("name", [name for name in LAYERS if "layer" in name])
-def test_transformer_layers_on_triton(name: str, element: str):
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_on_triton(name: str, element: str):
     compare(LAYERS[name](element), "h200")
