@@ -43,7 +43,7 @@ DTYPES: dict[Attribute, np.dtype[np.generic]] = {
 }
 """The numpy dtype of every element type."""
 
-ELEMENT_TYPES = (f32, f16, bf16, i32, i1)
+ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i8, i1)
 """The element types of the graph dialect."""
 
 

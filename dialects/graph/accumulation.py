@@ -19,16 +19,16 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import AccumulatingInterface, Array
-from tlf.dialects.types import dtype_of, is_float, is_half
+from tlf.dialects.types import dtype_of, is_float
 
 
 class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
     """
     An operation with an optional operand `init` and an optional property `acc`.
 
-    Values are combined in `acc`, f32 by default for floats of 16 and 32 bits and i32
-    for integers, `init` among them, and rounded once to the type of the result, which
-    is that of the inputs or `acc`.
+    Values are combined in `acc`, `init` among them, and rounded once to the type of the
+    result, which is that of the inputs or `acc`. By default 16-bit floats are combined
+    in f32, i8 in i32, and other elements in their own type.
     """
 
     acc = opt_prop_def(TypeAttribute)
@@ -52,7 +52,8 @@ class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
         element, acc = element_of(self.operands[0]), self.accumulator_type
         if acc not in NUMBERS or is_float(acc) != is_float(element):
             raise VerifyException(f"expected an accumulator for {element}, got {acc}")
-        if is_half(acc) and acc != element:
+        widths = [dtype_of(each).itemsize for each in (element, acc)]
+        if acc != element and widths[0] >= widths[1]:
             raise VerifyException(
                 f"expected an accumulator no narrower than {element}, got {acc}"
             )

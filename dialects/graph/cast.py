@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, f32, i1, i32
+from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, i1
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
@@ -21,20 +21,43 @@ from tlf.dialects.graph.tensors import (
     shape_of,
 )
 from tlf.dialects.interfaces import Array
-from tlf.dialects.types import ELEMENT_TYPES, is_float, is_half, scalar_attribute
+from tlf.dialects.types import (
+    ELEMENT_TYPES,
+    dtype_of,
+    is_float,
+    is_half,
+    scalar_attribute,
+)
+
+
+def _size(element: Attribute) -> int:
+    """The bytes of an element."""
+    return dtype_of(element).itemsize
 
 
 def _between_floats(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
     if is_half(value.type) and is_half(wanted):
         value = builder.insert(arith.ExtFOp(value, f32)).results[0]
-    kind = arith.TruncFOp if is_half(wanted) else arith.ExtFOp
+    is_wider = _size(wanted) > _size(value.type)
+    kind = arith.ExtFOp if is_wider else arith.TruncFOp
     return builder.insert(kind(value, wanted)).results[0]
 
 
 def _to_float(builder: Builder, value: SSAValue, wanted: AnyFloat) -> SSAValue:
     kind = arith.UIToFPOp if value.type == i1 else arith.SIToFPOp
+    if not is_half(wanted):
+        return builder.insert(kind(value, wanted)).results[0]
     wide = builder.insert(kind(value, f32)).results[0]
-    return wide if wanted == f32 else _between_floats(builder, wide, wanted)
+    return _between_floats(builder, wide, wanted)
+
+
+def _to_integer(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAValue:
+    kind = arith.ExtSIOp if _size(wanted) > _size(value.type) else arith.TruncIOp
+    if value.type == i1:
+        kind = arith.ExtUIOp
+    elif is_float(value.type):
+        kind = arith.FPToSIOp
+    return builder.insert(kind(value, IntegerType(_size(wanted) * 8))).results[0]
 
 
 def _not_zero(builder: Builder, value: SSAValue) -> SSAValue:
@@ -53,8 +76,7 @@ def convert_scalar(builder: Builder, value: SSAValue, wanted: Attribute) -> SSAV
     if isinstance(wanted, AnyFloat):
         build = _between_floats if is_float(value.type) else _to_float
         return build(builder, value, wanted)
-    kind = arith.ExtUIOp if value.type == i1 else arith.FPToSIOp
-    return builder.insert(kind(value, i32)).results[0]
+    return _to_integer(builder, value, wanted)
 
 
 @irdl_op_definition
@@ -63,7 +85,8 @@ class CastOp(ElementwiseOperation, HasFolderInterface):
     Convert each element to another type.
 
     Floats round to the nearest float, ties to even, and truncate to integers;
-    everything but 0 is true; true is 1. Integers become 16-bit floats by way of f32.
+    everything but 0 is true; true is 1. Integers become 16-bit floats by way of f32,
+    and keep their last bits in a narrower integer type.
     Floats outside the range of an integer type convert to an unspecified value.
 
     ```mlir

@@ -65,8 +65,7 @@ class FilledOperation(MovementOperation, abc.ABC):
     @property
     def number(self) -> Scalar:
         """What elements outside of the operand are."""
-        value = scalar_value(self.fill)
-        return abs(value) if self.fill.type == i1 else value
+        return scalar_value(self.fill)
 
     @classmethod
     @abc.abstractmethod

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     TensorType,
     f32,
+    i1,
+    i8,
     i32,
     i64,
 )
@@ -36,7 +38,9 @@ from tlf.dialects.types import (
 FLOATS = tuple(element for element in ELEMENT_TYPES if is_float(element))
 """The floating-point element types of the graph dialect."""
 
-INTEGERS = (i32,)
+INTEGERS = tuple(
+    element for element in ELEMENT_TYPES if not is_float(element) and element != i1
+)
 """The integer types of the graph dialect, i1 apart."""
 
 NUMBERS = (*FLOATS, *INTEGERS)
@@ -103,7 +107,7 @@ def default_accumulator(element: Attribute) -> Attribute:
     """The type that values of `element` are combined in unless another is named."""
     if is_half(element):
         return f32
-    return i32 if isinstance(element, IntegerType) else element
+    return i32 if element == i8 else element
 
 
 def verify_shape(result: SSAValue, expected: Sequence[int]) -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    IntegerType,
+    MemRefType,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
@@ -26,7 +33,6 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import (
     AnyTensor,
-    is_half,
     scalar_attribute,
     scalar_value,
     tensor_type,
@@ -168,8 +174,13 @@ def reduction_body(op: ReductionInterface) -> Region:
 
 
 def _widened(builder: Builder, op: ReductionInterface, value: SSAValue) -> SSAValue:
-    if is_half(value.type) and op.accumulator_type == f32:
-        return builder.insert(arith.ExtFOp(value, f32)).result
+    match value.type, op.accumulator_type:
+        case Float16Type() | BFloat16Type(), Float32Type() as wide:
+            return builder.insert(arith.ExtFOp(value, wide)).result
+        case IntegerType() as element, IntegerType() as wide if element != i1:
+            return builder.insert(arith.ExtSIOp(value, wide)).result
+        case _:
+            pass
     raise PassFailedException(
         f"{op.name}: cannot combine elements of {value.type} in {op.accumulator_type}"
     )

@@ -5,7 +5,7 @@ Scalar bodies: which vector operation or reduction does what an operation does.
 from collections.abc import Mapping
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -127,4 +127,6 @@ def widens(source: Attribute, result: Attribute) -> bool:
     """
     Whether a reduction may read one type and accumulate in the other.
     """
-    return source == result or (is_half(source) and str(result) == "f32")
+    if is_half(source):
+        return result in (source, f32)
+    return source == result or (source == i8 and result == i32)

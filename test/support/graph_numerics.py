@@ -10,16 +10,17 @@ import pytest
 import torch
 from numpy.random import Generator
 from xdsl.dialects import test
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects.interfaces import Array, ReferenceInterface
 from tlf.dialects.types import dtype_of, tensor_type
 
-FLOATS = (f32, f16, bf16)
-NUMBERS = (*FLOATS, i32)
+FLOATS = (f64, f32, f16, bf16)
+INTEGERS = (i64, i32, i8)
+NUMBERS = (*FLOATS, *INTEGERS)
 
-ROUNDOFF: dict[Attribute, float] = {f32: 2**-24, f16: 2**-11, bf16: 2**-8}
+ROUNDOFF: dict[Attribute, float] = {f64: 2**-50, f32: 2**-24, f16: 2**-11, bf16: 2**-8}
 """The greatest relative error of rounding once."""
 
 floats = pytest.mark.parametrize("element", FLOATS, ids=str)
@@ -30,8 +31,8 @@ def some(rng: Generator, shape: Sequence[int], element: Attribute) -> Array:
     """Random numbers of both signs."""
     if element == i1:
         return rng.random(tuple(shape)) < 0.5
-    if element == i32:
-        return rng.integers(-9, 10, tuple(shape)).astype(np.int32)
+    if element in INTEGERS:
+        return rng.integers(-9, 10, tuple(shape)).astype(dtype_of(element))
     return rng.standard_normal(tuple(shape)).astype(dtype_of(element))
 
 
@@ -66,11 +67,12 @@ def check(
     found: Array, expected: torch.Tensor, element: Attribute, error: float = 0
 ) -> None:
     """
-    Compare with f64. `error` is what is allowed on top of rounding once, relative to
-    the greatest value.
+    Compare with f64; integers wrap. `error` is what is allowed on top of rounding once,
+    relative to the greatest value.
     """
-    if element in (i32, i1):
-        np.testing.assert_array_equal(found.astype(np.float64), expected.numpy())
+    if element in (*INTEGERS, i1):
+        wrapped = expected.numpy().astype(np.int64).astype(dtype_of(element))
+        np.testing.assert_array_equal(found, wrapped)
         return
     exact = expected.numpy()
     finite = exact[np.isfinite(exact)]

@@ -15,6 +15,9 @@ LONG_EXTENTS = (29, 37, 64, 100, 127)
 BOUND = 1000.0
 """The largest magnitude of an element."""
 
+INTEGERS = ("i64", "i32", "i8")
+"""Integer types, all but that of truth values."""
+
 SPELLED = 60
 """The most elements of a constant that are written one by one."""
 
@@ -30,7 +33,7 @@ class Builder:
         self.arguments: list[Value] = []
         self.steps: list[Step] = []
         self.element = self.random.choices(
-            ["f32", "f16", "bf16", "i32"], [12, 3, 3, 2]
+            ["f32", "f16", "bf16", "i32", "i64", "i8"], [12, 3, 3, 2, 1, 1]
         )[0]
 
     def program(
@@ -83,7 +86,7 @@ class Builder:
         high: float = 1.0,
     ) -> Value:
         """A new argument."""
-        if element == "i32":
+        if element in INTEGERS:
             low, high = -8, 7
         elif element == "i1":
             low, high = 0, 1
@@ -121,7 +124,7 @@ class Builder:
     def _number(self, element: str) -> float:
         if element == "i1":
             return self.random.randrange(2)
-        if element == "i32":
+        if element in INTEGERS:
             return self.random.randrange(-4, 5)
         return self.random.choice([0.0, 1.0, -1.5, 0.5, 0.25, 2.0, -0.125])
 
@@ -135,10 +138,13 @@ class Builder:
         exact: bool = False,
     ) -> None:
         """Add a step, unless its result is too large in one way or another."""
-        if max(map(abs, bounds)) > BOUND or math.prod(shape) > self.largest:
-            return
         element = operands[0].element if element is None else element
-        exact = element in ("i1", "i32") or (exact and all(v.exact for v in operands))
+        largest = 127 if element == "i8" else BOUND
+        if max(map(abs, bounds)) > largest or math.prod(shape) > self.largest:
+            return
+        exact = element in ("i1", *INTEGERS) or (
+            exact and all(v.exact for v in operands)
+        )
         low, high = min(bounds), max(bounds)
         value = Value(self._name(), tuple(shape), element, low, high, exact)
         self.steps.append(Step(value, pattern, tuple(operands)))
@@ -166,7 +172,7 @@ class Builder:
 def _literal(number: float, element: str) -> str:
     if element == "i1":
         return "true" if number else "false"
-    return str(int(number)) if element == "i32" else f"{number:e}"
+    return str(int(number)) if element in INTEGERS else f"{number:e}"
 
 
 def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:

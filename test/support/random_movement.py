@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graph_program import Value
-from random_builder import Builder
+from random_builder import INTEGERS, Builder
 
 
 def reshape(builder: Builder) -> None:
@@ -116,7 +116,7 @@ def unfold(builder: Builder) -> None:
 
 def pool(builder: Builder) -> None:
     """The maxima, sums or means of windows."""
-    x = images(builder, "f32", "f16", "bf16", "i32")
+    x = images(builder, "f32", "f16", "bf16", *INTEGERS)
     choose = builder.random.choice
     taps, strides, dilation = (
         [choose(each) for _ in "hw"] for each in ([1, 2, 3], [1, 2, 3], [1, 1, 2])

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from graph_program import Program, Value
-from random_builder import BOUND, Builder
+from random_builder import BOUND, INTEGERS, Builder
 from random_movement import (
     broadcast,
     concat,
@@ -27,7 +27,7 @@ from random_movement import (
 )
 
 FLOATS = ("f32", "f16", "bf16")
-NUMBERS = (*FLOATS, "i32")
+NUMBERS = (*FLOATS, *INTEGERS)
 
 
 def unary(builder: Builder) -> None:
@@ -142,7 +142,7 @@ def _broadcast(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
 def cast(builder: Builder) -> None:
     """Another element type."""
     x = builder.value()
-    whole = ["i32", "i1"] if x.exact else []
+    whole = [*INTEGERS, "i1"] if x.exact else []
     element = builder.random.choice([*FLOATS, *whole])
     bounds = (0, 1) if element == "i1" else (math.trunc(x.low), math.trunc(x.high))
     if element in FLOATS:
@@ -173,7 +173,7 @@ def _accumulate(
 ) -> None:
     """A contraction or a sum, perhaps with an init and a wide result."""
     element = operands[0].element
-    acc = "i32" if element == "i32" else "f32"
+    acc = {"i64": "i64", "i32": "i32", "i8": "i32"}.get(element, "f32")
     result = builder.random.choice([element, element, acc])
     bound = depth * math.prod(each.bound for each in operands)
     if bound > BOUND or math.prod(shape) > builder.largest:

@@ -20,5 +20,5 @@
 
 // -----
 
-// expected-error@+1 {{expected an element type among f32, f16, bf16, i32, i1, got i64}}
-%0 = graph.constant dense<0> : tensor<4xi64>
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, i64, i32, i8, i1, got i16}}
+%0 = graph.constant dense<0> : tensor<4xi16>

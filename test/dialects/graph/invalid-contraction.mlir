@@ -31,7 +31,7 @@
 // -----
 
 %a, %b = "test.op"() : () -> (tensor<4x8xi1>, tensor<8x4xi1>)
-// expected-error@+1 {{expected an element type among f32, f16, bf16, i32, got i1}}
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, i64, i32, i8, got i1}}
 %0 = graph.matmul %a, %b : (tensor<4x8xi1>, tensor<8x4xi1>) -> tensor<4x4xi32>
 
 // -----

@@ -12,9 +12,9 @@
 
 // -----
 
-%a = "test.op"() : () -> tensor<4xf64>
-// expected-error@+1 {{expected an element type among f32, f16, bf16, i32, i1, got f64}}
-%0 = graph.exp %a : tensor<4xf64>
+%a = "test.op"() : () -> tensor<4xf80>
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, i64, i32, i8, i1, got f80}}
+%0 = graph.exp %a : tensor<4xf80>
 
 // -----
 
@@ -25,13 +25,13 @@
 // -----
 
 %a = "test.op"() : () -> tensor<4xi32>
-// expected-error@+1 {{expected elements of f32, f16, bf16, got i32}}
+// expected-error@+1 {{expected elements of f64, f32, f16, bf16, got i32}}
 %0 = graph.exp %a : tensor<4xi32>
 
 // -----
 
 %a = "test.op"() : () -> tensor<4xi1>
-// expected-error@+1 {{expected elements of f32, f16, bf16, i32, got i1}}
+// expected-error@+1 {{expected elements of f64, f32, f16, bf16, i64, i32, i8, got i1}}
 %0 = graph.sub %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
 
 // -----

@@ -7,7 +7,7 @@
 // -----
 
 %a = "test.op"() : () -> tensor<4xi1>
-// expected-error@+1 {{expected elements of f32, f16, bf16, i32, got i1}}
+// expected-error@+1 {{expected elements of f64, f32, f16, bf16, i64, i32, i8, got i1}}
 %0 = graph.compare %a, %a <lt> : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
 
 // -----
@@ -37,5 +37,5 @@
 // -----
 
 %a = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{expected elements of i32, i1, got f32}}
+// expected-error@+1 {{expected elements of i64, i32, i8, i1, got f32}}
 %0 = graph.and %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

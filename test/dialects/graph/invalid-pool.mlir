@@ -37,5 +37,5 @@
 // -----
 
 %x = "test.op"() : () -> tensor<1x8x9x9xi32>
-// expected-error@+1 {{expected an element type among f32, f16, bf16, got i32}}
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, got i32}}
 %0 = graph.avg_pool2d %x kernel [3, 3] : (tensor<1x8x9x9xi32>) -> tensor<1x8x7x7xi32>

@@ -43,5 +43,5 @@
 // -----
 
 %x = "test.op"() : () -> tensor<4x8xi32>
-// expected-error@+1 {{expected an element type among f32, f16, bf16, got i32}}
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, got i32}}
 %0 = graph.mean %x axes [1] : (tensor<4x8xi32>) -> tensor<4xi32>

@@ -59,5 +59,5 @@
 
 // -----
 
-// expected-error@+1 {{expected an element type among f32, f16, bf16, i32, got i1}}
+// expected-error@+1 {{expected an element type among f64, f32, f16, bf16, i64, i32, i8, got i1}}
 %0 = graph.iota axis 0 : tensor<2xi1>

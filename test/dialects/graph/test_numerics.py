@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from graph_numerics import (
+    FLOATS,
+    INTEGERS,
     ROUNDOFF,
     check,
     double,
@@ -17,12 +19,15 @@ from graph_numerics import (
     values,
 )
 from numpy.random import Generator
-from xdsl.dialects.builtin import bf16, f16, f32, i1, i32
+from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of
+
+WIDE: dict[Attribute, Attribute] = {f16: f32, bf16: f32, i8: i32}
+"""What elements are accumulated in, if not their own type."""
 
 BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.AddOp: torch.add,
@@ -104,7 +109,7 @@ def test_nan_propagates(element: Attribute):
 def test_compare(element: Attribute, relation: str, rng: Generator):
     lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
     rhs[1] = lhs[3, 0]
-    if element != i32:
+    if element in FLOATS:
         lhs[0, 0, 0] = rhs[2, 5] = np.nan
     a, b = values(lhs, rhs, elements=[element] * 2)
     op = graph.CompareOp(a, b, relation)
@@ -125,7 +130,7 @@ def test_select(element: Attribute, rng: Generator):
     check(found, expected, element)
 
 
-@pytest.mark.parametrize("element", [i32, i1], ids=str)
+@pytest.mark.parametrize("element", [*INTEGERS, i1], ids=str)
 def test_logic(element: Attribute, rng: Generator):
     lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
     a, b = torch.tensor(lhs), torch.tensor(rhs)
@@ -156,7 +161,7 @@ def test_cast(source: Attribute, target: Attribute, rng: Generator):
         array[:2] = 0
     found = run(graph.CastOp, array, of=source, element=target)
     wide = double(array)
-    if target == i32:
+    if target in INTEGERS:
         wide = torch.trunc(wide)
     check(found, wide != 0 if target == i1 else wide, target)
 
@@ -165,7 +170,7 @@ def test_cast(source: Attribute, target: Attribute, rng: Generator):
 @pytest.mark.parametrize("with_init", [False, True])
 @pytest.mark.parametrize("wide", [False, True])
 def test_matmul(element: Attribute, with_init: bool, wide: bool, rng: Generator):
-    result = (i32 if element == i32 else f32) if wide else element
+    result = WIDE.get(element, element) if wide else element
     lhs, rhs = some(rng, (2, 1, 5, 67), element), some(rng, (3, 67, 4), element)
     init = some(rng, (2, 3, 5, 4), result)
     arrays = [lhs, rhs, init] if with_init else [lhs, rhs]
@@ -231,11 +236,14 @@ def test_reduce(element: Attribute, axes: list[int], keepdims: bool, rng: Genera
     options = {"axes": axes, "keepdims": keepdims}
     total = run(graph.ReduceOp, array, of=element, kind="sum", **options)
     check(total, double(array).sum(axes, keepdims), element, error=1e-6)
+    wide = WIDE.get(element, element)
+    total = run(graph.ReduceOp, array, of=element, kind="sum", element=wide, **options)
+    check(total, double(array).sum(axes, keepdims), wide, error=1e-6)
     greatest = run(graph.ReduceOp, array, of=element, kind="max", **options)
     check(greatest, double(array).amax(axes, keepdims), element)
     least = run(graph.ReduceOp, array, of=element, kind="min", **options)
     check(least, double(array).amin(axes, keepdims), element)
-    if element != i32:
+    if element in FLOATS:
         mean = run(graph.MeanOp, array, of=element, **options)
         check(mean, double(array).mean(axes, keepdims), element, error=1e-6)
 

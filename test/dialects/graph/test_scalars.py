@@ -63,6 +63,8 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     arith.SIToFPOp: np.positive,
     arith.UIToFPOp: np.asarray,
     arith.ExtUIOp: np.asarray,
+    arith.ExtSIOp: np.asarray,
+    arith.TruncIOp: np.asarray,
     arith.FPToSIOp: np.trunc,
     math.ExpOp: np.exp,
     math.SqrtOp: np.sqrt,
