@@ -112,14 +112,23 @@ class Members:
             position in tiling.loops and self._all_move(tiling, position)
             for position in positions
         )
-        reduction: tuple[int, ...] = ()
-        reduction_free: tuple[bool, ...] = ()
-        if len(self.accumulating) == 1:
-            (anchor,) = self.accumulating
-            reduction = extents(anchor, IteratorKind.REDUCTION)
-            kept = _untileable(anchor, IteratorKind.REDUCTION)
-            reduction_free = tuple(at not in kept for at in range(len(reduction)))
-        return Axes(parallel, free, reduction, reduction_free)
+        whole_reduction = Axes(parallel, free, (), ())
+        if len(self.accumulating) != 1:
+            return whole_reduction
+        (anchor,) = self.accumulating
+        reduction = extents(anchor, IteratorKind.REDUCTION)
+        kept = _untileable(anchor, IteratorKind.REDUCTION)
+        reduction_free = tuple(at not in kept for at in range(len(reduction)))
+        axes = Axes(parallel, free, reduction, reduction_free)
+        return axes if self._loops(axes, rules) else whole_reduction
+
+    def _loops(self, axes: Axes, rules: Rules) -> bool:
+        """Whether the reduction can have a loop."""
+        try:
+            self.tiling(axes.least(), axes.least_reduction(), rules)
+        except TilingError:
+            return False
+        return True
 
     def _all_move(self, tiling: GroupTiling, position: int) -> bool:
         loop = tiling.loops[position]
