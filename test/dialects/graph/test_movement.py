@@ -7,13 +7,16 @@ import pytest
 import torch
 from graph_numerics import FLOATS, check, double, floats, numbers, run, some, values
 from numpy.random import Generator
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block
 from xdsl.ir.affine import AffineMap
+from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import NUMBERS
 from tlf.dialects.graph.window import Window
+from tlf.dialects.interfaces import ReferenceInterface
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of
 
 elements = pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
@@ -69,6 +72,22 @@ def test_concat(element: Attribute, axis: int, rng: Generator):
     (found,) = op.reference(*arrays)
     expected = torch.cat([double(array) for array in arrays], axis)
     check(found, expected, element)
+
+
+@elements
+def test_parts_of_a_concat_keep_their_bits(element: Attribute, rng: Generator):
+    arrays = [some(rng, (3,), element), some(rng, (4,), element)]
+    if element in FLOATS:
+        arrays[1][:] = np.array([np.inf, -np.inf, -0.0, 0.0])
+    op = graph.ConcatOp(values(*arrays, elements=[element] * 2), 0)
+    block = Block()
+    (joined,) = op.decompose(Builder(InsertPoint.at_end(block)))
+    known = dict(zip(op.operands, arrays, strict=True))
+    for step in block.ops:
+        assert isinstance(step, ReferenceInterface)
+        inputs = [known[operand] for operand in step.operands]
+        known[step.results[0]] = step.reference(*inputs)[0]
+    assert known[joined].tobytes() == np.concatenate(arrays).tobytes()
 
 
 @pytest.mark.parametrize("element", NUMBERS, ids=str)
