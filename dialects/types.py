@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     f64,
     i1,
     i8,
+    i16,
     i32,
     i64,
 )
@@ -39,6 +40,7 @@ DTYPES: dict[Attribute, np.dtype[np.generic]] = {
     i64: np.dtype(np.int64),
     i32: np.dtype(np.int32),
     i8: np.dtype(np.int8),
+    i16: np.dtype(np.int16),
     i1: np.dtype(np.bool_),
 }
 """The numpy dtype of every element type."""

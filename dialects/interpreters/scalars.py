@@ -102,11 +102,12 @@ def values_of(block: Block, arguments: Sequence[Array]) -> dict[SSAValue, Array]
     for op in block.ops:
         if op.results:
             operands = [values[operand] for operand in op.operands]
-            values[op.results[0]] = _operation(op, operands)
+            values[op.results[0]] = apply(op, operands)
     return values
 
 
-def _operation(op: Operation, operands: Sequence[Array]) -> Array:
+def apply(op: Operation, operands: Sequence[Array]) -> Array:
+    """Run one scalar operation, on arrays of its values at many points."""
     dtype = dtype_of(op.results[0].type)
     match op:
         case arith.ConstantOp():

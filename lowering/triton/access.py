@@ -137,7 +137,7 @@ class Access:
             address, missing = f"tl.broadcast_to({address}, {list(room)})", []
         text = f"tl.load({address})"
         if mask is not None:
-            text = f"tl.load({address}, mask={mask}, other={_other(op)})"
+            text = f"tl.load({address}, mask={mask}{_other(op)})"
         return f"tl.broadcast_to({text}, {list(room)})" if missing else text
 
     def store(self, op: mem.StoreOp, value: str) -> None:
@@ -264,12 +264,16 @@ def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
 
 def _other(op: mem.LoadOp) -> str:
     """
-    What a masked element reads as.
+    What a masked element reads as; nothing is said where nobody asks.
     """
+    if op.fill_value is None:
+        return ""
     type_ = element_of(op.value)
-    text = literal(op.fill_value if op.fill_value is not None else 0, type_)
-    # A bare number would be rounded to f32.
-    return f"tl.full([], {text}, tl.float64)" if str(type_) == "f64" else text
+    text = literal(op.fill_value, type_)
+    if str(type_) == "f64":
+        # A bare number would be rounded to f32.
+        text = f"tl.full([], {text}, tl.float64)"
+    return f", other={text}"
 
 
 def _times(text: str, factor: int) -> str:

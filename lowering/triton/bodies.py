@@ -8,6 +8,8 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import mem
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.scalars import apply
 from tlf.lowering.triton import scalars
 from tlf.lowering.triton.alignment import aligned, broadcast, dimensions
 from tlf.lowering.triton.scalars import Scalar
@@ -33,17 +35,27 @@ def evaluate(
     source: Source, ops: Iterable[Operation], known: dict[SSAValue, Scalar]
 ) -> None:
     """
-    Write one line for each scalar operation, and add its result to `known`.
+    Write one line for each scalar operation, and add its result to `known`. What
+    depends on constants alone is computed now.
     """
+    numbers: dict[SSAValue, Array] = {}
     for op in ops:
         result = op.results[0]
-        if isinstance(op, arith.ConstantOp):
-            known[result] = scalars.constant(op)
+        if all(value in numbers for value in op.operands):
+            numbers[result] = apply(op, [numbers[value] for value in op.operands])
+            known[result] = _literal(op, numbers[result])
             continue
         operands = [known[value] for value in op.operands]
         name = source.assign("v", scalars.expression(op, operands))
         shape = _broadcast_shape([operand.shape for operand in operands])
         known[result] = Scalar(name, result.type, shape)
+
+
+def _literal(op: Operation, value: Array) -> Scalar:
+    if isinstance(op, arith.ConstantOp):
+        return scalars.constant(op)
+    known = int(value) if value.dtype.kind in "bi" else float(value)
+    return scalars.number(known, op.results[0].type)
 
 
 def full(scalar: Scalar, domain: Sequence[int]) -> str:

@@ -202,8 +202,14 @@ def constant(op: arith.ConstantOp) -> Scalar:
     The literal of a scalar constant.
     """
     value = cast(FloatAttr | IntegerAttr, op.value)
-    text = literal(value.value.data, op.result.type)
-    return Scalar(text, op.result.type, (), True)
+    return number(value.value.data, op.result.type)
+
+
+def number(value: float, element_type: Attribute) -> Scalar:
+    """
+    A number as a literal.
+    """
+    return Scalar(literal(value, element_type), element_type, (), True)
 
 
 def expression(op: Operation, operands: Sequence[Scalar]) -> str:

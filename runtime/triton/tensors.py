@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from tlf.runtime.triton import dtypes
+from tlf.runtime.triton import dtypes, sanitizers
 from tlf.runtime.triton.errors import GuardError
 from tlf.runtime.triton.plan import Buffer
 
@@ -35,8 +35,12 @@ Array = np.ndarray | torch.Tensor
 
 def allocate(buffer: Buffer, device: str) -> torch.Tensor:
     """
-    Uninitialised memory for `buffer`.
+    Uninitialised memory for `buffer`; spoilt memory while masked lanes are poisoned.
     """
+    if sanitizers.poisons():
+        dtype = dtypes.numpy_dtype(buffer.dtype)
+        spoilt = sanitizers.poison(tuple(buffer.shape), dtype)
+        return _share(spoilt, buffer.dtype).to(device)
     return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
 
 

@@ -98,7 +98,7 @@ def test_loop_bound_from_an_outer_loop(check: Check) -> None:
     %end = affine.min affine_map<(d0) -> (d0 + 1, 30)> (%i)
     %sum = scf.for %k = %c0 to %end step %c8 iter_args(%a = %start)
         -> (tensor<1xf32>) {{
-      %v = mem.load %x[%k] size [8] : memref<30xf32, "L3"> -> tensor<8xf32>
+      %v = mem.load %x[%k] size [8] fill 0.0 : memref<30xf32, "L3"> -> tensor<8xf32>
       %d = arith.subi %k, %i : index
       %m = mem.mask %v at [%d] bounds [1] fill 0.0 : tensor<8xf32> -> tensor<8xf32>
       %n = affine.apply affine_map<(d0, d1) -> (d0 - d1)> (%i, %k)
