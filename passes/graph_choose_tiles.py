@@ -26,12 +26,16 @@ class Sizes:
     tile: tuple[int, ...]
     reduce: tuple[int, ...]
 
-    def halved(self, axis: int) -> Sizes:
-        """The sizes with one axis, parallel ones first, cut in half."""
+    def cut(self, axis: int, size: int) -> Sizes:
+        """The sizes with another one along an axis, parallel ones counted first."""
         sizes = [*self.tile, *self.reduce]
-        sizes[axis] = (sizes[axis] + 1) // 2
+        sizes[axis] = size
         count = len(self.tile)
         return Sizes(tuple(sizes[:count]), tuple(sizes[count:]))
+
+    def halved(self, axis: int) -> Sizes:
+        """The sizes with one axis cut in half."""
+        return self.cut(axis, ((*self.tile, *self.reduce)[axis] + 1) // 2)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Chooser:
                 tuple(self.rules.capacity(size) for size in sizes.tile),
                 tuple(self.rules.capacity(size) for size in sizes.reduce),
             )
-        if (preferred := self._matrix_sizes(sizes)) is not None:
+        preferred = self._matrix_sizes(sizes)
+        if preferred is not None and self._is_legal(preferred):
             return preferred
         limit = self.target.tiling.tile_elements
         while limit is not None and (largest := self._largest(sizes)) > limit:
@@ -161,13 +166,34 @@ class Chooser:
         return roles
 
     def _smaller(self, sizes: Sizes) -> list[Sizes]:
-        """The sizes with one axis halved, for each axis that can be."""
+        """The sizes with one axis halved or less, for each axis that can be."""
         free = [*self.axes.free, *self.axes.reduction_free]
-        return [
-            sizes.halved(axis)
+        smaller = [
+            self._less(sizes, axis, size)
             for axis, size in enumerate((*sizes.tile, *sizes.reduce))
             if size > 1 and free[axis]
         ]
+        return [each for each in smaller if each is not None]
+
+    def _less(self, sizes: Sizes, axis: int, size: int) -> Sizes | None:
+        """
+        The sizes with half of an axis, or with the next divisor of its extent where
+        only tiles that fill it are legal.
+        """
+        if self._is_legal(halved := sizes.halved(axis)):
+            return halved
+        extent = (*self.axes.parallel, *self.axes.reduction)[axis]
+        divisors = (n for n in range(size - 1, 0, -1) if extent % n == 0)
+        cut = sizes.cut(axis, next(divisors, 1))
+        return cut if self._is_legal(cut) else None
+
+    def _is_legal(self, sizes: Sizes) -> bool:
+        """Whether the group can be tiled like this."""
+        try:
+            self.tiling(sizes)
+        except TilingError:
+            return False
+        return True
 
     def _footprint(self, sizes: Sizes) -> tuple[int, int]:
         return self.tiling(sizes).bytes(), -min((*sizes.tile, *sizes.reduce), default=0)

@@ -145,11 +145,20 @@ class _Analysis:
         extents = [iterator.extent for iterator in op.iterators()]
         accesses = op.result_accesses()[0]
         box = iterations(accesses, extents, wanted)
-        if not covers(region(accesses, box), wanted):
+        if not self._covers(region(accesses, box), wanted):
             raise TilingError(
                 op, "its consumers reach beyond an axis that it does not iterate over"
             )
         return self.rules.widen(box)
+
+    def _covers(self, computed: Box, wanted: Box) -> bool:
+        """Whether what is computed holds all that is wanted, for every tile."""
+        ranges = self.tiling.ranges
+        for outer, inner in zip(computed, wanted, strict=True):
+            least, greatest = (inner.offset - outer.offset).bounds(ranges)
+            if least < 0 or greatest + inner.size > outer.size:
+                return False
+        return True
 
     def _checked_root(self, root: TilingInterface, box: Box) -> Box:
         """The root's iterations, once no one needs more of it than they compute."""
