@@ -161,12 +161,29 @@ def shared(operations: int) -> Program:
     return _function(lines, f"%y{count - 1}")
 
 
+def body(operations: int) -> Program:
+    """One loop over tiles with a long body, each operation using the one before."""
+    steps: list[str] = []
+    last, count = "%u0", max(1, (operations - 6) // 3)
+    for number in range(count):
+        steps += [
+            f"%s{number} = tile.slice %w[%i0, {number}] : {MATRIX} -> {TILE}",
+            f"%t{number} = graph.tanh {last} : {TILE}",
+            f"%p{number} = graph.add %t{number}, %s{number} : ({TILE}, {TILE}) -> "
+            f"{TILE}",
+        ]
+        last = f"%p{number}"
+    steps[-1] = steps[-1].replace(f"%p{count - 1} =", "%v0 =")
+    return _function(_loop("%x", 0, "0", "64", steps), "%y0")
+
+
 PROGRAMS: Mapping[str, Callable[[int], Program]] = {
     "chain": chain,
     "layers": layers,
     "wide": wide,
     "loops": loops,
     "shared": shared,
+    "body": body,
 }
 """By name, what makes a program of about so many operations."""
 

@@ -143,4 +143,7 @@ class Moves:
         done = set(tokens)
         for table in (self.written, self.read):
             for storage, pending in list(table.items()):
-                table[storage] = [token for token in pending if token not in done]
+                if left := [token for token in pending if token not in done]:
+                    table[storage] = left
+                else:
+                    del table[storage]

@@ -57,7 +57,7 @@ def own(scope: Scope, op: Operation, value: SSAValue) -> tuple[SSAValue, Storage
     """
     source, storage = scope.operand(value), scope.storages[value]
     readers = [each for each in op.operands if scope.storages.get(each) is storage]
-    if len(readers) == 1 and scope.liveness.overwritable(storage, op):
+    if len(readers) == 1 and scope.liveness.take_over(storage, op):
         scope.moves.wait(scope.builder, writes=[storage])
         return source, storage
     scope.reading(value)

@@ -17,6 +17,7 @@ class Storage:
 
     writable: bool = True
     values: list[SSAValue] = field(default_factory=list[SSAValue])
+    """The values that may still be used."""
 
 
 class Liveness:
@@ -54,14 +55,18 @@ class Liveness:
             elif self.position[ancestor] > self.position[op]:
                 yield user
 
-    def overwritable(self, storage: Storage, op: Operation) -> bool:
+    def take_over(self, storage: Storage, op: Operation) -> bool:
         """
-        Whether `op` may put its result where an operand of it is, provided that it
-        reads what is there before it writes.
+        Let `op` put its result where an operand of it is, if it may, provided that it
+        reads what is there before it writes. The place then forgets its values, which
+        nothing uses after `op`.
         """
         if not storage.writable:
             return False
-        return all(self.dead_after(other, op) for other in storage.values)
+        if not all(self.dead_after(other, op) for other in storage.values):
+            return False
+        storage.values.clear()
+        return True
 
 
 def _block_of(value: SSAValue) -> Block | None:

@@ -102,7 +102,7 @@ def _map_output(
             continue
         storage = scope.storages[value]
         others = {other for other in map_.inputs if scope.storages[other] is storage}
-        if others == {value} and scope.liveness.overwritable(storage, op):
+        if others == {value} and scope.liveness.take_over(storage, op):
             scope.moves.wait(scope.builder, writes=[storage])
             return scope.values[value], storage
     return scope.allocate(result), Storage()

@@ -154,7 +154,7 @@ def _rolled_place(scope: Scope, op: tile.RollOp) -> tuple[SSAValue, Storage]:
     storage = scope.storages[op.window]
     nearest = next(iter(scope.target.levels))
     near = scope.level(op.window.type) == nearest
-    if near or not scope.liveness.overwritable(storage, op):
+    if near or not scope.liveness.take_over(storage, op):
         return scope.allocate(tensor_type(op.window)), Storage()
     scope.moves.wait(scope.builder, writes=[storage])
     return scope.values[op.window], storage
