@@ -106,7 +106,7 @@ def scalar_value(attribute: Attribute) -> int | float:
         return attribute.value.data
     if isinstance(attribute, IntegerAttr):
         number = attribute.value.data
-        return abs(number) if attribute.type == i1 else number
+        return abs(number) if cast(Attribute, attribute.type) == i1 else number
     raise VerifyException(f"expected a number, got {attribute}")
 
 

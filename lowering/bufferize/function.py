@@ -208,7 +208,7 @@ TILES = (
 
 
 def check_supported(op: Operation) -> None:
-    """Check that an operation knows nothing of tensors, or is one of those converted."""
+    """Check that an operation is known here, or knows nothing of tensors."""
     if isinstance(op, (*COMPUTE, *TILES, func.ReturnOp)):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
