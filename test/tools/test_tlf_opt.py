@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tlf.lowering import pipelines
-from tlf.tools import opt_run
 from tlf.tools.tlf_opt import main
 
 PROGRAM = "func.func @f() {\n  func.return\n}\n"
@@ -83,7 +82,7 @@ def test_pipeline_inside_itself(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     loop = {"a": "dce,b", "b": "a"}
-    monkeypatch.setattr(opt_run, "PIPELINES", {**pipelines.PIPELINES, **loop})
+    monkeypatch.setattr(pipelines, "PIPELINES", {**pipelines.PIPELINES, **loop})
 
     assert failure(capsys, "-p", "a").endswith("pipeline `a` contains itself")
 

@@ -266,8 +266,8 @@ def test_wrong_command_lines(
             "tlf-run: error: expected arguments of static shapes, got tensor<?xf32>",
         ),
         (
-            "func.func @f(%x: tensor<3xi16>) {\n  func.return\n}",
-            "tlf-run: error: expected a known element type, got i16",
+            "func.func @f(%x: tensor<3xi24>) {\n  func.return\n}",
+            "tlf-run: error: expected a known element type, got i24",
         ),
         (
             "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
