@@ -167,7 +167,12 @@ def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
 
 
 def feasible(members: Members, level: Level, target: Target) -> bool:
-    """Whether the group can be tiled, and its smallest tiles fit in the level."""
+    """
+    Whether the group computes something that is used, can be tiled, and its smallest
+    tiles fit in the level.
+    """
+    if not members.results:
+        return False
     rules = rules_of(target, level.name)
     try:
         axes = members.axes(rules)
