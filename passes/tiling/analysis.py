@@ -264,10 +264,10 @@ class _Analysis:
 
     @staticmethod
     def _check_permutes(op: MovementInterface) -> None:
-        """A movement of a tile that the group computed can only permute and repeat."""
+        """A movement of a tile that the group computed can shift, permute and repeat."""
         for access in op.operand_accesses()[0] or ():
-            plain = len(access.terms) < 2 and access.offset == 0
-            if not plain or any(factor != 1 for _, factor in access.terms):
+            many = len(access.terms) > 1
+            if many or any(factor != 1 for _, factor in access.terms):
                 raise TilingError(
                     op, "its operand must come from memory, not from the group"
                 )

@@ -12,7 +12,7 @@
 // CHECK-NEXT: [[J:i1]] = (pid0 % 2) * 32  # %j
 // CHECK:      [[R:r0]] = [[I]] + tl.arange(0, 16)
 // CHECK-NEXT: [[C:r1]] = [[J]] + tl.arange(0, 32)
-// CHECK-NEXT: [[X:v0]] = tl.load(p0 + [[R]][:, None] * 64 + [[C]][None, :], mask=([[R]] < 100)[:, None], other=0.0)
+// CHECK-NEXT: [[X:v0]] = tl.load(p0 + [[R]][:, None] * 64 + [[C]][None, :], mask=([[R]] < 100)[:, None])
 // CHECK-NEXT: [[Y:v1]] = ([[X]].to(tl.float32) * 0.199951171875).to(tl.float16)
 // CHECK-NEXT: tl.store(p1 + [[R]][:, None] * 64 + [[C]][None, :], [[Y]], mask=([[R]] < 100)[:, None])
 
