@@ -38,11 +38,7 @@ class TileGroupPattern(RewritePattern):
         if (plan := op.plan) is None:
             raise TilingError(op, "expected a plan: run `graph-choose-tiles`")
         level = plan.level.data
-        if level not in self.target.levels:
-            known = ", ".join(self.target.levels)
-            raise TilingError(
-                op, f"expected a plan for one of the levels {known}, got {level}"
-            )
+        self._check_level(op, level)
         members = members_of_group(op)
         tiling = members.tiling(
             plan.tile_sizes, plan.reduce_sizes, rules_of(self.target, level)
@@ -60,6 +56,15 @@ class TileGroupPattern(RewritePattern):
         results = tiles.build(Builder(InsertPoint.before(op)), op.yielded)
         _inherit_location(op, results[0].owner)
         rewriter.replace(op, (), results)
+
+    def _check_level(self, op: graph.GroupOp, level: str) -> None:
+        """Whether tiles can be brought to a memory level."""
+        levels = [each.name for each in self.target.tile_levels]
+        if level not in levels:
+            known = ", ".join(levels)
+            raise TilingError(
+                op, f"expected a plan for one of the levels {known}, got {level}"
+            )
 
 
 def _order(

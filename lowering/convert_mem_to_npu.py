@@ -55,6 +55,7 @@ class ConvertMemToNpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Target.of(op)
+        machine.check_backend("npu")
         functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
         globals_ = [each for each in op.ops if isinstance(each, memref.GlobalOp)]
         for function in functions:

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import triton
+from tlf.dialects.target import Target
 from tlf.lowering.triton.legality import check_kernel
 from tlf.lowering.triton.outline import Outliner
 
@@ -48,6 +49,8 @@ class ConvertMemToTritonPass(ModulePass):
     """Programs that read the same columns of a matrix product one after the other."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if Target.is_known(op):
+            Target.of(op).check_backend("triton")
         functions = [
             function
             for function in op.ops

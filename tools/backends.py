@@ -26,9 +26,6 @@ from tlf.tools.driver import PASSES, TARGETS, emit
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes, build_target
 
-ALIASES = {"triton": "h200"}
-"""Short names for target descriptions."""
-
 Row = tuple[str, str]
 
 
@@ -162,11 +159,12 @@ def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:
 
 
 def backend_named(
-    name: str, entry: str | None, base: Path, passes: str | None = None
+    name: str | Target, entry: str | None, base: Path, passes: str | None = None
 ) -> Backend:
     """
     The backend for `reference`, or for a target description by its name or file.
     """
     if name == "reference":
         return ReferenceBackend(entry, passes)
-    return CompilingBackend(load(ALIASES.get(name, name)), entry, base, passes)
+    target = load(name) if isinstance(name, str) else name
+    return CompilingBackend(target, entry, base, passes)

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.dominance import verify_dominance
 from tlf.tools.locations import locate_all, locations_kept
+from tlf.tools.stray_attributes import verify_no_stray_attributes
 from tlf.tools.timing import Timing
 
 
@@ -24,8 +25,9 @@ class PrintAfter(StrEnum):
 
 
 def verify(module: ModuleOp) -> None:
-    """Check the operations and the dominance of values in `module`."""
+    """Check the operations, their attributes and the dominance of values."""
     module.verify()
+    verify_no_stray_attributes(module)
     verify_dominance(module)
 
 

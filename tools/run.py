@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.target import Target
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Outcome, Row, backend_named
@@ -61,7 +62,8 @@ def _run(options: Options) -> bool:
     with errors_located(module, "the verifier"):
         verify(module)
     base = Path(options.file).parent
-    backend = backend_named(options.target, options.entry, base, options.passes)
+    name = options.target or _own_target(module)
+    backend = backend_named(name, options.entry, base, options.passes)
     inputs = make_inputs(
         entry_point(module, options.entry), options.input, options.seed
     )
@@ -78,7 +80,10 @@ def _run(options: Options) -> bool:
         )
     ]
     rows = [
-        ("program", f"{options.file} on {options.target}"),
+        (
+            "program",
+            f"{options.file} on {name if isinstance(name, str) else name.name}",
+        ),
         *outcome.rows,
         *_result_rows(outcome.results),
         *(comparison.row() for comparison in comparisons),
@@ -88,6 +93,15 @@ def _run(options: Options) -> bool:
     if options.dump_dir is not None:
         _dump(options.dump_dir, outcome, module)
     return all(comparison.agrees for comparison in comparisons)
+
+
+def _own_target(module: ModuleOp) -> str | Target:
+    """The target that a program was given before, or the usual one."""
+    return Target.of(module) if Target.is_known(module) else "npu"
+
+
+def _name_of(target: str | Target) -> str:
+    return target if isinstance(target, str) else target.name
 
 
 def _references(

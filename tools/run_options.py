@@ -17,7 +17,7 @@ class Options(argparse.Namespace):
 
     file: str
     entry: str | None
-    target: str
+    target: str | None
     passes: str | None
     input: list[str]
     seed: int
@@ -39,9 +39,11 @@ def fail(message: str) -> NoReturn:
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
     parser = _ArgumentParser("tlf-run", description=DESCRIPTION)
-    parser.add_argument("file", help="program to run, at any level")
+    parser.add_argument("file", help="program to run, of graph, tile or mem")
     parser.add_argument("--entry", metavar="NAME", help="function to run")
-    parser.add_argument("--target", default="npu", help=f"{TARGET} (default: npu)")
+    parser.add_argument(
+        "--target", help=f"{TARGET} (default: that of the program, or npu)"
+    )
     parser.add_argument(
         "-p",
         "--passes",

@@ -32,6 +32,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
+ALIASES = {"triton": "h200"}
+"""Short names for presets."""
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
 """What TOML can say of a target."""
@@ -114,6 +116,11 @@ class Target:
     """The description as it was written."""
 
     @staticmethod
+    def is_known(module: ModuleOp) -> bool:
+        """Whether a module says what its target is."""
+        return ATTRIBUTE in module.attributes
+
+    @staticmethod
     def of(module: ModuleOp) -> Target:
         """The target of `module`; an error says how to give it one."""
         if not isinstance(found := module.attributes.get(ATTRIBUTE), DictionaryAttr):
@@ -121,6 +128,14 @@ class Target:
                 "expected a module with a target description, got none: pass `--target`"
             )
         return from_data(cast(Mapping[str, Data], _to_data(found)))
+
+    def check_backend(self, wanted: str) -> None:
+        """Raise `DiagnosticException` where the compiler ends otherwise."""
+        if self.backend != wanted:
+            raise DiagnosticException(
+                f"expected a target of the backend {wanted}, got {self.name}, which is "
+                f"of {self.backend}"
+            )
 
     def attribute(self) -> DictionaryAttr:
         """The description as a module attribute."""
@@ -149,12 +164,14 @@ def presets() -> tuple[str, ...]:
 
 def load(name_or_path: str) -> Target:
     """
-    Read a preset by its name, or a description from a `.toml` file.
+    Read a preset by its name, or a description from a `.toml` file. `triton` stands
+    for the preset of a GPU.
     """
+    name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
     if path.suffix != ".toml":
-        known = ", ".join(presets())
+        known = ", ".join([*presets(), *ALIASES])
         raise DiagnosticException(
             f"expected a target ({known}) or a `.toml` file, got `{name_or_path}`"
         )

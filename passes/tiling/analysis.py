@@ -264,7 +264,7 @@ class _Analysis:
 
     @staticmethod
     def _check_permutes(op: MovementInterface) -> None:
-        """A movement of a tile that the group computed can shift, permute and repeat."""
+        """A movement of a tile of the group can only shift, permute and repeat."""
         for access in op.operand_accesses()[0] or ():
             many = len(access.terms) > 1
             if many or any(factor != 1 for _, factor in access.terms):

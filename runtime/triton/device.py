@@ -42,7 +42,7 @@ def _require(name: str) -> ModuleType:
     except ImportError as error:
         raise UnavailableError(
             f"the triton target needs {name}, which cannot be imported ({error}); "
-            f"install the extra 'torch': pip install 'tlf[torch]'"
+            f"install the extra 'torch': pip install -e '.[torch]'"
         ) from error
 
 

@@ -11,7 +11,7 @@ func.func @no_plan(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: error: graph.group: expected a plan for one of the levels L1, L2, L3, got L4
+// CHECK: error: graph.group: expected a plan for one of the levels L2, L1, got L4
 func.func @unknown_level(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.group ins(%a = %x : tensor<4xf32>) plan #graph.plan<L4, tile [2]> -> (tensor<4xf32>) {
     %0 = graph.exp %a : tensor<4xf32>

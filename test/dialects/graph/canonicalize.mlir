@@ -40,11 +40,11 @@ func.func @encoding(%x: tensor<4xf32>) -> tensor<4xf32, #tile.encoding<L1>> {
 
 // Movements of one kind merge.
 // CHECK-LABEL: func.func @reshapes
-// CHECK-NEXT:    %[[Y:.*]] = graph.reshape %x {note} : (tensor<4x6xf32>) -> tensor<2x12xf32>
+// CHECK-NEXT:    %[[Y:.*]] = graph.reshape %x {test.note} : (tensor<4x6xf32>) -> tensor<2x12xf32>
 // CHECK-NEXT:    func.return %[[Y]]
 func.func @reshapes(%x: tensor<4x6xf32>) -> tensor<2x12xf32> {
   %0 = graph.reshape %x : (tensor<4x6xf32>) -> tensor<24xf32>
-  %1 = graph.reshape %0 {note} : (tensor<24xf32>) -> tensor<2x12xf32>
+  %1 = graph.reshape %0 {test.note} : (tensor<24xf32>) -> tensor<2x12xf32>
   func.return %1 : tensor<2x12xf32>
 }
 

@@ -18,8 +18,8 @@
 
 // CHECK: graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
 %0 = graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
-// CHECK: graph.exp %a {note = 1 : i32} : tensor<4x8xf32>
-%1 = graph.exp %a {note = 1 : i32} : tensor<4x8xf32>
+// CHECK: graph.exp %a {test.note = 1 : i32} : tensor<4x8xf32>
+%1 = graph.exp %a {test.note = 1 : i32} : tensor<4x8xf32>
 // CHECK: graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
 %2 = graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
 // CHECK: graph.relu %l1 : (tensor<4x8xf32, #tile.encoding<L1>>) -> tensor<4x8xf32>
@@ -60,11 +60,11 @@
 // CHECK: graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
 %13 = graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
 
-// CHECK:      %{{.*}}, %{{.*}} = graph.group ins(%[[X:.*]] = %a, %[[B:.*]] = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+// CHECK:      %{{.*}}, %{{.*}} = graph.group ins(%[[X:.*]] = %a, %[[B:.*]] = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
 // CHECK-NEXT:   %[[S:.*]] = graph.add %[[X]], %[[B]]
 // CHECK-NEXT:   %[[R:.*]] = graph.reduce %[[S]] <sum> axes [1]
 // CHECK-NEXT:   graph.yield %[[S]], %[[R]] : tensor<4x8xf32>, tensor<4xf32>
-%14, %15 = graph.group ins(%x = %a, %y = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {note} -> (tensor<4x8xf32>, tensor<4xf32>) {
+%14, %15 = graph.group ins(%x = %a, %y = %b : tensor<4x8xf32>, tensor<8xf32>) plan #graph.plan<L1, tile [2, 8], reduce [4], mapping grid, order [1, 0], stages 2> attributes {test.note} -> (tensor<4x8xf32>, tensor<4xf32>) {
   %s = graph.add %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
   %r = graph.reduce %s <sum> axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
   graph.yield %s, %r : tensor<4x8xf32>, tensor<4xf32>
@@ -107,8 +107,8 @@
 %n, %i = "test.op"() : () -> (tensor<4x3xf32>, tensor<3xi32>)
 // CHECK: graph.rms_norm %h weight %a last 2 epsilon 1.000000e-05 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
 %30 = graph.rms_norm %h weight %a last 2 epsilon 1.0e-5 : (tensor<2x4x8xbf16>, tensor<4x8xf32>) -> tensor<2x4x8xbf16>
-// CHECK: graph.pad %a low [0, 1] high [2, 0] fill -1.500000e-07 {note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
-%31 = graph.pad %a low [0, 1] high [2, 0] fill -1.5e-7 {note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
+// CHECK: graph.pad %a low [0, 1] high [2, 0] fill -1.500000e-07 {test.note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
+%31 = graph.pad %a low [0, 1] high [2, 0] fill -1.5e-7 {test.note} : (tensor<4x8xf32>) -> tensor<6x9xf32>
 // CHECK: graph.pad %h low [0, 0, 0] high [1, 0, 0] fill -inf : (tensor<2x4x8xbf16>) -> tensor<3x4x8xbf16>
 %32 = graph.pad %h low [0, 0, 0] high [1, 0, 0] fill -inf : (tensor<2x4x8xbf16>) -> tensor<3x4x8xbf16>
 // CHECK: graph.pad %b low [1] high [0] fill nan : (tensor<8xf32>) -> tensor<9xf32>

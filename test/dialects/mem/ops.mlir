@@ -5,8 +5,8 @@
 
 // CHECK: mem.alloc : memref<16x64xf32, "L2">
 %0 = mem.alloc : memref<16x64xf32, "L2">
-// CHECK-NEXT: mem.alloc at 1024 {hint = "a"} : memref<16x64xbf16, "L1">
-%1 = mem.alloc at 1024 {hint = "a"} : memref<16x64xbf16, "L1">
+// CHECK-NEXT: mem.alloc at 1024 {test.hint = "a"} : memref<16x64xbf16, "L1">
+%1 = mem.alloc at 1024 {test.hint = "a"} : memref<16x64xbf16, "L1">
 
 // Offsets are values or numbers; numbers may be negative.
 // CHECK-NEXT: [[T0:%.*]] = mem.dma %far[%i, -1] to %mid[0, 0] size [16, 66] fill -inf : memref<1000x64xf32, "L3"> to memref<16x66xf32, "L2">

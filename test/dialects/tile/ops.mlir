@@ -9,14 +9,14 @@
 // CHECK-NEXT: tile.slice %x[-1, %i] valid [3, 64] fill 0xff800000 : f32 : tensor<100x64xf32> -> tensor<4x64xf32, #tile.encoding<L1>>
 %u = tile.slice %x[-1, %i] valid [3, 64] fill 0xff800000 : f32
     : tensor<100x64xf32> -> tensor<4x64xf32, #tile.encoding<L1>>
-// CHECK-NEXT: tile.slice [[T]][1, 0] {hint = "a"} : tensor<16x64xf32, #tile.encoding<L2>> -> tensor<8x32xf32, #tile.encoding<L2>>
-%v = tile.slice %t[1, 0] {hint = "a"}
+// CHECK-NEXT: tile.slice [[T]][1, 0] {test.hint = "a"} : tensor<16x64xf32, #tile.encoding<L2>> -> tensor<8x32xf32, #tile.encoding<L2>>
+%v = tile.slice %t[1, 0] {test.hint = "a"}
     : tensor<16x64xf32, #tile.encoding<L2>> -> tensor<8x32xf32, #tile.encoding<L2>>
 // CHECK-NEXT: tile.deslice [[T]] into %x[%i, -3] : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
 %d = tile.deslice %t into %x[%i, -3]
     : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
-// CHECK-NEXT: tile.deslice [[T]] into %x[0, %i] valid [15, 64] {hint = "a"} : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
-%e = tile.deslice %t into %x[0, %i] valid [15, 64] {hint = "a"}
+// CHECK-NEXT: tile.deslice [[T]] into %x[0, %i] valid [15, 64] {test.hint = "a"} : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
+%e = tile.deslice %t into %x[0, %i] valid [15, 64] {test.hint = "a"}
     : tensor<16x64xf32, #tile.encoding<L2>> into tensor<100x64xf32>
 
 // -----
@@ -35,8 +35,8 @@
 %t = tile.slice %s[] : tensor<i32> -> tensor<i32, #tile.encoding<L1>>
 // CHECK-NEXT: tile.empty : tensor<4x8x16xbf16, #tile.encoding<L12, layout = [0, 2, 1]>>
 %e = tile.empty : tensor<4x8x16xbf16, #tile.encoding<L12, layout = [0, 2, 1]>>
-// CHECK-NEXT: tile.empty {hint = "a"} : tensor<3xf16>
-%f = tile.empty {hint = "a"} : tensor<3xf16>
+// CHECK-NEXT: tile.empty {test.hint = "a"} : tensor<3xf16>
+%f = tile.empty {test.hint = "a"} : tensor<3xf16>
 
 // -----
 
@@ -45,8 +45,8 @@
 %a = tile.fill 1.0 : bf16 : tensor<16xbf16, #tile.encoding<L1>>
 // CHECK-NEXT: tile.fill -7 : i32 : tensor<i32>
 %b = tile.fill -7 : i32 : tensor<i32>
-// CHECK-NEXT: tile.fill true {hint = "a"} : tensor<2x2xi1>
-%c = tile.fill true {hint = "a"} : tensor<2x2xi1>
+// CHECK-NEXT: tile.fill true {test.hint = "a"} : tensor<2x2xi1>
+%c = tile.fill true {test.hint = "a"} : tensor<2x2xi1>
 
 // -----
 
@@ -55,8 +55,8 @@
 // CHECK: tile.mask %t[%i, -1] bounds [100, 64] fill 0.000000e+00 : f32 : tensor<16x64xf32, #tile.encoding<L1>>
 %m = tile.mask %t[%i, -1] bounds [100, 64] fill 0.0 : f32
     : tensor<16x64xf32, #tile.encoding<L1>>
-// CHECK-NEXT: tile.mask %t[0, %i] bounds [100, 64] valid [7, 64] fill 0x7fc00000 : f32 {hint = "a"} : tensor<16x64xf32, #tile.encoding<L1>>
-%n = tile.mask %t[0, %i] bounds [100, 64] valid [7, 64] fill 0x7fc00000 : f32 {hint = "a"}
+// CHECK-NEXT: tile.mask %t[0, %i] bounds [100, 64] valid [7, 64] fill 0x7fc00000 : f32 {test.hint = "a"} : tensor<16x64xf32, #tile.encoding<L1>>
+%n = tile.mask %t[0, %i] bounds [100, 64] valid [7, 64] fill 0x7fc00000 : f32 {test.hint = "a"}
     : tensor<16x64xf32, #tile.encoding<L1>>
 
 // -----
@@ -66,6 +66,6 @@
 // CHECK: tile.roll %w, %n axis 0 : tensor<4x64xf32, #tile.encoding<L2>>, tensor<2x64xf32, #tile.encoding<L2>>
 %r = tile.roll %w, %n axis 0
     : tensor<4x64xf32, #tile.encoding<L2>>, tensor<2x64xf32, #tile.encoding<L2>>
-// CHECK-NEXT: tile.roll %w, %w axis 1 {hint = "a"} : tensor<4x64xf32, #tile.encoding<L2>>, tensor<4x64xf32, #tile.encoding<L2>>
-%s = tile.roll %w, %w axis 1 {hint = "a"}
+// CHECK-NEXT: tile.roll %w, %w axis 1 {test.hint = "a"} : tensor<4x64xf32, #tile.encoding<L2>>, tensor<4x64xf32, #tile.encoding<L2>>
+%s = tile.roll %w, %w axis 1 {test.hint = "a"}
     : tensor<4x64xf32, #tile.encoding<L2>>, tensor<4x64xf32, #tile.encoding<L2>>

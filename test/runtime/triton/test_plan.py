@@ -321,7 +321,7 @@ def test_missing_package(name: str) -> None:
     before = f"sys.modules['{name}'] = None"
     result = _python(TRY.format(before=before), TRITON_INTERPRET="1")
     assert result.stdout.startswith(f"the triton target needs {name}, which cannot be")
-    assert "pip install 'tlf[torch]'" in result.stdout
+    assert "pip install -e '.[torch]'" in result.stdout
     assert not result.stderr
 
 
