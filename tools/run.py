@@ -80,10 +80,7 @@ def _run(options: Options) -> bool:
         )
     ]
     rows = [
-        (
-            "program",
-            f"{options.file} on {name if isinstance(name, str) else name.name}",
-        ),
+        ("program", f"{options.file} on {_name_of(name)}"),
         *outcome.rows,
         *_result_rows(outcome.results),
         *(comparison.row() for comparison in comparisons),
