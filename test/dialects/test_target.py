@@ -183,7 +183,7 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 def test_a_name_that_is_no_preset():
     with pytest.raises(DiagnosticException) as found:
         load("tpu")
-    known = "h200, npu, npu-tiny"
+    known = "h200, npu, npu-tiny, triton"
     expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
     assert str(found.value) == expected
 
