@@ -10,20 +10,23 @@ from tlf.dialects.graph import movement
 from tlf.dialects.graph.tensors import axes_attribute
 
 
-class MergeReshapesPattern(RewritePattern):
+class MergeShapesPattern(RewritePattern):
     """
-    Reshape what the first of two reshapes started from.
+    Reshape, or broadcast, what the first of two such operations started from.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
-        self, op: movement.ReshapeOp, rewriter: PatternRewriter, /
+        self,
+        op: movement.ReshapeOp | movement.BroadcastOp,
+        rewriter: PatternRewriter,
+        /,
     ) -> None:
-        if not isinstance(first := op.operand.owner, movement.ReshapeOp):
+        if not isinstance(first := op.operand.owner, type(op)):
             return
         rewriter.replace(
             op,
-            movement.ReshapeOp.create(
+            type(op).create(
                 operands=[first.operand],
                 result_types=op.result_types,
                 attributes=op.attributes,
@@ -48,27 +51,6 @@ class MergeTransposesPattern(RewritePattern):
             movement.TransposeOp.create(
                 operands=[first.operand],
                 properties={"permutation": axes_attribute(permutation)},
-                result_types=op.result_types,
-                attributes=op.attributes,
-            ),
-        )
-
-
-class MergeBroadcastsPattern(RewritePattern):
-    """
-    Broadcast what the first of two broadcasts started from.
-    """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: movement.BroadcastOp, rewriter: PatternRewriter, /
-    ) -> None:
-        if not isinstance(first := op.operand.owner, movement.BroadcastOp):
-            return
-        rewriter.replace(
-            op,
-            movement.BroadcastOp.create(
-                operands=[first.operand],
                 result_types=op.result_types,
                 attributes=op.attributes,
             ),

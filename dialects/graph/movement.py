@@ -180,9 +180,9 @@ class ReshapeOp(MovementOperation, ViewInterface):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeReshapesPattern
+        from tlf.dialects.graph.canonicalization import MergeShapesPattern
 
-        return (MergeReshapesPattern(),)
+        return (MergeShapesPattern(),)
 
     def _groups(self) -> tuple[ReshapeGroup, ...]:
         return reshape_groups(shape_of(self.operand), shape_of(self.result))
@@ -300,9 +300,9 @@ class BroadcastOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeBroadcastsPattern
+        from tlf.dialects.graph.canonicalization import MergeShapesPattern
 
-        return (MergeBroadcastsPattern(),)
+        return (MergeShapesPattern(),)
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         return (broadcast_accesses(shape_of(self.operand), shape_of(self.result)),)
