@@ -30,39 +30,68 @@ def _rsqrt(value: Array) -> Array:
     return np.divide(1, np.sqrt(value))
 
 
+def _round(value: Array) -> Array:
+    """To the nearest integer; halves go away from zero."""
+    whole = np.trunc(value)
+    is_half = np.greater_equal(np.abs(np.subtract(value, whole)), 0.5)
+    return np.where(is_half, np.add(whole, np.copysign(1, value)), whole)
+
+
 FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
     arith.AddfOp: np.add,
     arith.AddiOp: np.add,
     arith.AndIOp: np.bitwise_and,
     arith.DivfOp: np.divide,
     arith.DivSIOp: _divide,
-    arith.FloorDivSIOp: np.floor_divide,
     arith.MaximumfOp: np.maximum,
+    arith.MaxnumfOp: np.fmax,
     arith.MaxSIOp: np.maximum,
     arith.MinimumfOp: np.minimum,
+    arith.MinnumfOp: np.fmin,
     arith.MinSIOp: np.minimum,
     arith.MulfOp: np.multiply,
     arith.MuliOp: np.multiply,
     arith.NegfOp: np.negative,
     arith.OrIOp: np.bitwise_or,
     arith.RemSIOp: np.fmod,
+    arith.ShLIOp: np.left_shift,
+    arith.ShRSIOp: np.right_shift,
     arith.SubfOp: np.subtract,
     arith.SubiOp: np.subtract,
     arith.XOrIOp: np.bitwise_xor,
     math.AbsFOp: np.abs,
     math.AbsIOp: np.abs,
+    math.AcosOp: np.arccos,
+    math.AcoshOp: np.arccosh,
+    math.AsinOp: np.arcsin,
+    math.AsinhOp: np.arcsinh,
+    math.Atan2Op: np.arctan2,
+    math.AtanOp: np.arctan,
+    math.AtanhOp: np.arctanh,
+    math.CbrtOp: np.cbrt,
     math.CeilOp: np.ceil,
+    math.CopySignOp: np.copysign,
     math.CosOp: np.cos,
+    math.CoshOp: np.cosh,
     math.ErfOp: _erf,
     math.Exp2Op: np.exp2,
+    math.ExpM1Op: np.expm1,
     math.ExpOp: np.exp,
     math.FloorOp: np.floor,
+    math.Log10Op: np.log10,
+    math.Log1pOp: np.log1p,
+    math.Log2Op: np.log2,
     math.LogOp: np.log,
     math.PowFOp: np.power,
+    math.RoundEvenOp: np.rint,
+    math.RoundOp: _round,
     math.RsqrtOp: _rsqrt,
     math.SinOp: np.sin,
+    math.SinhOp: np.sinh,
     math.SqrtOp: np.sqrt,
+    math.TanOp: np.tan,
     math.TanhOp: np.tanh,
+    math.TruncOp: np.trunc,
 }
 
 COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {

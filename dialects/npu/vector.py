@@ -26,9 +26,15 @@ from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp, ints
 
-FUNCTIONS = "abs ceil cos erf exp floor log neg rsqrt sin sqrt tanh"
-ARITHMETIC = "add and div max min mul or pow sub xor"
+FUNCTIONS = (
+    "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor "
+    "log log10 log1p log2 neg rint round rsqrt sin sinh sqrt tan tanh trunc"
+)
+ARITHMETIC = (
+    "add and atan2 copysign div max maxnum min minnum mul or pow rem shl shr sub xor"
+)
 RELATIONS = "eq ge gt le lt ne"
+
 VECTOR_ARITY = {
     **dict.fromkeys(FUNCTIONS.split(), 1),
     **dict.fromkeys(ARITHMETIC.split(), 2),

@@ -48,6 +48,20 @@ def _divide(a: Array, b: Array) -> Array:
     return quotient + (inexact & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
+def _round(values: Array) -> Array:
+    """To the nearest integer; halves go away from zero."""
+    whole = np.trunc(values)
+    is_half = np.abs(values - whole) >= 0.5
+    return np.where(is_half, whole + np.copysign(1, values), whole)
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    """What is left of a division towards zero; it has the sign of `a`."""
+    if not np.all(b):
+        raise Fault("integer division by zero")
+    return np.fmod(a, b)
+
+
 def _absolute(a: Array) -> Array:
     return np.abs(a)
 
@@ -60,15 +74,33 @@ UNARY: dict[str, tuple[Callable[[Array], Array], frozenset[str]]] = {
     "neg": (np.negative, _NUMBERS),
     "abs": (_absolute, _NUMBERS),
     "exp": (np.exp, FLOATS),
+    "exp2": (np.exp2, FLOATS),
+    "expm1": (np.expm1, FLOATS),
     "log": (np.log, FLOATS),
+    "log10": (np.log10, FLOATS),
+    "log1p": (np.log1p, FLOATS),
+    "log2": (np.log2, FLOATS),
     "sqrt": (np.sqrt, FLOATS),
     "rsqrt": (_rsqrt, FLOATS),
-    "tanh": (np.tanh, FLOATS),
+    "cbrt": (np.cbrt, FLOATS),
     "erf": (erf, FLOATS),
     "sin": (np.sin, FLOATS),
     "cos": (np.cos, FLOATS),
+    "tan": (np.tan, FLOATS),
+    "asin": (np.arcsin, FLOATS),
+    "acos": (np.arccos, FLOATS),
+    "atan": (np.arctan, FLOATS),
+    "sinh": (np.sinh, FLOATS),
+    "cosh": (np.cosh, FLOATS),
+    "tanh": (np.tanh, FLOATS),
+    "asinh": (np.arcsinh, FLOATS),
+    "acosh": (np.arccosh, FLOATS),
+    "atanh": (np.arctanh, FLOATS),
     "floor": (np.floor, FLOATS),
     "ceil": (np.ceil, FLOATS),
+    "trunc": (np.trunc, FLOATS),
+    "rint": (np.rint, FLOATS),
+    "round": (_round, FLOATS),
 }
 """Operations of one operand, and the types they take."""
 
@@ -79,7 +111,14 @@ BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "div": (_divide, _NUMBERS),
     "max": (np.maximum, _ANY),
     "min": (np.minimum, _ANY),
+    "maxnum": (np.fmax, FLOATS),
+    "minnum": (np.fmin, FLOATS),
+    "rem": (_remainder, INTEGERS),
+    "shl": (np.left_shift, INTEGERS),
+    "shr": (np.right_shift, INTEGERS),
     "pow": (np.power, FLOATS),
+    "atan2": (np.arctan2, FLOATS),
+    "copysign": (np.copysign, FLOATS),
     "and": (np.bitwise_and, _LOGICAL),
     "or": (np.bitwise_or, _LOGICAL),
     "xor": (np.bitwise_xor, _LOGICAL),

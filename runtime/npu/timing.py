@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 
 TRANSCENDENTAL = frozenset(
-    {"div", "pow", "exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos"}
+    (
+        "acos acosh asin asinh atan atan2 atanh cbrt cos cosh div erf exp exp2 expm1 "
+        "log log10 log1p log2 pow rem rsqrt sin sinh sqrt tan tanh"
+    ).split()
 )
 """The elementwise operations that cost `transcendental` times an addition."""
 

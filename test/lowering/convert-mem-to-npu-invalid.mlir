@@ -65,8 +65,8 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
   mem.map ins(%a : memref<4xf32, "L1">) outs(%a : memref<4xf32, "L1">) domain [4]
       maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>] {
   ^bb0(%x: f32):
-    // expected-error@+1 {{the npu has no vector operation for math.atan}}
-    %y = math.atan %x : f32
+    // expected-error@+1 {{the npu has no vector operation for math.fma}}
+    %y = math.fma %x, %x, %x : f32
     mem.yield %y : f32
   }
   func.return

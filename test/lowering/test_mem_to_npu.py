@@ -43,24 +43,45 @@ def _divide(a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
 UNARY: dict[str, Function] = {
     "arith.negf": np.negative,
     "math.absf": np.abs,
+    "math.acos": np.arccos,
+    "math.asin": np.arcsin,
+    "math.asinh": np.arcsinh,
+    "math.atan": np.arctan,
+    "math.atanh": np.arctanh,
+    "math.cbrt": np.cbrt,
     "math.ceil": np.ceil,
     "math.cos": np.cos,
+    "math.cosh": np.cosh,
     "math.erf": np.vectorize(math.erf),
     "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
     "math.floor": np.floor,
     "math.log": np.log,
+    "math.log10": np.log10,
+    "math.log1p": np.log1p,
+    "math.log2": np.log2,
+    "math.round": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "math.roundeven": np.rint,
     "math.rsqrt": _rsqrt,
     "math.sin": np.sin,
+    "math.sinh": np.sinh,
     "math.sqrt": np.sqrt,
+    "math.tan": np.tan,
     "math.tanh": np.tanh,
+    "math.trunc": np.trunc,
 }
+
+BOUNDED = ("math.acos", "math.asin", "math.atanh")
+"""Functions that only numbers below 1 have."""
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, dtype: str, check_mem: Check) -> None:
     shape = (5, 7)
-    x = np.random.default_rng(0).uniform(0.1, 3, shape).astype(DTYPES[dtype])
+    high = 0.9 if name in BOUNDED else 3
+    x = np.random.default_rng(0).uniform(0.1, high, shape).astype(DTYPES[dtype])
     identity = "affine_map<(a, b) -> (a, b)>"
     body = (
         f"mem.map ins(%a0 : {memref(shape, dtype, 'L1')}) "
@@ -78,9 +99,13 @@ BINARY: dict[str, dict[str, Function]] = {
         "arith.addf": np.add,
         "arith.divf": np.divide,
         "arith.maximumf": np.maximum,
+        "arith.maxnumf": np.fmax,
         "arith.minimumf": np.minimum,
+        "arith.minnumf": np.fmin,
         "arith.mulf": np.multiply,
         "arith.subf": np.subtract,
+        "math.atan2": np.arctan2,
+        "math.copysign": np.copysign,
     },
     "i": {
         "arith.addi": np.add,
@@ -90,6 +115,7 @@ BINARY: dict[str, dict[str, Function]] = {
         "arith.minsi": np.minimum,
         "arith.muli": np.multiply,
         "arith.ori": np.bitwise_or,
+        "arith.remsi": np.fmod,
         "arith.subi": np.subtract,
         "arith.xori": np.bitwise_xor,
     },
@@ -300,3 +326,25 @@ def test_mask(dtype: str, check_mem: Check) -> None:
         expected.append(np.where(inside, x, x.dtype.type(-2)))
     text = wrapped([((6, 5), dtype)] * 3, 2, body)
     check_mem(text, [x, np.zeros_like(x), np.zeros_like(x)], expected, 0)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i32"])
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("arith.shli", np.left_shift), ("arith.shrsi", np.right_shift)],
+)
+def test_shifts(name: str, function: Function, dtype: str, check_mem: Check) -> None:
+    generator = np.random.default_rng(6)
+    element = np.dtype(f"int{dtype[1:]}")
+    x = generator.integers(-100, 100, 40).astype(element)
+    by = generator.integers(0, int(dtype[1:]), 40).astype(element)
+    identity = "affine_map<(a) -> (a)>"
+    body = (
+        f"mem.map ins(%a0, %a1 : {memref((40,), dtype, 'L1')}, "
+        f"{memref((40,), dtype, 'L1')}) outs(%a2 : {memref((40,), dtype, 'L1')}) "
+        f"domain [40] maps [{identity}, {identity}, {identity}] {{\n"
+        f"^bb0(%x: {dtype}, %y: {dtype}):\n%z = {name} %x, %y : {dtype}\n"
+        f"mem.yield %z : {dtype}\n}}"
+    )
+    text = wrapped([((40,), dtype)] * 3, 1, body)
+    check_mem(text, [x, by, np.zeros_like(x)], [function(x, by)], 0)

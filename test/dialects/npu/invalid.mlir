@@ -30,7 +30,7 @@ npu.vector "exp" L1[0](4):f32 from L1[64](4):f32, L1[64](4):f32 shape [16]
 
 // -----
 
-// expected-error@+1 {{expected one of abs, add, and, ceil, cmp.eq}}
+// expected-error@+1 {{expected one of abs, acos, acosh, add, and}}
 npu.vector "gelu" L1[0](4):f32 from L1[64](4):f32 shape [16]
 
 // -----

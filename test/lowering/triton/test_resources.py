@@ -31,9 +31,6 @@ Make = Callable[[int, int, str], Variant]
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
-A_FEW_BYTES = 64
-"""The assembler prefers to spill this much where one more program fits then."""
-
 
 def kernels(text: str, compiler: OfflineCompiler) -> Sequence[Resources]:
     """
@@ -52,10 +49,12 @@ def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[Assembly]:
 
 
 ON_TRITON = (
+    "attention",
     "bottleneck",
     "gelu",
     "layer_norm",
     "matmul_bias_relu",
+    "residual_mlp",
     "softmax",
     "transformer_layer",
     "weighted_sum",
@@ -67,7 +66,7 @@ def test_examples(name: str, compiler: OfflineCompiler) -> None:
     text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
     for found in kernels(text, compiler):
         assert found.assembly is not None
-        assert found.assembly.spilled_bytes <= A_FEW_BYTES, found
+        assert found.assembly.spilled_bytes == 0, found
         assert found.shared <= SHARED_LIMITS[90], found
 
 
