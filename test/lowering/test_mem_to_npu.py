@@ -32,6 +32,10 @@ TOLERANCE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2, "i32": 0, "i1": 0}
 Check = Callable[[str, Sequence[Array], Sequence[Array], float], None]
 
 
+def _round(x: Floats) -> Floats:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
 def _rsqrt(x: Floats) -> Floats:
     return 1 / np.sqrt(x)
 
@@ -61,7 +65,7 @@ UNARY: dict[str, Function] = {
     "math.log10": np.log10,
     "math.log1p": np.log1p,
     "math.log2": np.log2,
-    "math.round": lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5),
+    "math.round": _round,
     "math.roundeven": np.rint,
     "math.rsqrt": _rsqrt,
     "math.sin": np.sin,
