@@ -21,6 +21,7 @@ from tlf.dialects.graph.concat import ConcatOp
 from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
+from tlf.dialects.graph.cumulation import CumulateOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
     DivOp,
@@ -28,8 +29,10 @@ from tlf.dialects.graph.elementwise import (
     MinimumOp,
     MulOp,
     PowOp,
+    RemOp,
     SubOp,
 )
+from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Log10Op
 from tlf.dialects.graph.functions import (
     AbsOp,
     CosOp,
@@ -43,6 +46,7 @@ from tlf.dialects.graph.functions import (
     TanhOp,
 )
 from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.indexing import GatherOp, TakeOp
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
 from tlf.dialects.graph.logic import (
@@ -56,39 +60,72 @@ from tlf.dialects.graph.logic import (
 )
 from tlf.dialects.graph.mean import MeanOp
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
+from tlf.dialects.graph.ordering import ArgReduceOp, SortOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.pooling import AvgPool2dOp, MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
+from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
+from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
+from tlf.dialects.graph.trigonometry import (
+    AcoshOp,
+    AcosOp,
+    AsinhOp,
+    AsinOp,
+    Atan2Op,
+    AtanhOp,
+    AtanOp,
+    CoshOp,
+    SinhOp,
+    TanOp,
+)
 from tlf.dialects.graph.unfold import UnfoldOp
 
 Graph = Dialect(
     "graph",
     [
         AbsOp,
+        AcosOp,
+        AcoshOp,
         AddOp,
         AndOp,
+        ArgReduceOp,
+        AsinOp,
+        AsinhOp,
+        Atan2Op,
+        AtanOp,
+        AtanhOp,
         AvgPool2dOp,
         BatchNormOp,
         BroadcastOp,
         CastOp,
+        CeilOp,
         CompareOp,
         ConcatOp,
         ConstantOp,
         ContractOp,
         Conv2dOp,
         CosOp,
+        CoshOp,
+        CumulateOp,
         DivOp,
         DropoutOp,
         ErfOp,
+        Exp2Op,
         ExpOp,
+        Expm1Op,
+        FloorOp,
+        GatherOp,
         GeluOp,
         GroupOp,
         IotaOp,
         LayerNormOp,
+        Log10Op,
+        Log1pOp,
+        Log2Op,
         LogOp,
         MatmulOp,
         MaxPool2dOp,
@@ -103,20 +140,28 @@ Graph = Dialect(
         PowOp,
         ReduceOp,
         ReluOp,
+        RemOp,
         ReshapeOp,
         RmsNormOp,
+        RoundOp,
         RsqrtOp,
+        ScatterOp,
         SelectOp,
         SigmoidOp,
         SiluOp,
         SinOp,
+        SinhOp,
         SliceOp,
         SoftmaxOp,
+        SortOp,
         SqrtOp,
         SubOp,
         SumPool2dOp,
+        TakeOp,
+        TanOp,
         TanhOp,
         TransposeOp,
+        TruncOp,
         UnfoldOp,
         YieldOp,
     ],
@@ -126,28 +171,44 @@ Graph = Dialect(
         PlanAttr,
         ReduceKindAttr,
         RelationAttr,
+        ScatterKindAttr,
     ],
 )
 
 __all__ = [
     "AbsOp",
+    "AcosOp",
+    "AcoshOp",
     "AddOp",
     "AndOp",
+    "ArgReduceOp",
+    "AsinOp",
+    "AsinhOp",
+    "Atan2Op",
+    "AtanOp",
+    "AtanhOp",
     "AvgPool2dOp",
     "BatchNormOp",
     "BroadcastOp",
     "CastOp",
+    "CeilOp",
     "CompareOp",
     "ConcatOp",
     "ConstantOp",
     "ContractOp",
     "Conv2dOp",
     "CosOp",
+    "CoshOp",
+    "CumulateOp",
     "DivOp",
     "DropoutOp",
     "ErfOp",
+    "Exp2Op",
     "ExpOp",
+    "Expm1Op",
     "FileAttr",
+    "FloorOp",
+    "GatherOp",
     "GeluKind",
     "GeluKindAttr",
     "GeluOp",
@@ -155,6 +216,9 @@ __all__ = [
     "GroupOp",
     "IotaOp",
     "LayerNormOp",
+    "Log1pOp",
+    "Log2Op",
+    "Log10Op",
     "LogOp",
     "MatmulOp",
     "MaxPool2dOp",
@@ -174,20 +238,30 @@ __all__ = [
     "Relation",
     "RelationAttr",
     "ReluOp",
+    "RemOp",
     "ReshapeOp",
     "RmsNormOp",
+    "RoundOp",
     "RsqrtOp",
+    "ScatterKind",
+    "ScatterKindAttr",
+    "ScatterOp",
     "SelectOp",
     "SigmoidOp",
     "SiluOp",
     "SinOp",
+    "SinhOp",
     "SliceOp",
     "SoftmaxOp",
+    "SortOp",
     "SqrtOp",
     "SubOp",
     "SumPool2dOp",
+    "TakeOp",
+    "TanOp",
     "TanhOp",
     "TransposeOp",
+    "TruncOp",
     "UnfoldOp",
     "YieldOp",
     "convert_scalar",

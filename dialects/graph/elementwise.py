@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.tensors import (
     FLOATS,
+    INTEGERS,
     NUMBERS,
     GraphTensor,
     element_of,
@@ -237,10 +238,16 @@ class MulOp(BinaryOperation):
         return (0, 1)
 
 
+def truncated_quotient(lhs: Array, rhs: Array) -> Array:
+    """The quotient of integers, without its fraction; by 0, anything."""
+    return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
+
+
 @irdl_op_definition
 class DivOp(BinaryOperation):
     """
-    Elementwise quotient.
+    Elementwise quotient. That of integers is truncated towards zero, and undefined
+    where the divisor is 0.
 
     ```mlir
     %quotient = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
@@ -248,16 +255,43 @@ class DivOp(BinaryOperation):
     """
 
     name = "graph.div"
+    ELEMENTS: ClassVar = NUMBERS
 
     def compute(self, *operands: Array) -> Array:
-        return np.divide(*operands)
+        lhs, rhs = operands
+        if is_float(self.result_element()):
+            return np.divide(lhs, rhs)
+        return truncated_quotient(lhs, rhs)
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return inserted(builder, arith.DivfOp(lhs, rhs))
+        kind = arith.DivfOp if is_float(lhs.type) else arith.DivSIOp
+        return inserted(builder, kind(lhs, rhs))
 
     def linear_in(self) -> tuple[int, ...]:
-        return (0,)
+        return (0,) if is_float(self.result_element()) else ()
+
+
+@irdl_op_definition
+class RemOp(BinaryOperation):
+    """
+    Elementwise remainder of the division of integers that is truncated towards zero: it
+    has the sign of the dividend, and is undefined where the divisor is 0.
+
+    ```mlir
+    %rest = graph.rem %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "graph.rem"
+    ELEMENTS: ClassVar = INTEGERS
+
+    def compute(self, *operands: Array) -> Array:
+        return np.fmod(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        return inserted(builder, arith.RemSIOp(lhs, rhs))
 
 
 @irdl_op_definition

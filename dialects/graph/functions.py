@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import abc
 import math as python_math
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +19,26 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.types import is_float, scalar_attribute
 
 
+class FunctionOperation(UnaryOperation, abc.ABC):
+    """
+    An elementwise function of floats that numpy and `math` have as well.
+    """
+
+    FUNCTION: ClassVar[Callable[[Array], Array]]
+    """The function of numpy."""
+
+    SCALAR: ClassVar[type[math.FloatingPointLikeUnaryMathOperation]]
+    """The operation of `math`."""
+
+    def compute(self, *operands: Array) -> Array:
+        return type(self).FUNCTION(operands[0])
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        return inserted(builder, self.SCALAR(elements[0]))
+
+
 @irdl_op_definition
-class ExpOp(UnaryOperation):
+class ExpOp(FunctionOperation):
     """
     Elementwise exponential.
 
@@ -28,16 +48,12 @@ class ExpOp(UnaryOperation):
     """
 
     name = "graph.exp"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.exp(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.ExpOp(elements[0]))
+    FUNCTION: ClassVar = np.exp
+    SCALAR: ClassVar = math.ExpOp
 
 
 @irdl_op_definition
-class SqrtOp(UnaryOperation):
+class SqrtOp(FunctionOperation):
     """
     Elementwise square root, NaN where the operand is negative.
 
@@ -47,16 +63,16 @@ class SqrtOp(UnaryOperation):
     """
 
     name = "graph.sqrt"
+    FUNCTION: ClassVar = np.sqrt
+    SCALAR: ClassVar = math.SqrtOp
 
-    def compute(self, *operands: Array) -> Array:
-        return np.sqrt(operands[0])
 
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.SqrtOp(elements[0]))
+def _reciprocal_root(array: Array) -> Array:
+    return np.reciprocal(np.sqrt(array))
 
 
 @irdl_op_definition
-class RsqrtOp(UnaryOperation):
+class RsqrtOp(FunctionOperation):
     """
     Elementwise reciprocal of the square root.
 
@@ -66,16 +82,12 @@ class RsqrtOp(UnaryOperation):
     """
 
     name = "graph.rsqrt"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.reciprocal(np.sqrt(operands[0]))
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.RsqrtOp(elements[0]))
+    FUNCTION: ClassVar = _reciprocal_root
+    SCALAR: ClassVar = math.RsqrtOp
 
 
 @irdl_op_definition
-class TanhOp(UnaryOperation):
+class TanhOp(FunctionOperation):
     """
     Elementwise hyperbolic tangent.
 
@@ -85,12 +97,8 @@ class TanhOp(UnaryOperation):
     """
 
     name = "graph.tanh"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.tanh(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.TanhOp(elements[0]))
+    FUNCTION: ClassVar = np.tanh
+    SCALAR: ClassVar = math.TanhOp
 
 
 error_function = np.vectorize(python_math.erf, otypes=[np.float64])
@@ -98,7 +106,7 @@ error_function = np.vectorize(python_math.erf, otypes=[np.float64])
 
 
 @irdl_op_definition
-class ErfOp(UnaryOperation):
+class ErfOp(FunctionOperation):
     """
     Elementwise error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from
     0 to x (NIST Digital Library of Mathematical Functions, 7.2.1).
@@ -109,12 +117,8 @@ class ErfOp(UnaryOperation):
     """
 
     name = "graph.erf"
-
-    def compute(self, *operands: Array) -> Array:
-        return error_function(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.ErfOp(elements[0]))
+    FUNCTION: ClassVar = error_function
+    SCALAR: ClassVar = math.ErfOp
 
 
 @irdl_op_definition
@@ -166,7 +170,7 @@ class AbsOp(UnaryOperation):
 
 
 @irdl_op_definition
-class LogOp(UnaryOperation):
+class LogOp(FunctionOperation):
     """
     Elementwise natural logarithm, NaN where the operand is negative.
 
@@ -176,16 +180,12 @@ class LogOp(UnaryOperation):
     """
 
     name = "graph.log"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.log(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.LogOp(elements[0]))
+    FUNCTION: ClassVar = np.log
+    SCALAR: ClassVar = math.LogOp
 
 
 @irdl_op_definition
-class SinOp(UnaryOperation):
+class SinOp(FunctionOperation):
     """
     Elementwise sine.
 
@@ -195,16 +195,12 @@ class SinOp(UnaryOperation):
     """
 
     name = "graph.sin"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.sin(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.SinOp(elements[0]))
+    FUNCTION: ClassVar = np.sin
+    SCALAR: ClassVar = math.SinOp
 
 
 @irdl_op_definition
-class CosOp(UnaryOperation):
+class CosOp(FunctionOperation):
     """
     Elementwise cosine.
 
@@ -214,9 +210,5 @@ class CosOp(UnaryOperation):
     """
 
     name = "graph.cos"
-
-    def compute(self, *operands: Array) -> Array:
-        return np.cos(operands[0])
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, math.CosOp(elements[0]))
+    FUNCTION: ClassVar = np.cos
+    SCALAR: ClassVar = math.CosOp

@@ -1,0 +1,211 @@
+"""Elements at places that indices name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
+from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.slicing import SliceOp
+from tlf.dialects.graph.tensors import (
+    GraphTensor,
+    element_of,
+    result_type,
+    shape_of,
+    shape_text,
+    verify_axes,
+    verify_element,
+    verify_shape,
+)
+from tlf.dialects.interfaces import Array, DecompositionInterface
+
+INDICES = (i64, i32)
+"""The element types of indices."""
+
+
+def verify_indices(indices: SSAValue, shape: Sequence[int], axis: int) -> None:
+    """Check that indices along an axis fit into `shape` along the others."""
+    found = shape_of(indices)
+    pairs = enumerate(zip(found, shape, strict=False))
+    if len(found) != len(shape) or any(
+        extent > most for each, (extent, most) in pairs if each != axis
+    ):
+        raise VerifyException(
+            f"expected indices within {shape_text(shape)} but for axis {axis}, "
+            f"got {shape_text(found)}"
+        )
+
+
+def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, ...]:
+    """The shape of a tensor whose axis is replaced by those of indices."""
+    shape = shape_of(operand)
+    verify_axes([axis], len(shape))
+    return (*shape[:axis], *shape_of(indices), *shape[axis + 1 :])
+
+
+@irdl_op_definition
+class TakeOp(IRDLOperation, DecompositionInterface):
+    """
+    The slices of a tensor, along an axis, that indices name: the axis gives way to
+    those of the indices. Where an index is negative, or not less than the extent of the
+    axis, elements are 0.
+
+    ```mlir
+    %y = graph.take %x, %indices axis 1
+        : (tensor<4x9x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3x8xf32>
+    ```
+    """
+
+    name = "graph.take"
+
+    operand = operand_def(GraphTensor())
+    indices = operand_def(GraphTensor(INDICES))
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(GraphTensor())
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$operand `,` $indices `axis` $axis attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        indices: SSAValue | Operation,
+        axis: int,
+    ):
+        values = [SSAValue.get(operand), SSAValue.get(indices)]
+        shape = _taken_shape(values[0], values[1], axis)
+        super().__init__(
+            operands=values,
+            properties={"axis": IntegerAttr(axis, i64)},
+            result_types=[result_type(values, shape, element_of(values[0]))],
+        )
+
+    def verify_(self) -> None:
+        axis = self.axis.value.data
+        verify_shape(self.result, _taken_shape(self.operand, self.indices, axis))
+        verify_element(self.result, element_of(self.operand))
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        array, indices = operands
+        axis = self.axis.value.data
+        known = inside(indices, array.shape[axis])
+        taken = np.take(array, np.where(known, indices, 0), axis=axis)
+        behind = array.ndim - axis - 1
+        known = known.reshape((*known.shape, *[1] * behind))
+        return (np.where(known, taken, array.dtype.type(0)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """The axes are those before, those of the indices, the axis, those behind."""
+        program, axis = ChoiceProgram(builder), self.axis.value.data
+        shape, rank = shape_of(self.operand), len(shape_of(self.indices))
+        behind = len(shape) - axis - 1
+        value = program.numeric(self.operand)
+        if axis:  # broadcasting adds the axes in front by itself
+            value = program.spread(value, axis, rank)
+        indices = program.spread(self.indices, rank, behind)
+        known = program.inside(indices, shape[axis])
+        places = program.positions(shape[axis], behind, element_of(self.indices))
+        indices = program.spread(self.indices, rank, behind + 1)
+        chosen = program.compare(indices, places, Relation.EQ)
+        found = program.pick(chosen, value, axis + rank)
+        zero = program.number(0, element_of(found))
+        return [program.finish(program.select(known, found, zero), self.result.type)]
+
+
+@irdl_op_definition
+class GatherOp(IRDLOperation, DecompositionInterface):
+    """
+    For each index the element at its place, but along an axis at the index instead. The
+    indices may be fewer than the operand along the other axes. Where an index is
+    negative, or not less than the extent of the axis, the element is 0.
+
+    ```mlir
+    %y = graph.gather %x, %indices axis 1
+        : (tensor<4x9xf32>, tensor<4x2xi64>) -> tensor<4x2xf32>
+    ```
+    """
+
+    name = "graph.gather"
+
+    operand = operand_def(GraphTensor())
+    indices = operand_def(GraphTensor(INDICES))
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def(GraphTensor())
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$operand `,` $indices `axis` $axis attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        indices: SSAValue | Operation,
+        axis: int,
+    ):
+        values = [SSAValue.get(operand), SSAValue.get(indices)]
+        shape = shape_of(values[1])
+        super().__init__(
+            operands=values,
+            properties={"axis": IntegerAttr(axis, i64)},
+            result_types=[result_type(values, shape, element_of(values[0]))],
+        )
+
+    def verify_(self) -> None:
+        shape, axis = shape_of(self.operand), self.axis.value.data
+        verify_axes([axis], len(shape))
+        verify_indices(self.indices, shape, axis)
+        verify_shape(self.result, shape_of(self.indices))
+        verify_element(self.result, element_of(self.operand))
+
+    @property
+    def part_shape(self) -> tuple[int, ...]:
+        """The shape of the part of the operand that elements are of."""
+        axis = self.axis.value.data
+        return with_axis(shape_of(self.indices), axis, shape_of(self.operand)[axis])
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        array, indices = operands
+        axis = self.axis.value.data
+        part = array[tuple(map(slice, self.part_shape))]
+        known = inside(indices, array.shape[axis])
+        places = np.where(known, indices, 0).astype(np.int64)
+        found = np.take_along_axis(part, places, axis)
+        return (np.where(known, found, array.dtype.type(0)),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """The axis of the operand comes behind that of the indices."""
+        program, axis = ChoiceProgram(builder), self.axis.value.data
+        part, behind = self.part_shape, len(self.part_shape) - axis - 1
+        value: SSAValue = self.operand
+        if shape_of(value) != part:
+            value = program.insert(SliceOp(value, [0] * len(part), part))
+        value = program.spread(program.numeric(value), axis)
+        places = program.positions(part[axis], behind, element_of(self.indices))
+        indices = program.spread(self.indices, axis + 1)
+        chosen = program.compare(indices, places, Relation.EQ)
+        found = program.pick(chosen, value, axis + 1)
+        known = program.inside(self.indices, part[axis])
+        zero = program.number(0, element_of(found))
+        return [program.finish(program.select(known, found, zero), self.result.type)]

@@ -1,0 +1,71 @@
+"""Rounding to whole numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from xdsl.dialects import math
+from xdsl.irdl import irdl_op_definition
+
+from tlf.dialects.graph.functions import FunctionOperation
+
+
+@irdl_op_definition
+class FloorOp(FunctionOperation):
+    """
+    Elementwise greatest whole number that is not greater.
+
+    ```mlir
+    %y = graph.floor %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.floor"
+    FUNCTION: ClassVar = np.floor
+    SCALAR: ClassVar = math.FloorOp
+
+
+@irdl_op_definition
+class CeilOp(FunctionOperation):
+    """
+    Elementwise least whole number that is not less.
+
+    ```mlir
+    %y = graph.ceil %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.ceil"
+    FUNCTION: ClassVar = np.ceil
+    SCALAR: ClassVar = math.CeilOp
+
+
+@irdl_op_definition
+class TruncOp(FunctionOperation):
+    """
+    Elementwise whole number without the fraction: rounded towards zero.
+
+    ```mlir
+    %y = graph.trunc %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.trunc"
+    FUNCTION: ClassVar = np.trunc
+    SCALAR: ClassVar = math.TruncOp
+
+
+@irdl_op_definition
+class RoundOp(FunctionOperation):
+    """
+    Elementwise nearest whole number, halves to the even one.
+
+    ```mlir
+    %y = graph.round %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.round"
+    FUNCTION: ClassVar = np.rint
+    SCALAR: ClassVar = math.RoundEvenOp

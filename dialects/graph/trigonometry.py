@@ -1,0 +1,172 @@
+"""Trigonometric and hyperbolic functions, and their inverses."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import math
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition
+
+from tlf.dialects.graph.elementwise import BinaryOperation, inserted
+from tlf.dialects.graph.functions import FunctionOperation
+from tlf.dialects.interfaces import Array
+
+
+@irdl_op_definition
+class TanOp(FunctionOperation):
+    """
+    Elementwise tangent.
+
+    ```mlir
+    %y = graph.tan %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.tan"
+    FUNCTION: ClassVar = np.tan
+    SCALAR: ClassVar = math.TanOp
+
+
+@irdl_op_definition
+class AsinOp(FunctionOperation):
+    """
+    Elementwise inverse sine, NaN outside of -1 to 1.
+
+    ```mlir
+    %y = graph.asin %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.asin"
+    FUNCTION: ClassVar = np.arcsin
+    SCALAR: ClassVar = math.AsinOp
+
+
+@irdl_op_definition
+class AcosOp(FunctionOperation):
+    """
+    Elementwise inverse cosine, NaN outside of -1 to 1.
+
+    ```mlir
+    %y = graph.acos %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.acos"
+    FUNCTION: ClassVar = np.arccos
+    SCALAR: ClassVar = math.AcosOp
+
+
+@irdl_op_definition
+class AtanOp(FunctionOperation):
+    """
+    Elementwise inverse tangent.
+
+    ```mlir
+    %y = graph.atan %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.atan"
+    FUNCTION: ClassVar = np.arctan
+    SCALAR: ClassVar = math.AtanOp
+
+
+@irdl_op_definition
+class SinhOp(FunctionOperation):
+    """
+    Elementwise hyperbolic sine.
+
+    ```mlir
+    %y = graph.sinh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.sinh"
+    FUNCTION: ClassVar = np.sinh
+    SCALAR: ClassVar = math.SinhOp
+
+
+@irdl_op_definition
+class CoshOp(FunctionOperation):
+    """
+    Elementwise hyperbolic cosine.
+
+    ```mlir
+    %y = graph.cosh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.cosh"
+    FUNCTION: ClassVar = np.cosh
+    SCALAR: ClassVar = math.CoshOp
+
+
+@irdl_op_definition
+class AsinhOp(FunctionOperation):
+    """
+    Elementwise inverse hyperbolic sine.
+
+    ```mlir
+    %y = graph.asinh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.asinh"
+    FUNCTION: ClassVar = np.arcsinh
+    SCALAR: ClassVar = math.AsinhOp
+
+
+@irdl_op_definition
+class AcoshOp(FunctionOperation):
+    """
+    Elementwise inverse hyperbolic cosine, NaN where the operand is less than
+    1.
+
+    ```mlir
+    %y = graph.acosh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.acosh"
+    FUNCTION: ClassVar = np.arccosh
+    SCALAR: ClassVar = math.AcoshOp
+
+
+@irdl_op_definition
+class AtanhOp(FunctionOperation):
+    """
+    Elementwise inverse hyperbolic tangent, NaN outside of -1 to 1.
+
+    ```mlir
+    %y = graph.atanh %x : tensor<4xf32>
+    ```
+    """
+
+    name = "graph.atanh"
+    FUNCTION: ClassVar = np.arctanh
+    SCALAR: ClassVar = math.AtanhOp
+
+
+@irdl_op_definition
+class Atan2Op(BinaryOperation):
+    """
+    Elementwise angle of the point `(b, a)`, between -pi and pi: the inverse tangent of
+    `a / b` where b is positive.
+
+    ```mlir
+    %angle = graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.atan2"
+
+    def compute(self, *operands: Array) -> Array:
+        return np.arctan2(*operands)
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        return inserted(builder, math.Atan2Op(lhs, rhs))
