@@ -1,67 +1,31 @@
 """Random instances of every operation of the graph dialect."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
-from typing import TypeAlias
 
 import numpy as np
 import pytest
+from choosing_instances import CHOOSING
+from graph_instances import (
+    Factory,
+    binary,
+    coin,
+    some_axes,
+    some_shape,
+    thinned,
+    unary,
+    value,
+)
 from numpy.random import Generator
-from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.graph.window import Window
 from tlf.dialects.types import tensor_type
 
-Factory: TypeAlias = Callable[[Generator], Operation]
-
 ROUNDS = 16
 """How many random instances of each operation are tried."""
-
-
-def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
-    """A tensor from nowhere."""
-    return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
-
-
-def some_shape(rng: Generator, least: int = 0, most: int = 4) -> list[int]:
-    """A shape of `least` to `most` axes."""
-    return [int(n) for n in rng.integers(1, 8, rng.integers(least, most + 1))]
-
-
-def thinned(rng: Generator, shape: Sequence[int]) -> list[int]:
-    """A shape that broadcasts to `shape`."""
-    kept = [n if rng.random() < 0.7 else 1 for n in shape]
-    return kept[rng.integers(0, len(shape) + 1) :]
-
-
-def some_axes(rng: Generator, rank: int) -> list[int]:
-    """Some of `rank` axes, but not none."""
-    count = rng.integers(1, rank + 1)
-    return [int(axis) for axis in rng.permutation(rank)[:count]]
-
-
-def coin(rng: Generator) -> bool:
-    return bool(rng.random() < 0.5)
-
-
-def unary(kind: Callable[[SSAValue], Operation], element: Attribute = f32) -> Factory:
-    return lambda rng: kind(value(some_shape(rng), element))
-
-
-def binary(
-    kind: Callable[[SSAValue, SSAValue], Operation], element: Attribute = f32
-) -> Factory:
-    def build(rng: Generator) -> Operation:
-        shape = some_shape(rng)
-        shapes = [shape, thinned(rng, shape)]
-        rng.shuffle(shapes)
-        return kind(value(shapes[0], element), value(shapes[1], element))
-
-    return build
 
 
 def compare(rng: Generator) -> Operation:
@@ -301,26 +265,41 @@ def avg_pool2d(rng: Generator) -> Operation:
 
 FACTORIES: dict[type[Operation], Factory] = {
     graph.AbsOp: unary(graph.AbsOp),
+    graph.AcosOp: unary(graph.AcosOp),
+    graph.AcoshOp: unary(graph.AcoshOp),
     graph.AddOp: binary(graph.AddOp),
     graph.AndOp: binary(graph.AndOp, i32),
+    graph.AsinOp: unary(graph.AsinOp),
+    graph.AsinhOp: unary(graph.AsinhOp),
+    graph.Atan2Op: binary(graph.Atan2Op),
+    graph.AtanOp: unary(graph.AtanOp),
+    graph.AtanhOp: unary(graph.AtanhOp),
     graph.AvgPool2dOp: avg_pool2d,
     graph.BatchNormOp: batch_norm,
     graph.BroadcastOp: broadcast,
     graph.CastOp: cast_op,
+    graph.CeilOp: unary(graph.CeilOp),
     graph.CompareOp: compare,
     graph.ConcatOp: concat,
     graph.ContractOp: contract,
     graph.Conv2dOp: conv2d,
     graph.CosOp: unary(graph.CosOp),
+    graph.CoshOp: unary(graph.CoshOp),
     graph.DivOp: binary(graph.DivOp),
     graph.DropoutOp: unary(graph.DropoutOp),
     graph.ErfOp: unary(graph.ErfOp),
+    graph.Exp2Op: unary(graph.Exp2Op),
     graph.ExpOp: unary(graph.ExpOp),
+    graph.Expm1Op: unary(graph.Expm1Op),
+    graph.FloorOp: unary(graph.FloorOp),
     graph.GeluOp: lambda rng: graph.GeluOp(
         value(some_shape(rng)), "tanh" if coin(rng) else "erf"
     ),
     graph.IotaOp: iota,
     graph.LayerNormOp: layer_norm,
+    graph.Log10Op: unary(graph.Log10Op),
+    graph.Log1pOp: unary(graph.Log1pOp),
+    graph.Log2Op: unary(graph.Log2Op),
     graph.LogOp: unary(graph.LogOp),
     graph.MatmulOp: matmul,
     graph.MaxPool2dOp: pool(graph.MaxPool2dOp),
@@ -335,21 +314,27 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.PowOp: binary(graph.PowOp),
     graph.ReduceOp: reduce,
     graph.ReluOp: unary(graph.ReluOp),
+    graph.RemOp: binary(graph.RemOp, i32),
     graph.ReshapeOp: reshape,
     graph.RmsNormOp: rms_norm,
+    graph.RoundOp: unary(graph.RoundOp),
     graph.RsqrtOp: unary(graph.RsqrtOp),
     graph.SelectOp: select,
     graph.SigmoidOp: unary(graph.SigmoidOp),
     graph.SiluOp: unary(graph.SiluOp),
     graph.SinOp: unary(graph.SinOp),
+    graph.SinhOp: unary(graph.SinhOp),
     graph.SliceOp: slice_op,
     graph.SoftmaxOp: softmax,
     graph.SqrtOp: unary(graph.SqrtOp),
     graph.SubOp: binary(graph.SubOp),
     graph.SumPool2dOp: pool(graph.SumPool2dOp),
+    graph.TanOp: unary(graph.TanOp),
     graph.TanhOp: unary(graph.TanhOp),
     graph.TransposeOp: transpose,
+    graph.TruncOp: unary(graph.TruncOp),
     graph.UnfoldOp: unfold,
+    **CHOOSING,
 }
 
 

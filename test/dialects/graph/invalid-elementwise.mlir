@@ -69,3 +69,9 @@
 %a = "test.op"() : () -> tensor<4xf32>
 // expected-error@+1 {{expected a ratio between 0 and 1, got 1.5}}
 %0 = graph.dropout %a ratio 1.5 : tensor<4xf32>
+
+// -----
+
+%a = "test.op"() : () -> tensor<4xf32>
+// expected-error@+1 {{expected elements of i64, i32, i8, got f32}}
+%0 = graph.rem %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -132,3 +132,32 @@
 %41 = graph.sum_pool2d %image init %pooled kernel [3, 1] strides [2, 1] dilation [1, 2] acc f32 : (tensor<1x8x9x9xbf16>, tensor<1x8x4x9xf32>) -> tensor<1x8x4x9xf32>
 // CHECK: graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
 %42 = graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
+
+%j, %m = "test.op"() : () -> (tensor<2x3xi64>, tensor<4x8xi32>)
+%places, %updates = "test.op"() : () -> (tensor<3x9xi32>, tensor<3x9xf32>)
+// CHECK: graph.log1p %a : tensor<4x8xf32>
+%43 = graph.log1p %a : tensor<4x8xf32>
+// CHECK: graph.round %h : tensor<2x4x8xbf16>
+%44 = graph.round %h : tensor<2x4x8xbf16>
+// CHECK: graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%45 = graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK: graph.rem %m, %m : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>
+%46 = graph.rem %m, %m : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>
+// CHECK: graph.take %a, %j axis 1 {test.note} : (tensor<4x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+%47 = graph.take %a, %j axis 1 {test.note} : (tensor<4x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>
+// CHECK: graph.gather %a, %places axis 1 : (tensor<4x8xf32>, tensor<3x9xi32>) -> tensor<3x9xf32>
+%48 = graph.gather %a, %places axis 1 : (tensor<4x8xf32>, tensor<3x9xi32>) -> tensor<3x9xf32>
+// CHECK: graph.scatter %a, %places, %updates axis 1 <set> {test.note} : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+%49 = graph.scatter %a, %places, %updates axis 1 <set> {test.note} : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+// CHECK: graph.scatter %a, %places, %updates axis 1 <mul> : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+%50 = graph.scatter %a, %places, %updates axis 1 <mul> : (tensor<4x8xf32>, tensor<3x9xi32>, tensor<3x9xf32>) -> tensor<4x8xf32>
+// CHECK: graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+%51 = graph.cumulate %h <prod> axis 2 : (tensor<2x4x8xbf16>) -> tensor<2x4x8xbf16>
+// CHECK: graph.arg_reduce %a <max> axis 0 : (tensor<4x8xf32>) -> tensor<8xi64>
+%52 = graph.arg_reduce %a <max> axis 0 : (tensor<4x8xf32>) -> tensor<8xi64>
+// CHECK: graph.arg_reduce %a <min> axis 1 keepdims : (tensor<4x8xf32>) -> tensor<4x1xi64>
+%53 = graph.arg_reduce %a <min> axis 1 keepdims : (tensor<4x8xf32>) -> tensor<4x1xi64>
+// CHECK: %{{.*}}, %{{.*}} = graph.sort %a axis 1 : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xi64>)
+%54, %55 = graph.sort %a axis 1 : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xi64>)
+// CHECK: %{{.*}}, %{{.*}} = graph.sort %h axis 2 descending : (tensor<2x4x8xbf16>) -> (tensor<2x4x3xbf16>, tensor<2x4x3xi64>)
+%56, %57 = graph.sort %h axis 2 descending : (tensor<2x4x8xbf16>) -> (tensor<2x4x3xbf16>, tensor<2x4x3xi64>)

@@ -33,10 +33,10 @@ BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.AddOp: torch.add,
     graph.SubOp: torch.sub,
     graph.MulOp: torch.mul,
-    graph.DivOp: torch.div,
     graph.MaximumOp: torch.maximum,
     graph.MinimumOp: torch.minimum,
     graph.PowOp: torch.pow,
+    graph.Atan2Op: torch.atan2,
 }
 
 UNARY: dict[Any, Callable[..., torch.Tensor]] = {
@@ -54,6 +54,24 @@ UNARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.CosOp: torch.cos,
     graph.SigmoidOp: torch.sigmoid,
     graph.SiluOp: torch.nn.functional.silu,
+    graph.Exp2Op: torch.exp2,
+    graph.Expm1Op: torch.expm1,
+    graph.Log1pOp: torch.log1p,
+    graph.Log2Op: torch.log2,
+    graph.Log10Op: torch.log10,
+    graph.FloorOp: torch.floor,
+    graph.CeilOp: torch.ceil,
+    graph.TruncOp: torch.trunc,
+    graph.RoundOp: torch.round,
+    graph.TanOp: torch.tan,
+    graph.AsinOp: torch.asin,
+    graph.AcosOp: torch.acos,
+    graph.AtanOp: torch.atan,
+    graph.SinhOp: torch.sinh,
+    graph.CoshOp: torch.cosh,
+    graph.AsinhOp: torch.asinh,
+    graph.AcoshOp: torch.acosh,
+    graph.AtanhOp: torch.atanh,
 }
 
 
@@ -66,7 +84,7 @@ def test_binary(kind: Any, element: Attribute, rng: Generator):
     lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
     found = run(kind, lhs, rhs, of=element)
     assert found.shape == (5, 3, 7)
-    error = 1e-6 if kind is graph.PowOp else 0
+    error = 1e-6 if kind in (graph.PowOp, graph.Atan2Op) else 0
     check(found, BINARY[kind](double(lhs), double(rhs)), element, error)
 
 
@@ -79,6 +97,23 @@ def test_unary(kind: Any, element: Attribute, rng: Generator):
     array = some(rng, (5, 7), element)
     expected = UNARY[kind](double(array))
     check(run(kind, array, of=element), expected, element, error=4e-7)
+
+
+@numbers
+def test_division(element: Attribute, rng: Generator):
+    lhs, rhs = some(rng, (5, 1, 7), element), some(rng, (3, 7), element)
+    if element in FLOATS:
+        expected = torch.div(double(lhs), double(rhs))
+        check(run(graph.DivOp, lhs, rhs, of=element), expected, element)
+        return
+    rhs[rhs == 0] = 4
+    lhs[0, 0, 0], rhs[0, 0] = np.iinfo(lhs.dtype.name).min, 3
+    a, b = torch.tensor(lhs), torch.tensor(rhs)
+    quotient = torch.div(a, b, rounding_mode="trunc")
+    check(run(graph.DivOp, lhs, rhs, of=element), quotient, element)
+    check(run(graph.RemOp, lhs, rhs, of=element), torch.fmod(a, b), element)
+    for kind in (graph.DivOp, graph.RemOp):
+        run(kind, lhs, np.zeros_like(rhs), of=element)
 
 
 @floats

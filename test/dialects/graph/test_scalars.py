@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.graph.elementwise import BinaryOperation
+from tlf.dialects.graph.elementwise import BinaryOperation, truncated_quotient
 from tlf.dialects.graph.functions import error_function
 from tlf.dialects.graph.tensors import NUMBERS
 from tlf.dialects.interfaces import (
@@ -51,6 +51,8 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     arith.AndIOp: np.bitwise_and,
     arith.OrIOp: np.bitwise_or,
     arith.DivfOp: np.divide,
+    arith.DivSIOp: truncated_quotient,
+    arith.RemSIOp: np.fmod,
     arith.MaximumfOp: np.maximum,
     arith.MaxSIOp: np.maximum,
     arith.MinimumfOp: np.minimum,
@@ -77,6 +79,25 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     math.LogOp: np.log,
     math.PowFOp: np.power,
     math.SinOp: np.sin,
+    math.Exp2Op: np.exp2,
+    math.ExpM1Op: np.expm1,
+    math.Log1pOp: np.log1p,
+    math.Log2Op: np.log2,
+    math.Log10Op: np.log10,
+    math.FloorOp: np.floor,
+    math.CeilOp: np.ceil,
+    math.TruncOp: np.trunc,
+    math.RoundEvenOp: np.rint,
+    math.TanOp: np.tan,
+    math.AsinOp: np.arcsin,
+    math.AcosOp: np.arccos,
+    math.AtanOp: np.arctan,
+    math.Atan2Op: np.arctan2,
+    math.SinhOp: np.sinh,
+    math.CoshOp: np.cosh,
+    math.AsinhOp: np.arcsinh,
+    math.AcoshOp: np.arccosh,
+    math.AtanhOp: np.arctanh,
 }
 
 

@@ -1,0 +1,53 @@
+"""What random instances of graph operations are made of."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from numpy.random import Generator
+from xdsl.dialects import test
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+Factory: TypeAlias = Callable[[Generator], Operation]
+
+
+def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
+    """A tensor from nowhere."""
+    return test.TestOp(result_types=[TensorType(element, shape)]).results[0]
+
+
+def some_shape(rng: Generator, least: int = 0, most: int = 4) -> list[int]:
+    """A shape of `least` to `most` axes."""
+    return [int(n) for n in rng.integers(1, 8, rng.integers(least, most + 1))]
+
+
+def thinned(rng: Generator, shape: Sequence[int]) -> list[int]:
+    """A shape that broadcasts to `shape`."""
+    kept = [n if rng.random() < 0.7 else 1 for n in shape]
+    return kept[rng.integers(0, len(shape) + 1) :]
+
+
+def some_axes(rng: Generator, rank: int) -> list[int]:
+    """Some of `rank` axes, but not none."""
+    count = rng.integers(1, rank + 1)
+    return [int(axis) for axis in rng.permutation(rank)[:count]]
+
+
+def coin(rng: Generator) -> bool:
+    return bool(rng.random() < 0.5)
+
+
+def unary(kind: Callable[[SSAValue], Operation], element: Attribute = f32) -> Factory:
+    return lambda rng: kind(value(some_shape(rng), element))
+
+
+def binary(
+    kind: Callable[[SSAValue, SSAValue], Operation], element: Attribute = f32
+) -> Factory:
+    def build(rng: Generator) -> Operation:
+        shape = some_shape(rng)
+        shapes = [shape, thinned(rng, shape)]
+        rng.shuffle(shapes)
+        return kind(value(shapes[0], element), value(shapes[1], element))
+
+    return build
