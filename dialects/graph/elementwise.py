@@ -42,7 +42,7 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import Array, ElementwiseInterface
-from tlf.dialects.types import broadcast_shape, is_float
+from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
 
 
 class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
@@ -239,8 +239,22 @@ class MulOp(BinaryOperation):
 
 
 def truncated_quotient(lhs: Array, rhs: Array) -> Array:
-    """The quotient of integers, without its fraction; by 0, anything."""
+    """The quotient of integers, without its fraction."""
     return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
+
+
+def _safe_divisor(divisor: Array) -> Array:
+    return np.where(np.equal(divisor, 0), divisor.dtype.type(1), divisor)
+
+
+def _safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
+    """The divisor, but 1 for 0: machines fault, even beside the elements of a tile."""
+    zero, one = (
+        inserted(builder, arith.ConstantOp(scalar_attribute(number, divisor.type)))
+        for number in (0, 1)
+    )
+    is_zero = inserted(builder, arith.CmpiOp(divisor, zero, "eq"))
+    return inserted(builder, arith.SelectOp(is_zero, one, divisor))
 
 
 @irdl_op_definition
@@ -261,12 +275,14 @@ class DivOp(BinaryOperation):
         lhs, rhs = operands
         if is_float(self.result_element()):
             return np.divide(lhs, rhs)
-        return truncated_quotient(lhs, rhs)
+        return truncated_quotient(lhs, _safe_divisor(rhs))
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        kind = arith.DivfOp if is_float(lhs.type) else arith.DivSIOp
-        return inserted(builder, kind(lhs, rhs))
+        if is_float(lhs.type):
+            return inserted(builder, arith.DivfOp(lhs, rhs))
+        divisor = _safe_scalar_divisor(builder, rhs)
+        return inserted(builder, arith.DivSIOp(lhs, divisor))
 
     def linear_in(self) -> tuple[int, ...]:
         return (0,) if is_float(self.result_element()) else ()
@@ -287,11 +303,13 @@ class RemOp(BinaryOperation):
     ELEMENTS: ClassVar = INTEGERS
 
     def compute(self, *operands: Array) -> Array:
-        return np.fmod(*operands)
+        lhs, rhs = operands
+        return np.fmod(lhs, _safe_divisor(rhs))
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
-        return inserted(builder, arith.RemSIOp(lhs, rhs))
+        divisor = _safe_scalar_divisor(builder, rhs)
+        return inserted(builder, arith.RemSIOp(lhs, divisor))
 
 
 @irdl_op_definition
