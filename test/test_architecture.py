@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "passes": {"dialects", "passes"},
     "lowering": {"dialects", "passes", "lowering"},
     "runtime": {"runtime"},
-    "tools": {"dialects", "passes", "lowering", "runtime", "tools"},
+    "frontend": {"dialects", "frontend"},
+    "tools": {"dialects", "passes", "lowering", "runtime", "frontend", "tools"},
 }
 
 MAX_FILE_LINES = 400

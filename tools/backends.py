@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import (
@@ -26,27 +26,94 @@ from tlf.tools.driver import PASSES, TARGETS, emit
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes, build_target
 
+if TYPE_CHECKING:
+    from tlf.runtime.npu import Report as NpuReport
+    from tlf.runtime.npu.program import Program as NpuProgram
+    from tlf.runtime.triton.executable import Executable as TritonExecutable
+
 Row = tuple[str, str]
+
+Buffer: TypeAlias = Any
+"""A numpy array, or a torch tensor where the backend takes them."""
+
+Manager: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
+"""How a pass manager for a sequence of passes is made."""
 
 
 @dataclass
 class Outcome:
     """The results of a run, and what is known of its cost as rows of a table."""
 
-    results: Mapping[str, Array]
+    results: Mapping[str, Buffer]
     rows: Sequence[Row] = ()
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What is known of its cost, as numbers."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that the run came from, by file name."""
 
 
-class Backend(Protocol):
-    """Compiles a module and runs it."""
+@dataclass(frozen=True)
+class Signature:
+    """The names of the arguments and results of a function."""
 
-    def run(
-        self, context: Context, module: ModuleOp, inputs: Mapping[str, Array]
-    ) -> Outcome:
-        """Compile `module`, changing it, and run it on arrays by argument name."""
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @staticmethod
+    def of(function: func.FuncOp) -> Signature:
+        """The names that `function` gives."""
+        return Signature(argument_names(function), result_names(function))
+
+
+class Executable(Protocol):
+    """A compiled program, to run as often as wanted."""
+
+    @property
+    def artifacts(self) -> Mapping[str, str]:
+        """Texts that it runs from, by file name."""
         ...
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether it runs on torch tensors where they lie, not on numpy arrays only."""
+        ...
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        """Run on arrays by the names of arguments."""
+        ...
+
+
+class Backend(Protocol):
+    """Compiles a module."""
+
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
+        """Run the passes, changing `module`; return how it is called."""
+        ...
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        """Make a lowered module ready to run."""
+        ...
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """A program that the interpreters of its dialects run, on numpy arrays."""
+
+    module: ModuleOp
+    entry: str | None
+    names: tuple[str, ...]
+    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
+    takes_tensors: bool = False
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        with errors_located(self.module, "the reference"):
+            arrays = cast(Mapping[str, Array], inputs)
+            results = interpret(self.module, arrays, self.entry)
+        return Outcome(dict(zip(self.names, results, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -57,17 +124,18 @@ class ReferenceBackend:
     passes: str | None = None
     """The passes to run before, for those that need no target."""
 
-    def run(
-        self, context: Context, module: ModuleOp, inputs: Mapping[str, Array]
-    ) -> Outcome:
-        """Interpret the module."""
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
         if self.passes is not None:
             passes = build_passes(self.passes, PASSES, pipelines_for(None))
-            PassManager(passes).run(context, module)
-        names = result_names(entry_point(module, self.entry))
-        with errors_located(module, "the reference"):
-            results = interpret(module, inputs, self.entry)
-        return Outcome(dict(zip(names, results, strict=True)))
+            manager(passes).run(context, module)
+        return Signature.of(entry_point(module, self.entry))
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        return Interpreted(module, self.entry, signature.outputs)
 
 
 @dataclass(frozen=True)
@@ -84,34 +152,54 @@ class CompilingBackend:
     passes: str | None = None
     """The pipeline to run instead of the backend's own."""
 
-    def run(
-        self, context: Context, module: ModuleOp, inputs: Mapping[str, Array]
-    ) -> Outcome:
-        """Compile and run the module."""
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
         function = entry_point(module, self.entry)
-        arguments = argument_names(function)
-        names = result_names(function)
+        signature = Signature.of(function)
         drop_others(module, function)
         self.target.attach(module)
-        backend = self.target.backend
-        pipeline = self.passes or f"{backend}-pipeline"
+        pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
-        PassManager(passes).run(context, module)
+        manager(passes).run(context, module)
+        return signature
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        backend = self.target.backend
         with errors_located(module, f"target `{backend}`"):
             text = emit(context, module, build_target(backend, TARGETS))
-        values = [inputs[name] for name in arguments]
         if backend == "npu":
-            return self._simulate(text, values, names)
-        return self._launch(text, values, names)
+            return Simulated.of(text, self.base, signature)
+        return Launched.of(text, signature)
 
-    def _simulate(
-        self, text: str, values: Sequence[Array], names: Sequence[str]
-    ) -> Outcome:
+
+@dataclass(frozen=True)
+class Simulated:
+    """A program of the simulated NPU, on numpy arrays."""
+
+    program: NpuProgram
+    signature: Signature
+    artifacts: Mapping[str, str]
+    takes_tensors: bool = False
+
+    @staticmethod
+    def of(text: str, base: Path, signature: Signature) -> Simulated:
+        """The program that `text` holds."""
         from tlf.runtime import npu
 
-        program = npu.parse(text, self.base)
-        report = npu.run(program, dict(zip(program.inputs, values, strict=True)))
-        results = dict(zip(names, report.outputs.values(), strict=True))
+        program = npu.parse(text, base)
+        return Simulated(program, signature, {"program.npu": text})
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        from tlf.runtime import npu
+
+        values = [cast(Array, inputs[name]) for name in self.signature.inputs]
+        named = dict(zip(self.program.inputs, values, strict=True))
+        report = npu.run(self.program, named)
+        outputs = report.outputs.values()
+        results = dict(zip(self.signature.outputs, outputs, strict=True))
         rows = [
             ("cycles", f"{report.cycles:,}"),
             ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
@@ -122,19 +210,48 @@ class CompilingBackend:
             moved = f"{traffic.read:,} read, {traffic.written:,} written"
             peak = f"peak use {report.peak.get(name, 0):,}"
             rows.append((f"{name} bytes", f"{moved}; {peak}"))
-        return Outcome(results, rows, {"program.npu": text})
+        return Outcome(results, rows, _figures(report), self.artifacts)
 
-    def _launch(
-        self, text: str, values: Sequence[Array], names: Sequence[str]
-    ) -> Outcome:
+
+def _figures(report: NpuReport) -> dict[str, float]:
+    """Cycles, seconds, and bytes by level."""
+    figures: dict[str, float] = {
+        "cycles": report.cycles,
+        "bound": report.bound,
+        "seconds": report.seconds,
+        "instructions": sum(report.instructions.values()),
+    }
+    for name, traffic in report.traffic.items():
+        figures[f"{name}.read"] = traffic.read
+        figures[f"{name}.written"] = traffic.written
+        figures[f"{name}.peak"] = report.peak.get(name, 0)
+    return figures
+
+
+@dataclass(frozen=True)
+class Launched:
+    """Kernels of Triton, on numpy arrays or torch tensors."""
+
+    executable: TritonExecutable
+    signature: Signature
+    artifacts: Mapping[str, str]
+    takes_tensors: bool = True
+
+    @staticmethod
+    def of(text: str, signature: Signature) -> Launched:
+        """The plan that `text` holds, its kernels loaded."""
         from tlf.runtime import triton
 
-        plan = triton.load_plan(text)
-        outputs = triton.run(plan, values)
-        arrays = [np.asarray(output) for output in outputs.values()]
-        results = dict(zip(names, arrays, strict=True))
-        rows = [("kernels", str(len(plan.kernels)))]
-        return Outcome(results, rows, {"program.triton.py": text})
+        executable = triton.prepare(triton.load_plan(text))
+        return Launched(executable, signature, {"program.triton.py": text})
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        values = [inputs[name] for name in self.signature.inputs]
+        found = self.executable(values)
+        results = dict(zip(self.signature.outputs, found.values(), strict=True))
+        kernels = len(self.executable.plan.kernels)
+        rows = [("kernels", str(kernels))]
+        return Outcome(results, rows, {"kernels": kernels}, self.artifacts)
 
 
 def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:

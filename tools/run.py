@@ -71,7 +71,8 @@ def _run(options: Options) -> bool:
         options.dump_dir.mkdir(parents=True, exist_ok=True)
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()
-    outcome = backend.run(context, module, inputs)
+    signature = backend.lower(context, module)
+    outcome = backend.build(context, module, signature)(inputs)
     elapsed = time.perf_counter() - started
     comparisons = [
         compare(name, result, reference)

@@ -8,8 +8,7 @@ Sums of products of two tensors.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -32,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
+from tlf.dialects.graph.batched_product import sum_of_products
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,
@@ -244,8 +244,7 @@ class ContractOp(ContractionOperation):
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
         left, right, result = (list(_axes(map_)) for map_ in self.affine_maps)
-        einsum = cast(Callable[..., Array], np.einsum)
-        return einsum(lhs, left, rhs, right, result, optimize=True)
+        return sum_of_products(lhs, left, rhs, right, result)
 
 
 def _matmul_shape(lhs: Sequence[int], rhs: Sequence[int]) -> tuple[int, ...]:

@@ -210,7 +210,8 @@ def test_a_chip_of_the_user(
     inputs = {"x": x, "w": w}
     (reference,) = interpret(module, inputs)
     backend = CompilingBackend(target, None, tmp_path, passes)
-    outcome = backend.run(context, module, inputs)
+    signature = backend.lower(context, module)
+    outcome = backend.build(context, module, signature)(inputs)
     (found,) = outcome.results.values()
     expected = np.maximum(x.astype(float) @ w.astype(float), 0)
     for each in (found, reference):

@@ -1,0 +1,116 @@
+"""
+How many problems of KernelBench TLF imports, compiles and computes right.
+
+    python bench/kernelbench.py CHECKOUT
+    python bench/kernelbench.py CHECKOUT --levels 1,2 --target triton --full-size
+
+CHECKOUT is one of https://github.com/ScalingIntelligence/KernelBench. Problems with
+even numbers are run, without those of level 3 whose core is recurrent. A problem is
+right where TLF computes all of it, with no operation left to PyTorch, and agrees with
+PyTorch within the tolerance that KernelBench has for f32.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+from kernelbench_problem import Outcome, attempt
+
+RECURRENT = {3: {*range(33, 43), 48, 49}}
+"""Problems of each level that are left out."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line."""
+
+    checkout: Path
+    levels: tuple[int, ...]
+    target: str
+    full_size: bool
+    timeout: float
+    only: str
+
+
+def problems(options: Options) -> Iterator[tuple[int, Path]]:
+    """The level and file of each problem, in order."""
+    for level in options.levels:
+        folder = options.checkout / "KernelBench" / f"level{level}"
+        files = {int(file.name.split("_")[0]): file for file in folder.glob("*_*.py")}
+        for number in sorted(files):
+            is_left_out = number % 2 or number in RECURRENT.get(level, ())
+            if not is_left_out and options.only in files[number].stem:
+                yield level, files[number]
+
+
+def _work(results: multiprocessing.Queue[Outcome], *arguments: object) -> None:
+    file, target, full_size = arguments
+    results.put(attempt(Path(str(file)), str(target), bool(full_size)))
+
+
+def run(file: Path, options: Options) -> Outcome:
+    """Try one problem in a process of its own."""
+    context: Any = multiprocessing.get_context("spawn" if options.full_size else "fork")
+    results: multiprocessing.Queue[Outcome] = context.Queue()
+    arguments = (results, file, options.target, options.full_size)
+    process = context.Process(target=_work, args=arguments, daemon=True)
+    process.start()
+    try:
+        return results.get(timeout=options.timeout)
+    except Empty:
+        return Outcome("timeout", f"more than {options.timeout:g} s")
+    finally:
+        process.kill()
+        process.join()
+
+
+def report(options: Options) -> None:
+    """Run all problems, a line for each, and count them."""
+    for level in options.levels:
+        counts: Counter[str] = Counter()
+        for found, file in problems(options):
+            if found != level:
+                continue
+            started = time.perf_counter()
+            outcome = run(file, options)
+            counts[outcome.status] += 1
+            seconds = time.perf_counter() - started
+            line = f"level{level} {file.stem:<64.64} {outcome.status:<8}"
+            print(f"{line} {seconds:6.1f} s  {outcome.text}", flush=True)
+        total = sum(counts.values())
+        parts = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+        right = f"{counts['right']} of {total} right"
+        print(f"level{level} on {options.target}: {right}; {parts}")
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--levels", default="1,2,3")
+    parser.add_argument("--target", default="reference")
+    parser.add_argument("--full-size", action="store_true", help="sizes as they are")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each")
+    parser.add_argument("--only", default="", help="part of the names of problems")
+    found = parser.parse_args(arguments)
+    levels = tuple(int(level) for level in found.levels.split(","))
+    return Options(
+        found.checkout,
+        levels,
+        found.target,
+        found.full_size,
+        found.timeout,
+        found.only,
+    )
+
+
+if __name__ == "__main__":
+    report(parse_arguments())

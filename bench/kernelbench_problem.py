@@ -1,0 +1,173 @@
+"""One problem of KernelBench: at its size or a smaller one, by PyTorch and by TLF."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tlf.tools.torch_module import compile_module
+
+TOLERANCE = 1e-4
+"""Relative and absolute, of KernelBench for f32."""
+
+STORAGE = frozenset(
+    "alias clone contiguous detach empty lift_fresh view".split(),
+)
+"""Operations that move tensors and compute nothing."""
+
+Rule = Callable[[str, int], int]
+
+seed: Callable[[int], object] = getattr(torch, "manual_seed")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a problem went, in a word, and in a line."""
+
+    status: str
+    text: str = ""
+
+
+def halved(value: int, most: int) -> int:
+    """A number halved until it is at most `most`; an odd one stays odd."""
+    odd = value % 2
+    while value > most:
+        value = (value + odd) // 2
+        if odd and value % 2 == 0:
+            value -= 1
+    return value
+
+
+def _all_sizes(most: int) -> Rule:
+    def rule(name: str, value: int) -> int:
+        return halved(value, 2 if "batch" in name.lower() else most)
+
+    return rule
+
+
+def _batch_only(name: str, value: int) -> int:
+    return min(value, 2) if "batch" in name.lower() else value
+
+
+def _as_it_is(name: str, value: int) -> int:
+    return value
+
+
+RULES: Sequence[tuple[str, Rule]] = (
+    ("sizes up to 32", _all_sizes(32)),
+    ("sizes up to 64", _all_sizes(64)),
+    ("sizes up to 256", _all_sizes(256)),
+    ("all numbers up to 32", lambda _, value: halved(value, 32)),
+    ("batch of 2", _batch_only),
+)
+"""How sizes are shrunk: numbers of the module are halved until they are small. The
+first rule with which PyTorch runs the problem is used."""
+
+
+class _Shrink(ast.NodeTransformer):
+    """Rewrites whole numbers, and tuples of them, that a module gives names to."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        names = [each.id for each in node.targets if isinstance(each, ast.Name)]
+        for each in ast.walk(node.value):
+            if isinstance(each, ast.Constant) and type(each.value) is int and names:
+                each.value = self.rule(names[-1], each.value)
+        return node
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A module and its inputs."""
+
+    model: torch.nn.Module
+    inputs: Sequence[Any]
+    rule: str
+
+
+def load(file: Path, rule: Rule, name: str) -> Problem:
+    """Run the source of a problem, its sizes shrunk by a rule."""
+    tree = _Shrink(rule).visit(ast.parse(file.read_text(encoding="utf-8")))
+    names: dict[str, Any] = {"__name__": file.stem}
+    exec(compile(tree, str(file), "exec"), names)
+    seed(0)
+    model = names["Model"](*names["get_init_inputs"]())
+    seed(1)
+    return Problem(model, names["get_inputs"](), name)
+
+
+def candidates(file: Path, full_size: bool) -> Iterator[Problem]:
+    """The problem at the sizes to try, in order."""
+    rules = [("full size", _as_it_is)] if full_size else RULES
+    for name, rule in rules:
+        try:
+            problem = load(file, rule, name)
+            with torch.no_grad():
+                problem.model(*problem.inputs)
+            yield load(file, rule, name)
+        except Exception:
+            continue
+
+
+class Watch(TorchDispatchMode):
+    """Notes the operations that PyTorch computes."""
+
+    def __init__(self) -> None:
+        cast(Any, super()).__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if func.overloadpacket.__name__ not in STORAGE:
+            self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def attempt(file: Path, target: str, full_size: bool) -> Outcome:
+    """Import, compile and run one problem, and compare it with PyTorch."""
+    torch.set_num_threads(1)
+    problem = next(candidates(file, full_size), None)
+    if problem is None:
+        return Outcome("skipped", "PyTorch does not run it at any size")
+    try:
+        with torch.no_grad():
+            return _compared(problem, target)
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        return Outcome("failed", f"{type(error).__name__}: {text}"[:200])
+
+
+def _compared(problem: Problem, target: str) -> Outcome:
+    compiled = compile_module(problem.model, problem.inputs, target=target)
+    with Watch() as watch:
+        found = compiled(*problem.inputs)
+    if watch.seen:
+        return Outcome("eager", ", ".join(sorted(set(watch.seen))))
+    expected = problem.model(*problem.inputs)
+    pairs = zip(_tensors(found), _tensors(expected), strict=True)
+    for mine, theirs in pairs:
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            return Outcome("wrong", f"{theirs.dtype} expected, got {mine.dtype}")
+        if not torch.allclose(mine, theirs, TOLERANCE, TOLERANCE, equal_nan=True):
+            worst = (mine.double() - theirs.double()).abs().max().item()
+            return Outcome("wrong", f"differs by {worst:.2g}, {problem.rule}")
+    return Outcome("right", problem.rule)
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [value] if isinstance(value, torch.Tensor) else list(value)

@@ -1,0 +1,31 @@
+"""Converters of the operations of ATen, by family; an import registers them."""
+
+from tlf.frontend.torch.aten import (
+    activation,
+    arithmetic,
+    comparison,
+    contraction,
+    convolution,
+    creation,
+    indexing,
+    movement,
+    normalization,
+    pooling,
+    reduction,
+    resampling,
+)
+
+__all__ = [
+    "activation",
+    "arithmetic",
+    "comparison",
+    "contraction",
+    "convolution",
+    "creation",
+    "indexing",
+    "movement",
+    "normalization",
+    "pooling",
+    "reduction",
+    "resampling",
+]

@@ -1,0 +1,272 @@
+"""Sums, products, powers and functions of single elements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.types import is_float
+from tlf.frontend.torch.emitter import Emitter, Operand
+from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+
+UNARY: Mapping[str, type[IRDLOperation]] = {
+    "abs": graph.AbsOp,
+    "acos": graph.AcosOp,
+    "acosh": graph.AcoshOp,
+    "asin": graph.AsinOp,
+    "asinh": graph.AsinhOp,
+    "atan": graph.AtanOp,
+    "atanh": graph.AtanhOp,
+    "cos": graph.CosOp,
+    "cosh": graph.CoshOp,
+    "erf": graph.ErfOp,
+    "exp": graph.ExpOp,
+    "exp2": graph.Exp2Op,
+    "expm1": graph.Expm1Op,
+    "log": graph.LogOp,
+    "log10": graph.Log10Op,
+    "log1p": graph.Log1pOp,
+    "log2": graph.Log2Op,
+    "neg": graph.NegOp,
+    "rsqrt": graph.RsqrtOp,
+    "sigmoid": graph.SigmoidOp,
+    "sin": graph.SinOp,
+    "sinh": graph.SinhOp,
+    "sqrt": graph.SqrtOp,
+    "tan": graph.TanOp,
+    "tanh": graph.TanhOp,
+}
+"""Functions of one tensor, in the type of the result."""
+
+ROUNDING: Mapping[str, type[IRDLOperation]] = {
+    "ceil": graph.CeilOp,
+    "floor": graph.FloorOp,
+    "round": graph.RoundOp,
+    "trunc": graph.TruncOp,
+}
+"""Functions that leave integers as they are."""
+
+BINARY: Mapping[str, type[IRDLOperation]] = {
+    "atan2.default": graph.Atan2Op,
+    "maximum.default": graph.MaximumOp,
+    "minimum.default": graph.MinimumOp,
+    "mul.Scalar": graph.MulOp,
+    "mul.Tensor": graph.MulOp,
+    "div.Scalar": graph.DivOp,
+    "div.Tensor": graph.DivOp,
+}
+"""Functions of two tensors, in the type of the result."""
+
+
+def elementwise(kind: type[IRDLOperation]) -> Converter:
+    """A converter to an elementwise operation on operands of the result's type."""
+
+    def convert(at: Emitter, *operands: Operand) -> SSAValue:
+        return at.apply(kind, *operands)
+
+    return convert
+
+
+def _rounding(kind: type[IRDLOperation]) -> Converter:
+    def convert(at: Emitter, x: SSAValue) -> SSAValue:
+        return at.apply(kind, x) if is_float(at.element) else x
+
+    return convert
+
+
+CONVERTERS.update(
+    {overload(f"{name}.default"): elementwise(kind) for name, kind in UNARY.items()}
+)
+CONVERTERS.update(
+    {overload(f"{name}.default"): _rounding(kind) for name, kind in ROUNDING.items()}
+)
+CONVERTERS.update({overload(name): elementwise(kind) for name, kind in BINARY.items()})
+
+
+@converts("add.Tensor", "add.Scalar")
+def _add(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
+    if at.element == i1:
+        return at.apply(graph.OrOp, x, y)
+    return at.apply(graph.AddOp, x, _scaled(at, y, alpha))
+
+
+@converts("sub.Tensor", "sub.Scalar")
+def _sub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
+    return at.apply(graph.SubOp, x, _scaled(at, y, alpha))
+
+
+@converts("rsub.Scalar", "rsub.Tensor")
+def _rsub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
+    return at.apply(graph.SubOp, y, _scaled(at, x, alpha))
+
+
+def _scaled(at: Emitter, y: Operand, alpha: float) -> Operand:
+    return y if alpha == 1 else at.mul(y, alpha, at.element)
+
+
+@converts("reciprocal.default")
+def _reciprocal(at: Emitter, x: SSAValue) -> SSAValue:
+    return at.apply(graph.DivOp, 1, x)
+
+
+@converts("sign.default", "sgn.default")
+def _sign(at: Emitter, x: SSAValue) -> SSAValue:
+    """Zero and NaN stay themselves."""
+    element = at.element
+    if element == i1:
+        return x
+    falling = at.select(at.compare(x, 0, "lt", element), -1, x, element)
+    return at.select(at.compare(x, 0, "gt", element), 1, falling, element)
+
+
+@converts("div.Tensor_mode", "div.Scalar_mode")
+def _div(
+    at: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
+) -> SSAValue:
+    quotient = at.apply(graph.DivOp, x, y)
+    if rounding_mode is None:
+        return quotient
+    if is_float(at.element):
+        kind = graph.FloorOp if rounding_mode == "floor" else graph.TruncOp
+        return at.apply(kind, quotient)
+    if rounding_mode == "trunc":
+        return quotient
+    return at.sub(quotient, _borrow(at, x, y), at.element)
+
+
+def _borrow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    """1 where an inexact quotient of integers was rounded up, else 0."""
+    rest = at.apply(graph.RemOp, x, y)
+    signs = [at.compare(each, 0, "lt", at.element) for each in (rest, y)]
+    differ = at.compare(signs[0], signs[1], "ne", i1)
+    inexact = at.compare(rest, 0, "ne", at.element)
+    return at.cast(at.emit(graph.AndOp(inexact, differ)), at.element)
+
+
+@converts("fmod.Tensor", "fmod.Scalar")
+def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    if not is_float(at.element):
+        return at.apply(graph.RemOp, x, y)
+    whole = at.emit(graph.TruncOp(at.div(x, y, at.wide)))
+    return at.finish(at.sub(x, at.mul(whole, y, at.wide), at.wide))
+
+
+@converts("remainder.Tensor", "remainder.Scalar")
+def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    """What is left of a division rounded down; it has the sign of `y`."""
+    if not is_float(at.element):
+        rest = at.apply(graph.RemOp, x, y)
+        return at.add(rest, at.mul(_borrow(at, x, y), y, at.element), at.element)
+    whole = at.emit(graph.FloorOp(at.div(x, y, at.wide)))
+    return at.finish(at.sub(x, at.mul(whole, y, at.wide), at.wide))
+
+
+@converts("pow.Tensor_Tensor", "pow.Scalar")
+def _pow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    if not is_float(at.element):
+        raise Unsupported("expected powers of floats, got integers")
+    return at.apply(graph.PowOp, x, y)
+
+
+@converts("pow.Tensor_Scalar")
+def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
+    """Small whole powers are products, as in PyTorch."""
+    if exponent == 0.5:
+        return at.apply(graph.SqrtOp, x)
+    if exponent == 1:
+        return at.finish(x)
+    if exponent in (2, 3):
+        value = at.cast(x, at.wide)
+        product = at.mul(value, value, at.wide)
+        cubed = at.mul(product, value, at.wide) if exponent == 3 else product
+        return at.finish(cubed)
+    if exponent == -1:
+        return at.apply(graph.DivOp, 1, x)
+    return _pow(at, x, exponent)
+
+
+@converts("clamp.default", "clamp.Tensor", "clamp_min.default")
+def _clamp(
+    at: Emitter, x: Operand, low: Operand | None = None, high: Operand | None = None
+) -> SSAValue:
+    if low is not None:
+        x = at.apply(graph.MaximumOp, x, low)
+    if high is not None:
+        x = at.apply(graph.MinimumOp, x, high)
+    return at.finish(at.cast(x, at.element))
+
+
+@converts("hardtanh.default")
+def _hardtanh(at: Emitter, x: SSAValue, low: float = -1, high: float = 1) -> SSAValue:
+    return _clamp(at, x, low, high)
+
+
+@converts("clamp_max.default")
+def _clamp_max(at: Emitter, x: Operand, high: Operand) -> SSAValue:
+    return at.apply(graph.MinimumOp, x, high)
+
+
+@converts("_to_copy.default")
+def _to_copy(at: Emitter, x: SSAValue, **options: object) -> SSAValue:
+    """Dtypes come from the result; other options say where a tensor is stored."""
+    return at.cast(x, at.element)
+
+
+@converts("isnan.default")
+def _isnan(at: Emitter, x: SSAValue) -> SSAValue:
+    element = element_of(x)
+    if not is_float(element):
+        return at.broadcast(at.number(False, i1), at.shape)
+    return at.compare(x, x, "ne", element)
+
+
+@converts("isinf.default")
+def _isinf(at: Emitter, x: SSAValue) -> SSAValue:
+    element = element_of(x)
+    if not is_float(element):
+        return at.broadcast(at.number(False, i1), at.shape)
+    size = at.apply(graph.AbsOp, x, element=element)
+    return at.compare(size, float("inf"), "eq", element)
+
+
+@converts("logical_not.default")
+def _logical_not(at: Emitter, x: SSAValue) -> SSAValue:
+    return at.emit(graph.NotOp(at.truth(x)))
+
+
+@converts("bitwise_not.default")
+def _bitwise_not(at: Emitter, x: SSAValue) -> SSAValue:
+    return at.emit(graph.NotOp(x))
+
+
+def _logic(kind: type[IRDLOperation]) -> Converter:
+    def convert(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+        truths = [
+            at.truth(each) if isinstance(each, SSAValue) else at.number(bool(each), i1)
+            for each in (x, y)
+        ]
+        return at.emit(kind(*truths))
+
+    return convert
+
+
+CONVERTERS[overload("logical_and.default")] = _logic(graph.AndOp)
+CONVERTERS[overload("logical_or.default")] = _logic(graph.OrOp)
+for _name in ("bitwise_and.Tensor", "bitwise_and.Scalar"):
+    CONVERTERS[overload(_name)] = elementwise(graph.AndOp)
+for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
+    CONVERTERS[overload(_name)] = elementwise(graph.OrOp)
+
+
+@converts("logical_xor.default", "bitwise_xor.Tensor")
+def _xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+    if at.element != i1:
+        raise Unsupported("expected an exclusive or of bools, got integers")
+    lhs, rhs = (at.cast(at.truth(each), f32) for each in (x, y))
+    return at.compare(lhs, rhs, "ne", f32)

@@ -1,0 +1,60 @@
+"""Comparisons and choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.types import is_float
+from tlf.frontend.torch.elements import DTYPES, ELEMENTS
+from tlf.frontend.torch.emitter import Emitter, Operand
+from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+
+
+def common_element(x: SSAValue, y: Operand) -> Attribute:
+    """The element type in which two operands are compared."""
+    element = element_of(x)
+    if isinstance(y, SSAValue):
+        dtype: Any = torch.promote_types(DTYPES[element], DTYPES[element_of(y)])
+        return ELEMENTS[dtype]
+    if isinstance(y, float) and not is_float(element):
+        return f32
+    if element == i1 and not isinstance(y, bool):
+        return ELEMENTS[torch.int64]
+    return element
+
+
+def _comparison(relation: str) -> Converter:
+    def convert(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
+        return at.compare(x, y, relation, common_element(x, y))
+
+    return convert
+
+
+for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
+    CONVERTERS[overload(f"{_relation}.Tensor")] = _comparison(_relation)
+    CONVERTERS[overload(f"{_relation}.Scalar")] = _comparison(_relation)
+
+
+@converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
+def _where(at: Emitter, condition: SSAValue, x: Operand, y: Operand) -> SSAValue:
+    return at.finish(at.select(condition, x, y, at.element))
+
+
+@converts("masked_fill.Scalar", "masked_fill.Tensor")
+def _masked_fill(at: Emitter, x: SSAValue, mask: SSAValue, value: Operand) -> SSAValue:
+    return at.finish(at.select(mask, value, x, at.element))
+
+
+@converts("isfinite.default")
+def _isfinite(at: Emitter, x: SSAValue) -> SSAValue:
+    element = element_of(x)
+    if not is_float(element):
+        return at.broadcast(at.number(True, i1), at.shape)
+    size = at.apply(graph.AbsOp, x, element=element)
+    return at.compare(size, float("inf"), "lt", element)

@@ -1,0 +1,75 @@
+"""Tensors of known elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from tlf.dialects.types import is_float
+from tlf.frontend.torch.emitter import Emitter, Number
+from tlf.frontend.torch.registry import converts
+
+
+@converts("full.default")
+def _full(at: Emitter, size: Any, value: Number, **options: object) -> SSAValue:
+    return at.broadcast(at.number(value, at.element), at.shape)
+
+
+@converts("full_like.default", "new_full.default")
+def _full_like(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
+    return at.broadcast(at.number(arguments[-1], at.element), at.shape)
+
+
+@converts(
+    "empty.memory_format",
+    "empty_like.default",
+    "new_empty.default",
+    "new_zeros.default",
+    "zeros.default",
+    "zeros_like.default",
+)
+def _zeros(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
+    return at.broadcast(at.number(0, at.element), at.shape)
+
+
+@converts("ones.default", "ones_like.default", "new_ones.default")
+def _ones(at: Emitter, *arguments: Any, **options: object) -> SSAValue:
+    return at.broadcast(at.number(1, at.element), at.shape)
+
+
+@converts("scalar_tensor.default")
+def _scalar_tensor(at: Emitter, value: Number, **options: object) -> SSAValue:
+    return at.number(value, at.element)
+
+
+@converts("arange.start_step")
+def _arange(
+    at: Emitter, start: Number, end: Number, step: Number = 1, **options: object
+) -> SSAValue:
+    """Whole numbers that the element type holds exactly are counted, others written."""
+    (extent,) = at.shape
+    if not is_float(at.element):
+        indices = at.iota(extent, at.element)
+        return _stepped(at, indices, int(start), int(step))
+    numbers = start + step * np.arange(extent, dtype=np.float64)
+    is_whole = math.floor(start) == start and math.floor(step) == step
+    if is_whole and np.abs(numbers).max() <= 256:
+        return _stepped(at, at.iota(extent, at.element), start, step)
+    return at.array(numbers, at.element)
+
+
+def _stepped(at: Emitter, indices: SSAValue, start: Number, step: Number) -> SSAValue:
+    value = indices if step == 1 else at.mul(indices, step, at.element)
+    return value if start == 0 else at.add(value, start, at.element)
+
+
+@converts("eye.default", "eye.m")
+def _eye(at: Emitter, rows: int, *arguments: Any, **options: object) -> SSAValue:
+    """Ones where the number of the row is that of the column."""
+    high, wide = at.shape
+    row = at.reshape(at.iota(high, i64), (high, 1))
+    return at.cast(at.compare(row, at.iota(wide, i64), "eq", i64), at.element)

@@ -1,0 +1,121 @@
+"""Elements at places that are data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.frontend.torch.emitter import Emitter, Operand
+from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.registry import converts
+
+
+def _wrapped(at: Emitter, indices: SSAValue, extent: int) -> SSAValue:
+    """Indices of which negative ones count from the end."""
+    element = element_of(indices)
+    below = at.compare(indices, 0, "lt", element)
+    return at.select(below, at.add(indices, extent, element), indices, element)
+
+
+@converts("embedding.default")
+def _embedding(
+    at: Emitter,
+    table: SSAValue,
+    indices: SSAValue,
+    padding: int = -1,
+    scale_by_frequency: bool = False,
+    sparse: bool = False,
+) -> SSAValue:
+    return at.emit(graph.TakeOp(table, indices, 0))
+
+
+@converts("index_select.default")
+def _index_select(at: Emitter, x: SSAValue, axis: int, indices: SSAValue) -> SSAValue:
+    found = at.emit(graph.TakeOp(x, indices, axis % len(shape_of(x))))
+    return at.reshape(found, at.shape)
+
+
+@converts("gather.default")
+def _gather(
+    at: Emitter,
+    x: SSAValue,
+    axis: int,
+    indices: SSAValue,
+    *,
+    sparse_grad: bool = False,
+) -> SSAValue:
+    if not shape_of(x):
+        return at.reshape(x, at.shape)
+    return at.emit(graph.GatherOp(x, indices, axis % len(shape_of(x))))
+
+
+@converts("index.Tensor")
+def _index(at: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
+    """
+    Indices of neighbouring axes become one index into these axes as one. Where axes
+    between are left out, the indexed ones come first, as in numpy.
+    """
+    places = {axis: each for axis, each in enumerate(indices) if each is not None}
+    if any(element_of(each) == i1 for each in places.values()):
+        raise Unsupported("expected indices that are numbers, got a mask")
+    axes = sorted(places)
+    first = axes[0]
+    if axes[-1] - first + 1 != len(axes):
+        others = [axis for axis in range(len(shape_of(x))) if axis not in places]
+        x = at.permute(x, [*axes, *others])
+        places = {place: places[axis] for place, axis in enumerate(axes)}
+        axes, first = list(range(len(axes))), 0
+    shape = shape_of(x)
+    extents = shape[first : first + len(axes)]
+    place = _joined(at, [places[axis] for axis in axes], extents)
+    flat = (*shape[:first], math.prod(extents), *shape[first + len(axes) :])
+    return at.emit(graph.TakeOp(at.reshape(x, flat), place, first))
+
+
+def _joined(
+    at: Emitter, indices: Sequence[SSAValue], extents: Sequence[int]
+) -> SSAValue:
+    """Indices into several axes as one into all of them, row by row."""
+    total: SSAValue | None = None
+    for each, extent in zip(indices, extents, strict=True):
+        place = _wrapped(at, at.cast(each, i64), extent)
+        if total is not None:
+            place = at.add(at.mul(total, extent, i64), place, i64)
+        total = place
+    assert total is not None
+    return total
+
+
+@converts("scatter.src", "scatter.value")
+def _scatter(
+    at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: Operand
+) -> SSAValue:
+    return _scattered(at, x, axis, indices, source, "set")
+
+
+@converts("scatter_add.default")
+def _scatter_add(
+    at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: SSAValue
+) -> SSAValue:
+    return _scattered(at, x, axis, indices, source, "add")
+
+
+def _scattered(
+    at: Emitter, x: SSAValue, axis: int, indices: SSAValue, source: Operand, kind: str
+) -> SSAValue:
+    if not shape_of(x):
+        raise Unsupported("expected a tensor of 1 or more axes, got a scalar")
+    updates = at.cast(source, at.element)
+    shape = shape_of(indices)
+    if isinstance(source, SSAValue):
+        for each, extent in enumerate(shape):
+            updates = at.slice(updates, each, 0, extent)
+    else:
+        updates = at.broadcast(updates, shape)
+    axis %= len(shape_of(x))
+    return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))

@@ -1,0 +1,204 @@
+"""Maxima and means of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind, neutral_of
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.interfaces import Array
+from tlf.frontend.torch.aten.windows import Windows, per_axis
+from tlf.frontend.torch.emitter import Emitter
+from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+
+Sizes = Sequence[int] | int
+
+
+def _windows(
+    rank: int, taps: Sizes, strides: Sizes, padding: Sizes, dilation: Sizes
+) -> Windows:
+    sizes = per_axis(taps, rank)
+    steps = per_axis(strides, rank) if strides else sizes
+    return Windows(sizes, steps, per_axis(padding, rank), per_axis(dilation, rank))
+
+
+def _maximum(rank: int) -> Converter:
+    def convert(
+        at: Emitter,
+        x: SSAValue,
+        taps: Sizes,
+        strides: Sizes = (),
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[SSAValue, None]:
+        windows = _windows(rank, taps, strides, padding, dilation)
+        return _pooled_maximum(at, x, windows, ceil_mode), None
+
+    return convert
+
+
+def _pooled_maximum(
+    at: Emitter, x: SSAValue, windows: Windows, ceil_mode: bool
+) -> SSAValue:
+    rank = len(windows.taps)
+    if rank == 2 and len(shape_of(x)) == 4 and not ceil_mode:
+        return at.emit(
+            graph.MaxPool2dOp(
+                x,
+                windows.taps,
+                windows.strides,
+                (*windows.low, *windows.low),
+                windows.dilation,
+            )
+        )
+    least = neutral_of(ReduceKind.MAX, element_of(x))
+    return _reduced(at, x, windows, "max", least)
+
+
+def _reduced(
+    at: Emitter, x: SSAValue, windows: Windows, kind: str, fill: Any
+) -> SSAValue:
+    """Windows gathered and reduced: any number of axes, and windows that reach out."""
+    rank = len(windows.taps)
+    gathered = windows.gathered(at, x, at.shape[-rank:], fill)
+    first = len(shape_of(gathered)) - 2 * rank
+    return at.reduce(gathered, kind, range(first, first + rank))
+
+
+for _name, _rank in (
+    ("max_pool2d_with_indices.default", 2),
+    ("max_pool3d_with_indices.default", 3),
+):
+    CONVERTERS[overload(_name)] = _maximum(_rank)
+
+
+def _average(rank: int) -> Converter:
+    def convert(
+        at: Emitter,
+        x: SSAValue,
+        taps: Sizes,
+        strides: Sizes = (),
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> SSAValue:
+        windows = _windows(rank, taps, strides, padding, 1)
+        if divisor_override is not None:
+            total = _reduced(at, at.cast(x, at.wide), windows, "sum", 0)
+            return at.finish(at.div(total, divisor_override, at.wide))
+        if rank == 2 and len(shape_of(x)) == 4 and not ceil_mode:
+            padded = (*windows.low, *windows.low)
+            excluded = not count_include_pad
+            return at.emit(
+                graph.AvgPool2dOp(
+                    x, windows.taps, windows.strides, padded, (1, 1), excluded
+                )
+            )
+        total = _reduced(at, at.cast(x, at.wide), windows, "sum", 0)
+        extents = shape_of(x)[-rank:]
+        counts = _counts(windows, extents, at.shape[-rank:], count_include_pad)
+        return at.finish(at.div(total, at.array(counts, at.wide), at.wide))
+
+    return convert
+
+
+for _rank in (1, 2, 3):
+    CONVERTERS[overload(f"avg_pool{_rank}d.default")] = _average(_rank)
+
+
+def _counts(
+    windows: Windows, extents: Sequence[int], counts: Sequence[int], padded: bool
+) -> Array:
+    """How many elements each window has; those of padding count where asked to."""
+    found = np.ones((), np.float64)
+    for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
+        margin = windows.low[axis] if padded else 0
+        starts = np.arange(count) * windows.strides[axis] - windows.low[axis]
+        ends = np.minimum(starts + windows.taps[axis], extent + margin)
+        inside = ends - np.maximum(starts, -margin)
+        found = np.multiply.outer(found, inside)
+    return found
+
+
+def _adaptive_average(rank: int) -> Converter:
+    def convert(at: Emitter, x: SSAValue, sizes: Sizes) -> SSAValue:
+        value = at.cast(x, at.wide)
+        first = len(shape_of(x)) - rank
+        for axis in range(rank):
+            value = _adapted(at, value, first + axis, at.shape[first + axis])
+        return at.finish(value)
+
+    return convert
+
+
+for _name, _rank in (
+    ("adaptive_avg_pool1d.default", 1),
+    ("_adaptive_avg_pool2d.default", 2),
+    ("adaptive_avg_pool2d.default", 2),
+    ("_adaptive_avg_pool3d.default", 3),
+    ("adaptive_avg_pool3d.default", 3),
+):
+    CONVERTERS[overload(_name)] = _adaptive_average(_rank)
+
+
+def bounds(extent: int, count: int) -> list[tuple[int, int]]:
+    """The first element of each window of adaptive pooling, and the one after it."""
+    return [
+        (index * extent // count, -((-(index + 1) * extent) // count))
+        for index in range(count)
+    ]
+
+
+def _adapted(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
+    """Means of `count` windows that cover an axis: equal runs, or weights."""
+    shape = shape_of(x)
+    extent = shape[axis]
+    if extent == count:
+        return x
+    if extent % count == 0:
+        split = (*shape[:axis], count, extent // count, *shape[axis + 1 :])
+        return at.emit(graph.MeanOp(at.reshape(x, split), [axis + 1], False))
+    weights = np.zeros((count, extent))
+    for index, (start, stop) in enumerate(bounds(extent, count)):
+        weights[index, start:stop] = 1 / (stop - start)
+    return along_axis(at, x, axis, weights)
+
+
+def along_axis(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
+    """Sums along an axis, each weighted by a row of `weights`, result x extent."""
+    rank, element = len(shape_of(x)), element_of(x)
+    matrix = at.array(weights, element)
+    axes = [AffineExpr.dimension(each) for each in range(rank + 1)]
+    made, read = axes[rank], axes[axis]
+    result = [made if each == axis else axes[each] for each in range(rank)]
+    maps = [
+        AffineMap(rank + 1, 0, tuple(results))
+        for results in (axes[:rank], [made, read], result)
+    ]
+    return at.emit(graph.ContractOp(x, matrix, maps))
+
+
+@converts("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def _adaptive_maximum(
+    at: Emitter, x: SSAValue, sizes: Sequence[int]
+) -> tuple[SSAValue, None]:
+    first = len(shape_of(x)) - len(sizes)
+    for position, count in enumerate(sizes):
+        axis = first + position
+        shape = shape_of(x)
+        if shape[axis] % count:
+            raise Unsupported(
+                f"expected windows of one size, got {count} of {shape[axis]} elements"
+            )
+        split = (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
+        x = at.reduce(at.reshape(x, split), "max", [axis + 1])
+    return x, None

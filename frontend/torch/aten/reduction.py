@@ -1,0 +1,222 @@
+"""Reductions, cumulative ones among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import shape_of
+from tlf.frontend.torch.emitter import Emitter, Number
+from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+
+Axes = Sequence[int] | int | None
+
+
+def axes_of(value: SSAValue, axes: Axes) -> list[int]:
+    """Axes that count from 0; all of them for none."""
+    rank = len(shape_of(value))
+    if isinstance(axes, int):
+        axes = [axes]
+    chosen = range(rank) if not axes else axes
+    return sorted({axis % rank for axis in chosen}) if rank else []
+
+
+def wide_reduced(
+    at: Emitter, value: SSAValue, kind: str, axes: Axes, keepdims: bool
+) -> SSAValue:
+    """A reduction in the type that the result is computed in."""
+    found = axes_of(value, axes)
+    return at.reduce(at.cast(value, at.wide), kind, found, keepdims)
+
+
+@converts("sum.default", "sum.dim_IntList")
+def _sum(
+    at: Emitter,
+    x: SSAValue,
+    axes: Axes = None,
+    keepdim: bool = False,
+    *,
+    dtype: object = None,
+) -> SSAValue:
+    return at.finish(wide_reduced(at, x, "sum", axes, keepdim))
+
+
+@converts("prod.default", "prod.dim_int")
+def _prod(
+    at: Emitter,
+    x: SSAValue,
+    axis: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: object = None,
+) -> SSAValue:
+    return at.finish(wide_reduced(at, x, "prod", axis, keepdim))
+
+
+@converts("mean.default", "mean.dim")
+def _mean(
+    at: Emitter,
+    x: SSAValue,
+    axes: Axes = None,
+    keepdim: bool = False,
+    *,
+    dtype: object = None,
+) -> SSAValue:
+    found = axes_of(x, axes)
+    value = at.cast(x, at.element)
+    return at.emit(graph.MeanOp(value, found, keepdim)) if found else value
+
+
+def _extreme(kind: str) -> Converter:
+    def convert(
+        at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
+    ) -> SSAValue:
+        return at.reduce(x, kind, axes_of(x, axes), keepdim)
+
+    return convert
+
+
+for _kind in ("max", "min"):
+    CONVERTERS[overload(f"{_kind}.default")] = _extreme(_kind)
+    CONVERTERS[overload(f"a{_kind}.default")] = _extreme(_kind)
+
+
+def _extreme_and_index(kind: str) -> Converter:
+    def convert(
+        at: Emitter, x: SSAValue, axis: int, keepdim: bool = False
+    ) -> tuple[SSAValue, SSAValue]:
+        if not shape_of(x):
+            return x, at.number(0, at.results[1].element_type)
+        (at_axis,) = axes_of(x, axis)
+        values = at.reduce(x, kind, [at_axis], keepdim)
+        return values, at.emit(graph.ArgReduceOp(x, kind, at_axis, keepdim))
+
+    return convert
+
+
+def _index(kind: str) -> Converter:
+    def convert(
+        at: Emitter, x: SSAValue, axis: int | None = None, keepdim: bool = False
+    ) -> SSAValue:
+        shape = shape_of(x)
+        if not shape:
+            return at.number(0, at.element)
+        if axis is not None:
+            return at.emit(graph.ArgReduceOp(x, kind, axis % len(shape), keepdim))
+        flat = at.reshape(x, [math.prod(shape)])
+        return at.reshape(at.emit(graph.ArgReduceOp(flat, kind, 0, False)), at.shape)
+
+    return convert
+
+
+for _kind in ("max", "min"):
+    CONVERTERS[overload(f"{_kind}.dim")] = _extreme_and_index(_kind)
+    CONVERTERS[overload(f"arg{_kind}.default")] = _index(_kind)
+
+
+def _truths(kind: str) -> Converter:
+    def convert(
+        at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
+    ) -> SSAValue:
+        return at.reduce(at.truth(x), kind, axes_of(x, axes), keepdim)
+
+    return convert
+
+
+for _name, _kind in (("any", "max"), ("all", "min")):
+    for _form in ("default", "dim", "dims"):
+        CONVERTERS[overload(f"{_name}.{_form}")] = _truths(_kind)
+
+
+def moments(
+    at: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
+) -> tuple[SSAValue, SSAValue]:
+    """The variance and the mean, in the type that the result is computed in."""
+    found, wide = axes_of(x, axes), at.wide
+    value = at.cast(x, wide)
+    if not found:
+        return at.number(math.nan, wide), value
+    count = math.prod(shape_of(x)[axis] for axis in found)
+    mean = at.emit(graph.MeanOp(value, found, True))
+    centred = at.sub(value, mean, wide)
+    total = at.reduce(at.mul(centred, centred, wide), "sum", found, keepdim)
+    free = count - (1 if correction is None else correction)
+    variance = at.div(total, max(free, 0), wide)
+    return variance, mean if keepdim else at.reshape(mean, shape_of(variance))
+
+
+@converts("var.correction")
+def _var(
+    at: Emitter,
+    x: SSAValue,
+    axes: Axes = None,
+    *,
+    correction: Number | None = None,
+    keepdim: bool = False,
+) -> SSAValue:
+    return at.finish(moments(at, x, axes, correction, keepdim)[0])
+
+
+@converts("var_mean.correction")
+def _var_mean(
+    at: Emitter,
+    x: SSAValue,
+    axes: Axes = None,
+    *,
+    correction: Number | None = None,
+    keepdim: bool = False,
+) -> tuple[SSAValue, ...]:
+    found = moments(at, x, axes, correction, keepdim)
+    return tuple(at.cast(each, at.element) for each in found)
+
+
+def _cumulation(kind: str) -> Converter:
+    def convert(
+        at: Emitter, x: SSAValue, axis: int, *, dtype: object = None
+    ) -> SSAValue:
+        value = at.cast(x, at.element)
+        if not shape_of(x):
+            return value
+        return at.emit(graph.CumulateOp(value, kind, axis % len(shape_of(x))))
+
+    return convert
+
+
+CONVERTERS[overload("cumsum.default")] = _cumulation("sum")
+CONVERTERS[overload("cumprod.default")] = _cumulation("prod")
+
+
+@converts("sort.default", "sort.stable")
+def _sort(
+    at: Emitter,
+    x: SSAValue,
+    axis: int = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+) -> Sequence[SSAValue]:
+    return _sorted(at, x, axis, descending, None)
+
+
+@converts("topk.default")
+def _topk(
+    at: Emitter,
+    x: SSAValue,
+    count: int,
+    axis: int = -1,
+    largest: bool = True,
+    sort: bool = True,
+) -> Sequence[SSAValue]:
+    return _sorted(at, x, axis, largest, count)
+
+
+def _sorted(
+    at: Emitter, x: SSAValue, axis: int, descending: bool, count: int | None
+) -> Sequence[SSAValue]:
+    if not shape_of(x):
+        return x, at.number(0, at.results[1].element_type)
+    op = graph.SortOp(x, axis % len(shape_of(x)), descending, count)
+    return at.emit_all(op)

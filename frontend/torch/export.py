@@ -1,0 +1,122 @@
+"""A module of PyTorch, or an exported program, as a program of TLF."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import _pytree as pytree
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.frontend.torch.decompositions import decompositions
+from tlf.frontend.torch.errors import ImportFailure
+from tlf.frontend.torch.graph import Function, import_graph
+
+
+@dataclass(frozen=True)
+class ImportedProgram:
+    """
+    A function whose arguments are the inputs of a module and, by their names in it, its
+    parameters and buffers.
+    """
+
+    function: Function
+    weights: Mapping[str, torch.Tensor]
+    """Parameters, buffers and constants, by the names of their arguments."""
+    arguments: tuple[str | int, ...]
+    """For each argument of the function: the weight, or the number of the input."""
+    outputs: tuple[int, ...]
+    """Which outputs of the graph are those of the module."""
+    mutated: Mapping[int, str]
+    """Outputs of the graph that replace a buffer, as running statistics do."""
+    in_spec: pytree.TreeSpec
+    out_spec: pytree.TreeSpec
+
+    @property
+    def module(self) -> ModuleOp:
+        """The program."""
+        return self.function.module
+
+
+def from_torch(
+    module: torch.nn.Module | ExportedProgram,
+    inputs: Sequence[Any] = (),
+    options: Mapping[str, Any] | None = None,
+) -> ImportedProgram:
+    """
+    Import a module of PyTorch, or a program that `torch.export` made.
+
+    `inputs` and `options` are example arguments of `forward`; their shapes and dtypes
+    become those of the program. Raises `ImportFailure`.
+    """
+    program = module
+    if not isinstance(program, ExportedProgram):
+        program = _exported(program, tuple(inputs), dict(options or {}))
+    with sdpa_kernel([SDPBackend.MATH]):
+        program = cast(Any, program).run_decompositions(decompositions())
+    return import_program(program)
+
+
+def _exported(
+    module: torch.nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]
+) -> ExportedProgram:
+    try:
+        with torch.no_grad(), sdpa_kernel([SDPBackend.MATH]):
+            return torch.export.export(module, inputs, options, strict=False)
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ImportFailure(f"torch.export: {text}") from error
+
+
+def import_program(program: ExportedProgram) -> ImportedProgram:
+    """Import an exported program of ATen operations."""
+    signature = program.graph_signature
+    names, weights, sources = list[str](), dict[str, torch.Tensor](), list[str | int]()
+    count = 0
+    for spec in signature.input_specs:
+        if spec.kind is InputKind.USER_INPUT:
+            names.append(getattr(spec.arg, "name", f"arg{count}"))
+            sources.append(count)
+            count += 1
+            continue
+        target = spec.target
+        if target is None:
+            raise ImportFailure(f"expected tensors as inputs, got {spec.kind.name}")
+        names.append(target)
+        sources.append(target)
+        weights[target] = _weight(program, target)
+    optional = [
+        place for place, source in enumerate(sources) if isinstance(source, str)
+    ]
+    function = import_graph(program.graph_module, names, optional)
+    outputs, mutated = list[int](), dict[int, str]()
+    for position, spec in enumerate(signature.output_specs):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            outputs.append(position)
+        elif spec.kind is OutputKind.BUFFER_MUTATION and spec.target is not None:
+            mutated[position] = spec.target
+        else:
+            raise ImportFailure(f"expected no output that is a {spec.kind.name}")
+    call = program.call_spec
+    return ImportedProgram(
+        function,
+        weights,
+        tuple(sources[position] for position in function.inputs),
+        tuple(outputs),
+        mutated,
+        cast(pytree.TreeSpec, call.in_spec),
+        cast(pytree.TreeSpec, call.out_spec),
+    )
+
+
+def _weight(program: ExportedProgram, target: str) -> torch.Tensor:
+    for table in (program.state_dict, program.constants):
+        found = table.get(target)
+        if isinstance(found, torch.Tensor):
+            return found
+    raise ImportFailure(f"expected a tensor `{target}` in the program, got none")

@@ -1,0 +1,193 @@
+"""From an FX graph of ATen operations to a function on tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import fx
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, NameLoc
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.frontend.torch.convert import EMPTY, Value, convert, fake_tensors, name_of
+from tlf.frontend.torch.elements import to_array, type_of
+from tlf.frontend.torch.errors import ImportFailure, Unsupported
+from tlf.frontend.torch.fx_arguments import map_nodes
+from tlf.frontend.torch.locations import location_of
+
+_UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
+"""What names of values cannot have: other characters, a digit first, a number last
+that the parser would take for its own."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function, and what becomes of the inputs and outputs of its FX graph."""
+
+    module: ModuleOp
+    inputs: tuple[int, ...]
+    """The inputs of the graph that are arguments, in their order: those that have
+    elements, and not only a shape."""
+    outputs: tuple[int | torch.Tensor | None, ...]
+    """For each output of the graph: which result it is, or its value if that is known
+    at compile time."""
+
+
+def value_name(text: str) -> str:
+    """A name that the parser keeps as it is."""
+    return _UNNAMED.sub(lambda found: "" if found[0] == "_" else "_", text)
+
+
+def import_graph(
+    source: fx.GraphModule,
+    names: Sequence[str] | None = None,
+    optional: Container[int] = (),
+    name: str = "main",
+) -> Function:
+    """
+    Convert a graph of ATen operations with fake tensors in its metadata. `names` are
+    those of the arguments; `optional` ones are left out where nothing uses them. Raises
+    `ImportFailure`, naming the operation and its place.
+    """
+    return _Import(source, names, optional, name).run()
+
+
+class _Import:
+    """Walks the nodes of a graph in order."""
+
+    def __init__(
+        self,
+        source: fx.GraphModule,
+        names: Sequence[str] | None,
+        optional: Container[int],
+        name: str,
+    ) -> None:
+        self.source = source
+        self.optional = optional
+        self.names = names
+        self.name = name
+        self.block = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.values: dict[fx.Node, Value] = {}
+        self.known: dict[fx.Node, Any] = {}
+        """Results that follow from shapes alone, as real tensors: empty ones, and what
+        is computed from them."""
+        self.inputs: list[int] = []
+
+    def run(self) -> Function:
+        placeholders = self.source.graph.find_nodes(op="placeholder")
+        for position, node in enumerate(placeholders):
+            self._placeholder(position, node)
+        for node in self.source.graph.nodes:
+            if node.op in ("call_function", "get_attr"):
+                self._located(node, self._call)
+        (output,) = self.source.graph.find_nodes(op="output")
+        return self._finish(cast(Sequence[object], output.args[0]))
+
+    def _placeholder(self, position: int, node: fx.Node) -> None:
+        if not node.users and position in self.optional:
+            return
+        try:
+            (tensor,) = cast(tuple[torch.Tensor], fake_tensors(node))
+            type_ = type_of(tensor)
+        except Unsupported as error:
+            raise ImportFailure(f"argument `{node.name}`: {error}") from error
+        if 0 in type_.get_shape():
+            self.known[node] = torch.empty(type_.get_shape(), dtype=tensor.dtype)
+            return
+        argument = self.block.insert_arg(type_, len(self.block.args))
+        hint = node.name if self.names is None else self.names[position]
+        argument.name_hint = value_name(hint)
+        self.values[node] = argument
+        self.inputs.append(position)
+
+    def _located(self, node: fx.Node, action: Callable[[fx.Node], None]) -> None:
+        try:
+            action(node)
+        except Unsupported as error:
+            place = location_of(node.meta)
+            text = str(error)
+            what = name_of(node.target)
+            text = text if what in text else f"{what}: {text}"
+            prefix = f"{place.desc.data}: " if isinstance(place, NameLoc) else ""
+            raise ImportFailure(f"{prefix}{text}") from error
+
+    def _call(self, node: fx.Node) -> None:
+        if node.op == "get_attr":
+            self.values[node] = self._attribute(node)
+        elif self._is_known(node):
+            self.known[node] = self._evaluate(node)
+        elif not node.is_impure():
+            self.values[node] = convert(node, self.builder, self._value)
+
+    def _attribute(self, node: fx.Node) -> SSAValue:
+        """A tensor that the graph holds, as a constant."""
+        tensor: Any = self.source
+        for part in str(node.target).split("."):
+            tensor = getattr(tensor, part)
+        if not isinstance(tensor, torch.Tensor):
+            raise Unsupported(f"expected a tensor, got {type(tensor).__name__}")
+        return self._constant(tensor)
+
+    def _constant(self, tensor: torch.Tensor) -> SSAValue:
+        type_ = type_of(tensor)
+        op = graph.ConstantOp(to_array(tensor), type_)
+        return self.builder.insert(op).result
+
+    def _is_known(self, node: fx.Node) -> bool:
+        """Whether all tensors that a node reads are known."""
+        return bool(node.all_input_nodes) and all(
+            each in self.known for each in node.all_input_nodes
+        )
+
+    def _evaluate(self, node: fx.Node) -> Any:
+        function = cast(Callable[..., Any], node.target)
+        arguments = map_nodes(node.args, self.known.__getitem__)
+        options = map_nodes(node.kwargs, self.known.__getitem__)
+        return function(*arguments, **options)
+
+    def _value(self, node: fx.Node) -> Value:
+        """The value of a node; a known one becomes a constant where it is used."""
+        if node in self.values:
+            return self.values[node]
+        if node not in self.known:
+            raise Unsupported(f"expected a tensor, got `{node.name}`")
+        tensor = self.known[node]
+        if not isinstance(tensor, torch.Tensor) or 0 in tensor.shape:
+            raise Unsupported(EMPTY)
+        return self._constant(tensor)
+
+    def _finish(self, outputs: Sequence[object]) -> Function:
+        results: list[SSAValue] = []
+        places: list[int | torch.Tensor | None] = []
+        for node in outputs:
+            if not isinstance(node, fx.Node):
+                places.append(None)
+            elif node in self.known:
+                places.append(self.known[node])
+            else:
+                places.append(len(results))
+                results.append(self._result(node))
+        self.builder.insert(func.ReturnOp(*results))
+        arguments: Sequence[Attribute] = [each.type for each in self.block.args]
+        function = func.FuncOp(
+            self.name,
+            (arguments, [each.type for each in results]),
+            Region(self.block),
+        )
+        module = ModuleOp([function])
+        return Function(module, tuple(self.inputs), tuple(places))
+
+    def _result(self, node: fx.Node) -> SSAValue:
+        value = self.values[node]
+        assert isinstance(value, SSAValue)
+        if value.name_hint is None:
+            value.name_hint = value_name(node.name)
+        return value

@@ -1,0 +1,187 @@
+"""`tlf.compile`: programs as functions on arrays."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.interpreters.run import argument_types, entry_point
+from tlf.dialects.target import Target
+from tlf.tools.backends import Buffer, backend_named
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.driver import new_context, parse
+from tlf.tools.pass_manager import PassManager, PrintAfter, verify
+from tlf.tools.source import Source, read_source
+
+
+class CompiledProgram:
+    """
+    A compiled function. It is called with its arguments in order, or by name: numpy
+    arrays or torch tensors of the shapes and dtypes that the program declares. A single
+    result comes as it is, several as a tuple; as torch tensors if all arguments are.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        target: str | Target = "reference",
+        entry: str | None = None,
+        base: Path = Path(),
+        passes: str | None = None,
+    ) -> None:
+        self.module = module
+        self.target = target
+        started = time.perf_counter()
+        self._context = new_context()
+        self._backend = backend_named(target, entry, base, passes)
+        lowered = module.clone()
+        self.types = argument_types(entry_point(module, entry))
+        self.signature = self._backend.lower(self._context, lowered)
+        self.executable = self._backend.build(self._context, lowered, self.signature)
+        self._figures: dict[str, float] = {
+            "compile_seconds": time.perf_counter() - started
+        }
+
+    def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
+        """Run the program."""
+        inputs = self._bound(arguments, named)
+        results = self.run(inputs)
+        return results[0] if len(results) == 1 else results
+
+    def run(self, inputs: Mapping[str, Buffer]) -> tuple[Buffer, ...]:
+        """Run the program on arguments by name, and return all results."""
+        are_tensors = bool(inputs) and all(map(_is_tensor, inputs.values()))
+        outcome = self.executable(
+            {name: self._accepted(value) for name, value in inputs.items()}
+        )
+        self._figures.update(outcome.figures)
+        results = [outcome.results[name] for name in self.signature.outputs]
+        return tuple(_as_tensor(each) if are_tensors else each for each in results)
+
+    def _bound(
+        self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
+    ) -> Mapping[str, Buffer]:
+        names = self.signature.inputs
+        inputs = dict(zip(names, arguments, strict=False)) | dict(named)
+        if len(arguments) > len(names) or set(inputs) != set(names):
+            listed = ", ".join(names) or "none"
+            given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
+            raise TypeError(f"expected arguments {listed}, got {given}")
+        for name, type_ in zip(names, self.types, strict=True):
+            shape = tuple(inputs[name].shape)
+            if shape != type_.get_shape():
+                wanted = tuple(type_.get_shape())
+                raise TypeError(
+                    f"argument `{name}`: expected shape {wanted}, got {shape}"
+                )
+        return inputs
+
+    def _accepted(self, value: Buffer) -> Buffer:
+        """An argument as the backend takes it."""
+        if not _is_tensor(value):
+            return value
+        if self.executable.takes_tensors:
+            return value.detach().contiguous()
+        from tlf.frontend.torch.elements import to_array
+
+        return to_array(value)
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """
+        What is known of the cost: `compile_seconds`; of the last run on an NPU, cycles,
+        seconds and bytes by level; on a GPU, the number of kernels.
+        """
+        return dict(self._figures)
+
+    @cached_property
+    def _stages(self) -> Mapping[str, ModuleOp]:
+        """The program after each pass, by the names of passes, numbered if repeated."""
+        stages: dict[str, ModuleOp] = {"input": self.module}
+        module = self.module.clone()
+
+        def record(passes: Sequence[ModulePass]) -> PassManager:
+            names = iter(passes)
+
+            def keep(text: str) -> None:
+                name = unique = next(names).name
+                number = 1
+                while unique in stages:
+                    number += 1
+                    unique = f"{name}.{number}"
+                stages[unique] = module.clone()
+
+            return PassManager(passes, print_after=PrintAfter.ALL, show=keep)
+
+        self._backend.lower(self._context, module, record)
+        return stages
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `ir` takes: `input`, each pass, and the texts compiled to."""
+        return (*self._stages, *self.executable.artifacts)
+
+    def ir(self, stage: str = "input") -> str:
+        """The program at a stage. Raises `KeyError` for one that is not there."""
+        if stage in self.executable.artifacts:
+            return self.executable.artifacts[stage]
+        if stage not in self._stages:
+            raise KeyError(f"expected a stage among {', '.join(self.stages)}")
+        return f"{self._stages[stage]!s}\n"
+
+    def explain(self) -> str:
+        """What runs together, and by which plan: a line for each group."""
+        chosen = [name for name in self._stages if name.startswith("graph-choose")]
+        if not chosen:
+            return "the reference runs each operation by itself"
+        lines: list[str] = []
+        for number, group in enumerate(_groups(self._stages[chosen[0]])):
+            names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
+            plan = "" if group.plan is None else f"  {group.plan}"
+            lines.append(f"group {number}: {', '.join(names[:-1])}{plan}")
+        return "\n".join(lines)
+
+
+def _groups(module: ModuleOp) -> list[GroupOp]:
+    return [op for op in module.walk() if isinstance(op, GroupOp)]
+
+
+def _is_tensor(value: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _as_tensor(value: Buffer) -> Buffer:
+    if _is_tensor(value):
+        return value
+    from tlf.frontend.torch.elements import to_tensor
+
+    return to_tensor(value)
+
+
+def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
+    """
+    A module from its text, its file, or itself, verified, and the folder that paths in
+    it start from. Text has more than one line; anything else is a path.
+    """
+    if isinstance(program, ModuleOp):
+        module, base = program, Path()
+    else:
+        is_text = isinstance(program, str) and "\n" in program
+        source = (
+            Source(str(program), "<text>") if is_text else read_source(str(program))
+        )
+        base = Path() if is_text else Path(program).parent
+        with errors_located(None, "the parser"):
+            module = parse(new_context(), source)
+    with errors_located(module, "the verifier"):
+        verify(module)
+    return module, base

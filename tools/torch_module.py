@@ -1,0 +1,76 @@
+"""Modules of PyTorch, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from torch.utils import _pytree as pytree
+
+from tlf.dialects.target import Target
+from tlf.frontend.torch.export import ImportedProgram, from_torch
+from tlf.tools.compiled import CompiledProgram
+
+
+class CompiledModule:
+    """
+    A compiled module, called as the module is. Buffers that the module updates, such as
+    running statistics, are updated in `weights`.
+    """
+
+    def __init__(self, imported: ImportedProgram, target: str | Target) -> None:
+        self.imported = imported
+        self.program = CompiledProgram(imported.module, target)
+        self.weights = dict(imported.weights)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run the module on tensors."""
+        leaves = self._leaves(arguments, options)
+        values = [
+            self.weights[source] if isinstance(source, str) else leaves[source]
+            for source in self.imported.arguments
+        ]
+        names = self.program.signature.inputs
+        results = self.program.run(dict(zip(names, values, strict=True)))
+        places = self.imported.function.outputs
+        found = [
+            results[place] if isinstance(place, int) else place for place in places
+        ]
+        for position, name in self.imported.mutated.items():
+            self.weights[name] = cast(torch.Tensor, found[position])
+        outputs = [found[position] for position in self.imported.outputs]
+        return pytree.tree_unflatten(outputs, self.imported.out_spec)
+
+    def _leaves(
+        self, arguments: Sequence[Any], options: Mapping[str, Any]
+    ) -> list[torch.Tensor]:
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
+        if spec != self.imported.in_spec:
+            raise TypeError(
+                f"expected arguments as {self.imported.in_spec}, got {spec}"
+            )
+        return leaves
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """What is known of the cost, see `CompiledProgram.stats`."""
+        return self.program.stats
+
+    def ir(self, stage: str = "input") -> str:
+        """The program at a stage, see `CompiledProgram.ir`."""
+        return self.program.ir(stage)
+
+    def explain(self) -> str:
+        """What runs together, see `CompiledProgram.explain`."""
+        return self.program.explain()
+
+
+def compile_module(
+    module: torch.nn.Module,
+    inputs: Sequence[Any],
+    options: Mapping[str, Any] | None = None,
+    target: str | Target = "reference",
+) -> CompiledModule:
+    """Import a module for example inputs, and compile it."""
+    return CompiledModule(from_torch(module, inputs, options), target)
