@@ -42,6 +42,8 @@ class CompiledProgram:
         started = time.perf_counter()
         self._context = new_context()
         self._backend = backend_named(target, entry, base, passes)
+        with errors_located(module, "the verifier"):
+            verify(module)
         lowered = module.clone()
         self.types = argument_types(entry_point(module, entry))
         self.signature = self._backend.lower(self._context, lowered)

@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from tlf.dialects.target import Target
 from tlf.frontend.torch.export import ImportedProgram, from_torch
+from tlf.runtime.triton.device import choose_mode
 from tlf.tools.compiled import CompiledProgram
 
 
@@ -73,4 +74,5 @@ def compile_module(
     target: str | Target = "reference",
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
+    choose_mode()
     return CompiledModule(from_torch(module, inputs, options), target)

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.frontend.torch import aten as aten
 from tlf.frontend.torch.elements import type_of
-from tlf.frontend.torch.emitter import Emitter
+from tlf.frontend.torch.emitter import NOTHING, Emitter, Nothing
 from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.fx_arguments import OpOverload, map_nodes
 from tlf.frontend.torch.locations import location_of
@@ -24,7 +24,10 @@ from tlf.frontend.torch.registry import CONVERTERS
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
 """The result of a node: a tensor, or several of which some are not computed."""
 
-Lookup = Callable[[fx.Node], Value]
+TAKES_EMPTY = frozenset([torch.ops.aten.cat.default])
+"""Operations whose converters take tensors without elements."""
+
+Lookup = Callable[[fx.Node], Value | Nothing]
 
 EMPTY = "expected tensors of 1 or more elements, got an empty one"
 
@@ -60,8 +63,15 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
         raise Unsupported(f"no conversion of {name_of(node.target)}")
     results = tuple(type_of(tensor) for tensor in _used(node) if tensor is not None)
     emitter = Emitter(builder, results, location_of(node.meta))
-    arguments: Sequence[Any] = map_nodes(node.args, lookup)
-    options: Mapping[str, Any] = map_nodes(node.kwargs, lookup)
+
+    def filled(argument: fx.Node) -> Value | Nothing:
+        value = lookup(argument)
+        if value is NOTHING and node.target not in TAKES_EMPTY:
+            raise Unsupported(EMPTY)
+        return value
+
+    arguments: Sequence[Any] = map_nodes(node.args, filled)
+    options: Mapping[str, Any] = map_nodes(node.kwargs, filled)
     try:
         return converter(emitter, *arguments, **options)
     except (TypeError, VerifyException) as error:
@@ -106,6 +116,22 @@ def why_not(node: fx.Node) -> str | None:
     except Unsupported as error:
         return str(error)
     return None
+
+
+def empty_result(node: fx.Node) -> Any:
+    """The result of a node none of whose results has elements; none for others."""
+    try:
+        tensors = fake_tensors(node)
+    except Unsupported:
+        return None
+    made = [
+        torch.empty(tuple(each.shape), dtype=each.dtype)
+        for each in tensors
+        if each is not None and 0 in tuple(each.shape)
+    ]
+    if not made or len(made) < len(tensors):
+        return None
+    return made[0] if isinstance(node.meta.get("val"), torch.Tensor) else tuple(made)
 
 
 def _full(tensor: torch.Tensor) -> Any:

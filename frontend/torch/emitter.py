@@ -21,6 +21,13 @@ Operand = SSAValue | Number
 """A tensor, or a number of Python, which takes the type of what it meets."""
 
 
+class Nothing:
+    """Stands for a tensor without elements, which no value does."""
+
+
+NOTHING = Nothing()
+
+
 @dataclass
 class Emitter:
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -55,9 +56,11 @@ def from_torch(
     become those of the program. Raises `ImportFailure`.
     """
     program = module
-    if not isinstance(program, ExportedProgram):
-        program = _exported(program, tuple(inputs), dict(options or {}))
-    with sdpa_kernel([SDPBackend.MATH]):
+    with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
+        # PyTorch copies its own trees in a way that it warns of.
+        warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
+        if not isinstance(program, ExportedProgram):
+            program = _exported(program, tuple(inputs), dict(options or {}))
         program = cast(Any, program).run_decompositions(decompositions())
     return import_program(program)
 
@@ -66,8 +69,7 @@ def _exported(
     module: torch.nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> ExportedProgram:
     try:
-        with torch.no_grad(), sdpa_kernel([SDPBackend.MATH]):
-            return torch.export.export(module, inputs, options, strict=False)
+        return torch.export.export(module, inputs, options, strict=False)
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise ImportFailure(f"torch.export: {text}") from error

@@ -16,8 +16,15 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.frontend.torch.convert import EMPTY, Value, convert, fake_tensors, name_of
+from tlf.frontend.torch.convert import (
+    Value,
+    convert,
+    empty_result,
+    fake_tensors,
+    name_of,
+)
 from tlf.frontend.torch.elements import to_array, type_of
+from tlf.frontend.torch.emitter import NOTHING, Nothing
 from tlf.frontend.torch.errors import ImportFailure, Unsupported
 from tlf.frontend.torch.fx_arguments import map_nodes
 from tlf.frontend.torch.locations import location_of
@@ -89,7 +96,9 @@ class _Import:
             if node.op in ("call_function", "get_attr"):
                 self._located(node, self._call)
         (output,) = self.source.graph.find_nodes(op="output")
-        return self._finish(cast(Sequence[object], output.args[0]))
+        returned = output.args[0]
+        outputs = [returned] if isinstance(returned, fx.Node) else returned
+        return self._finish(cast(Sequence[object], outputs))
 
     def _placeholder(self, position: int, node: fx.Node) -> None:
         if not node.users and position in self.optional:
@@ -122,8 +131,12 @@ class _Import:
     def _call(self, node: fx.Node) -> None:
         if node.op == "get_attr":
             self.values[node] = self._attribute(node)
-        elif self._is_known(node):
+        elif node.all_input_nodes and all(
+            each in self.known for each in node.all_input_nodes
+        ):
             self.known[node] = self._evaluate(node)
+        elif (empty := empty_result(node)) is not None:
+            self.known[node] = empty
         elif not node.is_impure():
             self.values[node] = convert(node, self.builder, self._value)
 
@@ -141,19 +154,13 @@ class _Import:
         op = graph.ConstantOp(to_array(tensor), type_)
         return self.builder.insert(op).result
 
-    def _is_known(self, node: fx.Node) -> bool:
-        """Whether all tensors that a node reads are known."""
-        return bool(node.all_input_nodes) and all(
-            each in self.known for each in node.all_input_nodes
-        )
-
     def _evaluate(self, node: fx.Node) -> Any:
         function = cast(Callable[..., Any], node.target)
         arguments = map_nodes(node.args, self.known.__getitem__)
         options = map_nodes(node.kwargs, self.known.__getitem__)
         return function(*arguments, **options)
 
-    def _value(self, node: fx.Node) -> Value:
+    def _value(self, node: fx.Node) -> Value | Nothing:
         """The value of a node; a known one becomes a constant where it is used."""
         if node in self.values:
             return self.values[node]
@@ -161,7 +168,7 @@ class _Import:
             raise Unsupported(f"expected a tensor, got `{node.name}`")
         tensor = self.known[node]
         if not isinstance(tensor, torch.Tensor) or 0 in tensor.shape:
-            raise Unsupported(EMPTY)
+            return NOTHING
         return self._constant(tensor)
 
     def _finish(self, outputs: Sequence[object]) -> Function:

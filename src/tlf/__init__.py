@@ -1,1 +1,22 @@
 """Tile, Loop, Fuse: a compiler from tensor graphs to tiled kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tlf.frontend.torch import from_torch as from_torch
+    from tlf.tools.compile import compile as compile
+
+__all__ = ["compile", "from_torch"]
+
+_HOMES = {"compile": "tlf.tools.compile", "from_torch": "tlf.frontend.torch"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what the package offers when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tlf' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

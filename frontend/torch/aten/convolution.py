@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.types import is_float
-from tlf.frontend.torch.aten.windows import Windows, per_axis
+from tlf.frontend.torch.aten.windows import per_axis
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.registry import converts
@@ -73,10 +72,8 @@ def _correlated(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SS
         shape = Shape(
             shape.strides, clipped[0], clipped[1], shape.dilation, shape.groups
         )
-    if rank > 2:
-        return _by_windows(at, x, filters, shape)
-    if rank == 2:
-        return _planar(at, x, filters, shape)
+    if rank > 1:
+        return _convolved(at, x, filters, shape)
     rows = Shape(
         (1, *shape.strides),
         (0, *shape.low),
@@ -88,59 +85,24 @@ def _correlated(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SS
         at.reshape(each, (*shape_of(each)[:2], 1, shape_of(each)[2]))
         for each in (x, filters)
     )
-    found = _planar(at, images, kernels, rows)
+    found = _convolved(at, images, kernels, rows)
     batch, channels, _, width = shape_of(found)
     return at.reshape(found, (batch, channels, width))
 
 
-def _planar(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSAValue:
-    padding = (*shape.low, *shape.high)
+def _convolved(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSAValue:
+    kind = graph.Conv3dOp if len(shape.strides) == 3 else graph.Conv2dOp
     return at.emit(
-        graph.Conv2dOp(
+        kind(
             x,
             filters,
             strides=shape.strides,
-            padding=padding,
+            padding=(*shape.low, *shape.high),
             dilation=shape.dilation,
             groups=shape.groups,
             element=at.wide,
         )
     )
-
-
-def _by_windows(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSAValue:
-    """A contraction of gathered windows with the filters, group by group."""
-    rank, groups = len(shape.strides), shape.groups
-    batch, channels, *extents = shape_of(x)
-    count, depth, *taps = shape_of(filters)
-    counts = [
-        (extent + low + high - by * (tap - 1) - 1) // step + 1
-        for extent, low, high, by, tap, step in zip(
-            extents,
-            shape.low,
-            shape.high,
-            shape.dilation,
-            taps,
-            shape.strides,
-            strict=True,
-        )
-    ]
-    windows = Windows(tuple(taps), shape.strides, shape.low, shape.dilation)
-    split = at.reshape(x, (batch, groups, channels // groups, *extents))
-    gathered = windows.gathered(at, split, counts, 0)
-    kernels = at.reshape(filters, (groups, count // groups, depth, *taps))
-    n, g, f, c, *rest = [AffineExpr.dimension(i) for i in range(4 + 2 * rank)]
-    inner, places = rest[:rank], rest[rank:]
-    maps = [
-        AffineMap(4 + 2 * rank, 0, tuple(results))
-        for results in (
-            [n, g, c, *inner, *places],
-            [g, f, c, *inner],
-            [n, g, f, *places],
-        )
-    ]
-    found = at.emit(graph.ContractOp(gathered, kernels, maps, element=at.wide))
-    return at.reshape(found, (batch, count, *counts))
 
 
 def _reversed(

@@ -10,7 +10,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import shape_of
-from tlf.frontend.torch.emitter import Emitter, Number
+from tlf.frontend.torch.emitter import NOTHING, Emitter, Number
 from tlf.frontend.torch.registry import converts
 
 
@@ -117,7 +117,8 @@ def _unbind(at: Emitter, x: SSAValue, axis: int = 0) -> tuple[SSAValue, ...]:
 
 @converts("cat.default")
 def _cat(at: Emitter, values: Sequence[SSAValue], axis: int = 0) -> SSAValue:
-    parts = [at.cast(value, at.element) for value in values]
+    filled = [value for value in values if value is not NOTHING]
+    parts = [at.cast(value, at.element) for value in filled]
     return at.concat(parts, axis % len(at.shape))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i1, i8
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
@@ -74,7 +75,9 @@ def _extreme(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        return at.reduce(x, kind, axes_of(x, axes), keepdim)
+        value = at.cast(x, i8) if at.element == i1 else x
+        reduced = at.reduce(value, kind, axes_of(x, axes), keepdim)
+        return at.cast(reduced, at.element)
 
     return convert
 
@@ -121,7 +124,8 @@ def _truths(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        return at.reduce(at.truth(x), kind, axes_of(x, axes), keepdim)
+        truths = at.cast(at.truth(x), i8)
+        return at.truth(at.reduce(truths, kind, axes_of(x, axes), keepdim))
 
     return convert
 

@@ -1,0 +1,8 @@
+"""What the tests of the frontend share."""
+
+from __future__ import annotations
+
+from tlf.runtime.triton.device import choose_mode
+
+# Before a test imports what imports Triton.
+choose_mode()

@@ -1,0 +1,56 @@
+"""`tlf.compile`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.target import Target
+from tlf.tools.compiled import CompiledProgram, read_program
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+    from tlf.frontend.torch import ImportedProgram
+    from tlf.tools.torch_module import CompiledModule
+
+
+def compile(
+    program: str | Path | ModuleOp | ImportedProgram | Module,
+    inputs: Sequence[Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    target: str | Target = "reference",
+    entry: str | None = None,
+) -> CompiledProgram | CompiledModule:
+    """
+    Compile a program to a function on numpy arrays or torch tensors.
+
+    `program` is the text of one, the path of a file, a module of xDSL, what
+    `tlf.from_torch` returned, or a module of PyTorch. The last is imported for example
+    `inputs`, and `options` by name, and called as the module is. `target` is
+    `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
+    names the function, if there are several.
+
+    Raises `CompileError` for a wrong program, `ImportFailure` for a module that cannot
+    be imported, `SourceError` for a file that cannot be read.
+    """
+    if isinstance(program, str | Path | ModuleOp):
+        module, base = read_program(program)
+        return CompiledProgram(module, target, entry, base)
+    from tlf.frontend.torch import ImportedProgram
+    from tlf.tools.torch_module import CompiledModule, compile_module
+
+    if isinstance(program, ImportedProgram):
+        return CompiledModule(program, target)
+    torch = sys.modules["torch"]
+    if not isinstance(program, torch.nn.Module):
+        kind = type(program).__name__
+        raise TypeError(f"expected a program or a module of PyTorch, got {kind}")
+    if inputs is None:
+        raise TypeError("expected example inputs for a module of PyTorch")
+    return compile_module(program, inputs, options, target)

@@ -1,0 +1,219 @@
+"""
+The backend `tlf` of `torch.compile`.
+
+    torch.compile(model, backend="tlf", options={"target": "triton"})
+
+What TLF has is compiled; the rest of the graph stays with PyTorch, and the logger
+`tlf.torch` says which operations those are. Graphs that need gradients run in PyTorch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch import fx
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from tlf.dialects.target import Target
+from tlf.frontend.torch.convert import name_of
+from tlf.frontend.torch.decompositions import decompositions
+from tlf.frontend.torch.graph import Function, import_graph
+from tlf.frontend.torch.partition import partitioned
+from tlf.runtime.triton.device import choose_mode
+from tlf.tools.compiled import CompiledProgram
+
+LOG = logging.getLogger("tlf.torch")
+
+Run = Callable[..., Any]
+
+
+@dataclass
+class Report:
+    """What became of the operations of the graphs compiled since it was cleared."""
+
+    compiled: int = 0
+    """How many operations TLF computes."""
+    eager: Counter[str] = field(default_factory=Counter[str])
+    """How often an operation stayed with PyTorch, by its name."""
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.compiled = 0
+        self.eager.clear()
+
+
+REPORT = Report()
+"""Of all graphs of this process."""
+
+
+class CompiledGraph:
+    """A compiled FX graph, called with its inputs in order."""
+
+    def __init__(self, function: Function, target: str | Target) -> None:
+        self.function = function
+        self.program = CompiledProgram(function.module, target)
+
+    def __call__(self, *inputs: torch.Tensor) -> list[Any]:
+        names = self.program.signature.inputs
+        values = [inputs[position] for position in self.function.inputs]
+        device = next((each.device for each in inputs), torch.device("cpu"))
+        results = self.program.run(dict(zip(names, values, strict=True)))
+        return [
+            results[place].to(device) if isinstance(place, int) else place
+            for place in self.function.outputs
+        ]
+
+
+def compile_graph(source: fx.GraphModule, target: str | Target) -> Run:
+    """
+    Compile the parts of a graph of ATen operations that TLF has. Returns a function
+    from the inputs of the graph to its outputs.
+    """
+    parts = partitioned(source)
+    REPORT.compiled += parts.compiled
+    REPORT.eager.update(reason.operation for reason in parts.left_out)
+    for reason in parts.left_out:
+        LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
+    for name in parts.submodules:
+        part = parts.module.get_submodule(name)
+        assert isinstance(part, fx.GraphModule)
+        function = import_graph(part)
+        parts.module.delete_submodule(name)
+        setattr(parts.module, name, _Part(CompiledGraph(function, target), part))
+    return parts.module.forward
+
+
+class _Part(torch.nn.Module):
+    """A compiled graph as a module that another graph calls."""
+
+    def __init__(self, compiled: CompiledGraph, source: fx.GraphModule) -> None:
+        super().__init__()
+        self.compiled = compiled
+        (output,) = source.graph.find_nodes(op="output")
+        self.is_single = isinstance(output.args[0], fx.Node)
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        results = self.compiled(*inputs)
+        return results[0] if self.is_single else results
+
+
+def tlf(
+    source: fx.GraphModule,
+    inputs: Sequence[torch.Tensor],
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> Run:
+    """
+    Compile a graph that `torch.compile` traced.
+
+    The option `target` is `reference`, `npu`, `triton`, or a target description by its
+    name or file; the default is `triton`.
+    """
+    given = dict(options or {})
+    target: str = given.pop("target", "triton")
+    if given:
+        raise ValueError(f"expected the option `target`, got `{next(iter(given))}`")
+    if _needs_gradients(source, inputs):
+        LOG.warning("a graph that needs gradients runs in PyTorch")
+        calls = [node for node in source.graph.nodes if node.op.startswith("call")]
+        REPORT.eager.update(name_of(node.target) for node in calls)
+        return source.forward
+    choose_mode()
+    if not all(map(_is_static, inputs)):
+        return _Specialised(source, target)
+    return _compiled(source, inputs, target)
+
+
+def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
+    """Whether a backward pass may follow."""
+    tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
+    return torch.is_grad_enabled() and any(
+        each.requires_grad for each in (*tensors, *source.parameters())
+    )
+
+
+def _is_static(value: Any) -> bool:
+    """Whether an argument is a tensor whose shape is known."""
+    return isinstance(value, torch.Tensor) and all(
+        type(extent) is int for extent in value.shape
+    )
+
+
+def _compiled(
+    source: fx.GraphModule, inputs: Sequence[torch.Tensor], target: str | Target
+) -> Run:
+    from torch._dynamo.backends.common import aot_autograd
+
+    def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
+        return _boxed(compile_graph(graph, target))
+
+    compiler: Any = aot_autograd(
+        fw_compiler=inference,
+        inference_compiler=inference,
+        decompositions=decompositions(),
+        keep_inference_input_mutations=False,
+    )
+    with sdpa_kernel([SDPBackend.MATH]):
+        return compiler(source, inputs)
+
+
+def _boxed(run: Run) -> Run:
+    return import_module("functorch.compile").make_boxed_func(run)
+
+
+class _Specialised:
+    """
+    A graph of shapes that vary: each combination of them is compiled when it first
+    comes.
+    """
+
+    def __init__(self, source: fx.GraphModule, target: str | Target) -> None:
+        self.source = source
+        self.target = target
+        self.compiled: dict[tuple[Any, ...], Run] = {}
+
+    def __call__(self, *inputs: Any) -> Any:
+        key = tuple(map(_kind, inputs))
+        if key not in self.compiled:
+            self.compiled[key] = self._compile(inputs)
+        return self.compiled[key](*inputs)
+
+    def _compile(self, inputs: Sequence[Any]) -> Run:
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        numbers = {
+            place: each
+            for place, each in enumerate(inputs)
+            if not isinstance(each, torch.Tensor)
+        }
+        tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
+
+        def fixed(*given: torch.Tensor) -> Any:
+            rest = iter(given)
+            return self.source(
+                *(
+                    numbers[place] if place in numbers else next(rest)
+                    for place in range(len(inputs))
+                )
+            )
+
+        traced = make_fx(fixed, tracing_mode="fake")(*tensors)
+        run = _compiled(traced, tensors, self.target)
+
+        def call(*given: Any) -> Any:
+            return run(*(each for each in given if isinstance(each, torch.Tensor)))
+
+        return call
+
+
+def _kind(value: Any) -> Any:
+    """What an argument must have in common with the one that was compiled for."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return (tuple(value.shape), value.stride(), value.dtype, value.device)
