@@ -23,17 +23,27 @@ def select() -> str:
     interpreter, with its numerical faults repaired. Raises `UnavailableError` if torch
     or Triton is not installed, or if Triton was imported for the other mode.
     """
-    torch = _require("torch")
-    if os.environ.get(_MODE) != "1" and torch.cuda.is_available():
+    if not choose_mode():
         _require("triton")
         _check_mode(interpreted=False)
         return "cuda"
-    if "triton" not in sys.modules:
-        os.environ[_MODE] = "1"
     _require("triton")
     _check_mode(interpreted=True)
     import_module("tlf.runtime.triton.interpreter").install()
     return "cpu"
+
+
+def choose_mode() -> bool:
+    """
+    Return whether kernels run in the interpreter, and tell Triton so if it has not been
+    imported yet. To be called before what may import it, as `torch.export` does.
+    """
+    torch = _require("torch")
+    if os.environ.get(_MODE) != "1" and torch.cuda.is_available():
+        return False
+    if "triton" not in sys.modules:
+        os.environ[_MODE] = "1"
+    return True
 
 
 def _require(name: str) -> ModuleType:
