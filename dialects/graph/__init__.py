@@ -21,6 +21,7 @@ from tlf.dialects.graph.concat import ConcatOp
 from tlf.dialects.graph.constant import ConstantOp, FileAttr, dense_attribute
 from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
+from tlf.dialects.graph.convolution3d import Conv3dOp
 from tlf.dialects.graph.cumulation import CumulateOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -108,6 +109,7 @@ Graph = Dialect(
         ConstantOp,
         ContractOp,
         Conv2dOp,
+        Conv3dOp,
         CosOp,
         CoshOp,
         CumulateOp,
@@ -197,6 +199,7 @@ __all__ = [
     "ConstantOp",
     "ContractOp",
     "Conv2dOp",
+    "Conv3dOp",
     "CosOp",
     "CoshOp",
     "CumulateOp",

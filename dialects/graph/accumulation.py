@@ -22,13 +22,13 @@ from tlf.dialects.interfaces import AccumulatingInterface, Array
 from tlf.dialects.types import dtype_of, is_float
 
 
-class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
+class AccumulatorOperation(IRDLOperation, abc.ABC):
     """
-    An operation with an optional operand `init` and an optional property `acc`.
+    An operation with an optional property `acc`.
 
-    Values are combined in `acc`, `init` among them, and rounded once to the type of the
-    result, which is that of the inputs or `acc`. By default 16-bit floats are combined
-    in f32, i8 in i32, and other elements in their own type.
+    Values are combined in `acc`, and rounded once to the type of the result, which is
+    that of the inputs or `acc`. By default 16-bit floats are combined in f32, i8 in
+    i32, and other elements in their own type.
     """
 
     acc = opt_prop_def(TypeAttribute)
@@ -40,6 +40,7 @@ class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
 
     @property
     def accumulator_type(self) -> Attribute:
+        """The type that values are combined in."""
         return self.default_accumulator if self.acc is None else self.acc
 
     @property
@@ -48,7 +49,7 @@ class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
         return widened(np.empty(0, dtype_of(self.accumulator_type))).dtype
 
     def verify_accumulation(self) -> None:
-        """Check the accumulator type, the type of the result, and `init`."""
+        """Check the accumulator type, and the type of the result."""
         element, acc = element_of(self.operands[0]), self.accumulator_type
         if acc not in NUMBERS or is_float(acc) != is_float(element):
             raise VerifyException(f"expected an accumulator for {element}, got {acc}")
@@ -61,18 +62,6 @@ class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
         if found not in (element, acc):
             either = " or ".join(dict.fromkeys((str(element), str(acc))))
             raise VerifyException(f"expected a result of {either}, got {found}")
-        self._verify_init()
-
-    def _verify_init(self) -> None:
-        if (init := self.init_value) is None:
-            return
-        result = self.results[0]
-        if (shape_of(init), element_of(init)) != (shape_of(result), element_of(result)):
-            raise VerifyException(
-                "expected an init like the result, "
-                f"{shape_text(shape_of(result))} of {element_of(result)}, "
-                f"got {shape_text(shape_of(init))} of {element_of(init)}"
-            )
 
     def accumulated(self, total: Array, *init: Array) -> Array:
         """`total` combined with `init`, if there is one, and rounded to the result."""
@@ -86,3 +75,26 @@ class AccumulatingOperation(IRDLOperation, AccumulatingInterface, abc.ABC):
     def merge(self, total: Array, start: Array) -> Array:
         """Combine two partial results of one type."""
         return np.add(total, start)
+
+
+class AccumulatingOperation(AccumulatorOperation, AccumulatingInterface, abc.ABC):
+    """
+    An operation that can be tiled, with an optional operand `init`, which is combined
+    with the others.
+    """
+
+    def verify_accumulation(self) -> None:
+        """Check the accumulator type, the type of the result, and `init`."""
+        super().verify_accumulation()
+        self._verify_init()
+
+    def _verify_init(self) -> None:
+        if (init := self.init_value) is None:
+            return
+        result = self.results[0]
+        if (shape_of(init), element_of(init)) != (shape_of(result), element_of(result)):
+            raise VerifyException(
+                "expected an init like the result, "
+                f"{shape_text(shape_of(result))} of {element_of(result)}, "
+                f"got {shape_text(shape_of(init))} of {element_of(init)}"
+            )

@@ -56,6 +56,13 @@ PRECISIONS = ("ieee", "tf32", "tf32x3")
 """How inputs of type f32 may be multiplied."""
 
 
+def verify_precision(precision: str) -> None:
+    """Check the name of a precision."""
+    if precision not in PRECISIONS:
+        listed = ", ".join(PRECISIONS)
+        raise VerifyException(f"expected a precision among {listed}, got {precision}")
+
+
 class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC):
     """
     A sum of products of `lhs` and `rhs`, added to `init`.
@@ -85,11 +92,7 @@ class ContractionOperation(AccumulatingOperation, ContractionInterface, abc.ABC)
 
     def verify_(self) -> None:
         verify_same_elements([self.lhs, self.rhs])
-        if self.precision not in PRECISIONS:
-            listed = ", ".join(PRECISIONS)
-            raise VerifyException(
-                f"expected a precision among {listed}, got {self.precision}"
-            )
+        verify_precision(self.precision)
         verify_shape(self.result, self.inferred_shape())
         self.verify_accumulation()
 

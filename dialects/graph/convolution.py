@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses
-from tlf.dialects.graph.contraction import ContractionOperation, ContractOp
-from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.contraction import ContractionOperation
+from tlf.dialects.graph.correlation import Correlation, taps_of
 from tlf.dialects.graph.tensors import (
     axes_attribute,
     element_of,
     result_type,
     shape_of,
-    shape_text,
 )
 from tlf.dialects.graph.window import Window
 from tlf.dialects.interfaces import (
@@ -30,37 +26,6 @@ from tlf.dialects.interfaces import (
     parallel,
     reduction,
 )
-
-
-def _result_shape(
-    images: Sequence[int], filters: Sequence[int], window: Window, groups: int
-) -> tuple[int, ...]:
-    """The shape of a convolution, or an error where the operands do not fit."""
-    window.verify()
-    if groups < 1:
-        raise VerifyException(
-            f"expected a number of at least 1 for groups, got {groups}"
-        )
-    if images[1] != filters[1] * groups:
-        raise VerifyException(
-            f"expected images of {filters[1] * groups} channels, "
-            f"{groups} times those of a filter, got {images[1]}"
-        )
-    if filters[0] % groups:
-        raise VerifyException(
-            f"expected as many filters for each of {groups} groups, got {filters[0]}"
-        )
-    return (images[0], filters[0], *window.extents(images))
-
-
-def _taps(images: Sequence[int], filters: Sequence[int]) -> tuple[int, ...]:
-    """The rows and columns of filters."""
-    if len(images) != 4 or len(filters) != 4:
-        raise VerifyException(
-            "expected images and filters of rank 4, "
-            f"got {shape_text(images)} and {shape_text(filters)}"
-        )
-    return tuple(filters[2:])
 
 
 @irdl_op_definition
@@ -112,9 +77,9 @@ class Conv2dOp(ContractionOperation, WindowInterface):
     ):
         inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
         images, filters = shape_of(inputs[0]), shape_of(inputs[1])
-        taps = _taps(images, filters)
+        taps = taps_of(images, filters, 2)
         window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
-        shape = _result_shape(images, filters, window, groups)
+        shape = Correlation(window, groups).shape(images, filters)
         wanted = element_of(inputs[0]) if element is None else element
         type_ = (
             result_type(inputs, shape, wanted)
@@ -138,7 +103,7 @@ class Conv2dOp(ContractionOperation, WindowInterface):
     def window(self) -> Window:
         """How filters move over images."""
         return Window(
-            _taps(shape_of(self.lhs), shape_of(self.rhs)),
+            taps_of(shape_of(self.lhs), shape_of(self.rhs), 2),
             tuple(self.strides.get_values()),
             tuple(self.padding.get_values()),
             tuple(self.dilation.get_values()),
@@ -149,9 +114,13 @@ class Conv2dOp(ContractionOperation, WindowInterface):
         """How many runs channels and filters fall into."""
         return self.groups.value.data
 
+    @property
+    def correlation(self) -> Correlation:
+        """How images meet filters."""
+        return Correlation(self.window, self.group_count)
+
     def inferred_shape(self) -> tuple[int, ...]:
-        images, filters = shape_of(self.lhs), shape_of(self.rhs)
-        return _result_shape(images, filters, self.window, self.group_count)
+        return self.correlation.shape(shape_of(self.lhs), shape_of(self.rhs))
 
     def iterators(self) -> tuple[Iterator, ...]:
         images, _, rows, columns = shape_of(self.result)
@@ -216,74 +185,18 @@ class Conv2dOp(ContractionOperation, WindowInterface):
         )
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        window, groups = self.window, self.group_count
-        top, left, bottom, right = window.padding
-        padded = np.pad(lhs, ((0, 0), (0, 0), (top, bottom), (left, right)))
-        count, _, rows, columns = shape_of(self.result)
-        filters = rhs.reshape(groups, -1, *rhs.shape[1:])
-        total = np.zeros((count, groups, filters.shape[1], rows * columns), lhs.dtype)
-        for tap in np.ndindex(*rhs.shape[2:]):
-            seen = padded[:, :, *window.slices(tap, (rows, columns))]
-            grouped = seen.reshape(count, groups, rhs.shape[1], rows * columns)
-            total += np.matmul(filters[:, :, :, *tap], grouped)
-        return total.reshape(shape_of(self.result))
+        return self.correlation.compute(lhs, rhs)
 
     def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
         """A contraction of the unfolded images; of the images themselves if 1x1."""
-        groups, point = self.group_count, self.window.is_point
-        images, filters = self.lhs, self.rhs
-        if not point:
-            unfolded = self.window.unfolded(images, 0, groups)
-            images = builder.insert(unfolded).result
-        elif groups > 1:
-            images = _split(builder, images, 1, groups)
-        if point:
-            shape = shape_of(filters)[:2]
-            filters = builder.insert(ReshapeOp(filters, shape)).result
-        init = self.init
-        if groups > 1:
-            filters = _split(builder, filters, 0, groups)
-            init = None if init is None else _split(builder, init, 1, groups)
-        contraction = ContractOp(
-            images,
-            filters,
-            _maps(point, groups > 1),
-            init,
-            self.acc,
-            self.precision,
-            element_of(self.result),
-        )
-        total = builder.insert(contraction).result
-        if total.type == self.result.type:
-            return [total]
-        merged = ReshapeOp.create(operands=[total], result_types=self.result_types)
-        return builder.insert(merged).results
-
-
-def _split(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
-    """A tensor with an axis split into groups."""
-    shape = shape_of(value)
-    split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
-    return builder.insert(ReshapeOp(value, split)).result
-
-
-def _maps(point: bool, grouped: bool) -> list[AffineMap]:
-    """
-    The maps of images, filters and result, over images, groups, filters, rows, columns,
-    channels, and the rows and columns of filters.
-    """
-    group, taps = [1] if grouped else [], [] if point else [6, 7]
-    axes = [
-        [0, *group, 5, *taps, 3, 4],
-        [*group, 2, 5, *taps],
-        [0, *group, 2, 3, 4],
-    ]
-    used = sorted({axis for each in axes for axis in each})
-    return [
-        AffineMap(
-            len(used),
-            0,
-            tuple(AffineExpr.dimension(used.index(axis)) for axis in each),
-        )
-        for each in axes
-    ]
+        return [
+            self.correlation.contraction(
+                builder,
+                self.lhs,
+                self.rhs,
+                self.result,
+                self.init,
+                self.acc,
+                self.precision,
+            )
+        ]

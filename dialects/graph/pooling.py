@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -57,7 +58,7 @@ ZEROS = axes_attribute((0, 0, 0, 0))
 
 def pooled_shape(images: Sequence[int], window: Window) -> tuple[int, ...]:
     """The shape of pooled images, or an error where the window does not fit."""
-    window.verify()
+    window.verify(2)
     if len(images) != 4:
         raise VerifyException(f"expected images of rank 4, got {shape_text(images)}")
     return (*images[:2], *window.extents(images))
@@ -80,17 +81,6 @@ class WindowedOperation(IRDLOperation, abc.ABC):
             tuple(self.padding.get_values()),
             tuple(self.dilation.get_values()),
         )
-
-    def windows(self, images: Array, fill: float) -> Array:
-        """The windows of images, KH * KW x N x C x OH x OW, `fill` around them."""
-        window = self.window
-        top, left, bottom, right = window.padding
-        margins = ((0, 0), (0, 0), (top, bottom), (left, right))
-        padded = np.pad(images, margins, constant_values=images.dtype.type(fill))
-        extents = window.extents(images.shape)
-        taps = np.ndindex(*window.taps)
-        seen = [padded[:, :, *window.slices(tap, extents)] for tap in taps]
-        return np.stack(seen)
 
 
 def _properties(window: Window) -> dict[str, Attribute]:
@@ -175,8 +165,8 @@ class PoolOperation(WindowedOperation, CombiningOperation, WindowInterface, abc.
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         images = operands[0].astype(self.reference_dtype)
-        windows = self.windows(images, self.neutral())
-        total = self.combined(windows, [0], keepdims=False)
+        with np.errstate(all="ignore"):
+            total = reduce(self.merge, self.window.elements(images, self.neutral()))
         return (self.accumulated(total, *operands[1:]),)
 
     def without_windows(self, builder: Builder) -> Sequence[SSAValue]:
@@ -298,12 +288,12 @@ class AvgPool2dOp(WindowedOperation, DecompositionInterface):
         """How many elements of the image each window has, OH x OW."""
         shape = shape_of(self.operand)[2:]
         inside = np.ones((1, 1, *shape), np.int64)
-        return np.sum(self.windows(inside, 0), axis=0)[0, 0]
+        return reduce(np.add, self.window.elements(inside, 0))[0, 0]
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         wide = widened(operands[0])
         with np.errstate(all="ignore"):
-            total = np.sum(self.windows(wide, 0), axis=0)
+            total = reduce(np.add, self.window.elements(wide, 0))
             value = np.divide(total, self._divisor().astype(wide.dtype))
         return (rounded(value, element_of(self.result)),)
 

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.tensors import shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
-from tlf.dialects.interfaces import Scalar, indexing_map
+from tlf.dialects.interfaces import Array, Scalar, indexing_map
 
 
 @dataclass(frozen=True)
 class Window:
     """
-    How windows of `taps` rows and columns move over images. `padding` is top, left,
-    bottom, right.
+    How windows of `taps` elements move over the axes of images, N x C x axes. `padding`
+    is what lies before the first element of each axis, then what lies after the last.
     """
 
     taps: tuple[int, ...]
-    strides: tuple[int, ...] = (1, 1)
-    padding: tuple[int, ...] = (0, 0, 0, 0)
-    dilation: tuple[int, ...] = (1, 1)
+    strides: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
 
-    def verify(self) -> None:
-        """Check the numbers by themselves."""
+    def verify(self, rank: int) -> None:
+        """Check the numbers by themselves, those of `rank` axes."""
         checks = (
-            ("kernel", self.taps, 2, 1),
-            ("strides", self.strides, 2, 1),
-            ("padding", self.padding, 4, 0),
-            ("dilation", self.dilation, 2, 1),
+            ("kernel", self.taps, rank, 1),
+            ("strides", self.strides, rank, 1),
+            ("padding", self.padding, 2 * rank, 0),
+            ("dilation", self.dilation, rank, 1),
         )
         for what, numbers, count, least in checks:
             if len(numbers) != count or min(numbers) < least:
@@ -42,17 +43,22 @@ class Window:
                 )
 
     @property
+    def rank(self) -> int:
+        """How many axes windows move over."""
+        return len(self.taps)
+
+    @property
     def is_point(self) -> bool:
         """Whether every window is one element, and every element has one."""
         ones = (*self.taps, *self.strides)
         return all(each == 1 for each in ones) and not any(self.padding)
 
     def extents(self, images: Sequence[int]) -> tuple[int, ...]:
-        """How many windows there are along rows and columns of N x C x H x W images."""
-        return tuple(self._extent(axis, images[2 + axis]) for axis in range(2))
+        """How many windows there are along the axes of images of a shape."""
+        return tuple(self._extent(axis, images[2 + axis]) for axis in range(self.rank))
 
     def _extent(self, axis: int, extent: int) -> int:
-        padded = extent + self.padding[axis] + self.padding[2 + axis]
+        padded = extent + self.padding[axis] + self.padding[self.rank + axis]
         span = self.dilation[axis] * (self.taps[axis] - 1) + 1
         if padded < span:
             raise VerifyException(
@@ -63,8 +69,8 @@ class Window:
 
     def accesses(self, positions: Sequence[int], taps: Sequence[int]) -> Accesses:
         """
-        Which row and column is read, given the iterators of windows, and those of the
-        elements of each.
+        Which element is read along each axis, given the iterators of windows, and those
+        of the elements of each.
         """
         return tuple(
             Access(
@@ -74,15 +80,30 @@ class Window:
                 ),
                 offset=-self.padding[axis],
             )
-            for axis in range(2)
+            for axis in range(self.rank)
         )
 
     def _tap(self, axis: int, iterator: int) -> tuple[tuple[int, int], ...]:
         """What the element of a window adds to an index: nothing if there is one."""
         return ((iterator, self.dilation[axis]),) if self.taps[axis] > 1 else ()
 
-    def slices(self, tap: Sequence[int], extents: Sequence[int]) -> list[slice]:
-        """The padded rows and columns that one element of all windows meets."""
+    def elements(self, images: Array, fill: Scalar) -> Iterator[Array]:
+        """
+        For each element of a window, in row-major order, what all windows have there,
+        N x C x windows; `fill` outside of images.
+        """
+        sides = zip(self.padding[: self.rank], self.padding[self.rank :], strict=True)
+        padded = np.pad(
+            images,
+            ((0, 0), (0, 0), *sides),
+            constant_values=images.dtype.type(fill),
+        )
+        extents = self.extents(images.shape)
+        for tap in np.ndindex(*self.taps):
+            yield padded[:, :, *self._slices(tap, extents)]
+
+    def _slices(self, tap: Sequence[int], extents: Sequence[int]) -> list[slice]:
+        """The padded elements that one element of all windows meets."""
         return [
             slice(at * dilation, at * dilation + stride * (extent - 1) + 1, stride)
             for at, dilation, stride, extent in zip(
@@ -92,17 +113,21 @@ class Window:
 
     def unfolded(self, images: SSAValue, fill: Scalar, groups: int = 1) -> UnfoldOp:
         """
-        The windows of images, as N x C x KH x KW x OH x OW; C becomes groups x
-        C/groups where there are several groups.
+        The windows of images, N x C x taps x windows; C becomes groups x C/groups where
+        there are several groups.
         """
         count, channels, *_ = shape_of(images)
         per_group = channels // groups
         shape = [count, *((groups,) if groups > 1 else ()), per_group]
-        rank = len(shape)
+        first = len(shape)
         shape = [*shape, *self.taps, *self.extents(shape_of(images))]
         channel = Access.of(1)
         if groups > 1:
             channel = Access(((1, per_group), (2, 1)))
-        spatial = self.accesses((rank + 2, rank + 3), (rank, rank + 1))
+        last = first + self.rank
+        spatial = self.accesses(
+            range(last, last + self.rank),
+            range(first, last),
+        )
         gathered = indexing_map((Access.of(0), channel, *spatial), len(shape))
         return UnfoldOp(images, gathered.data, shape, fill)

@@ -49,3 +49,15 @@ func.func @counts(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32> {
   %y = graph.avg_pool2d %x kernel [3, 3] strides [2, 2] padding [1, 1, 0, 0] exclude_padding : (tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32>
   func.return %y : tensor<1x2x2x2xf32>
 }
+
+// A convolution of volumes is a contraction of their windows.
+// CHECK-LABEL: func.func @conv3d
+// CHECK-NEXT:    [[SEEN:%.*]] = graph.unfold %x map {{.*}} fill 0.000000e+00 : (tensor<1x8x5x9x9xbf16>) -> tensor<1x2x4x3x3x3x3x5x7xbf16>
+// CHECK-NEXT:    [[W:%.*]] = graph.reshape %w : (tensor<6x4x3x3x3xbf16>) -> tensor<2x3x4x3x3x3xbf16>
+// CHECK-NEXT:    [[SUM:%.*]] = graph.contract [[SEEN]], [[W]] {{.*}} acc f32 precision "tf32" : {{.*}} -> tensor<1x2x3x3x5x7xf32>
+// CHECK-NEXT:    [[Y:%.*]] = graph.cast [[SUM]]
+// CHECK-NEXT:    graph.reshape [[Y]] : (tensor<1x2x3x3x5x7xbf16>) -> tensor<1x6x3x5x7xbf16>
+func.func @conv3d(%x: tensor<1x8x5x9x9xbf16>, %w: tensor<6x4x3x3x3xbf16>) -> tensor<1x6x3x5x7xbf16> {
+  %y = graph.conv3d %x, %w strides [1, 2, 1] padding [0, 1, 0, 0, 1, 0] groups 2 acc f32 precision "tf32" : (tensor<1x8x5x9x9xbf16>, tensor<6x4x3x3x3xbf16>) -> tensor<1x6x3x5x7xbf16>
+  func.return %y : tensor<1x6x3x5x7xbf16>
+}

@@ -72,33 +72,41 @@ def contract(rng: Generator) -> Operation:
     return graph.ContractOp(lhs, rhs, maps, init if coin(rng) else None)
 
 
-def conv2d(rng: Generator) -> Operation:
-    groups = int(rng.choice([1, 1, 2, 3]))
-    images, per_group, filters = (int(n) for n in rng.integers(1, 4, 3))
+def some_window(rng: Generator, rank: int) -> tuple[list[int], Window]:
+    """Extents of images along some axes, and a window that moves over them."""
     taps, strides, dilation = (
-        [int(n) for n in each]
-        for each in (
-            rng.integers(1, 4, 2),
-            rng.integers(1, 4, 2),
-            rng.integers(1, 3, 2),
-        )
+        [int(n) for n in rng.integers(1, most, rank)] for most in (4, 4, 3)
     )
-    padding = [int(n) for n in rng.integers(0, 3, 4)]
+    padding = [int(n) for n in rng.integers(0, 3, 2 * rank)]
     spans = [by * (tap - 1) + 1 for by, tap in zip(dilation, taps, strict=True)]
     extents = [span + int(rng.integers(0, 6)) for span in spans]
-    op = graph.Conv2dOp(
-        value([images, per_group * groups, *extents]),
-        value([filters * groups, per_group, *taps]),
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-    )
+    return extents, Window(*map(tuple, (taps, strides, padding, dilation)))
+
+
+def conv2d(rng: Generator) -> Operation:
+    op = convolution(graph.Conv2dOp, 2)(rng)
     if coin(rng):
         return op
-    init = value(tensor_type(op.result).get_shape())
+    init = value(tensor_type(op.results[0]).get_shape())
     op.operands = [*op.operands, init]
     return op
+
+
+def convolution(kind: type[graph.Conv2dOp | graph.Conv3dOp], rank: int) -> Factory:
+    def build(rng: Generator) -> Operation:
+        groups = int(rng.choice([1, 1, 2, 3]))
+        images, per_group, filters = (int(n) for n in rng.integers(1, 4, 3))
+        extents, window = some_window(rng, rank)
+        return kind(
+            value([images, per_group * groups, *extents]),
+            value([filters * groups, per_group, *window.taps]),
+            strides=window.strides,
+            padding=window.padding,
+            dilation=window.dilation,
+            groups=groups,
+        )
+
+    return build
 
 
 def reduce(rng: Generator) -> Operation:
@@ -228,21 +236,15 @@ def unfold(rng: Generator) -> Operation:
     return graph.UnfoldOp(value(source), map_, result, float(rng.integers(0, 3)))
 
 
-def some_window(rng: Generator) -> tuple[list[int], Window]:
+def windowed(rng: Generator) -> tuple[list[int], Window]:
     """A shape of images, and a window that moves over them."""
-    kernel, strides, dilation = (
-        [int(n) for n in rng.integers(1, most, 2)] for most in (4, 4, 3)
-    )
-    padding = [int(n) for n in rng.integers(0, 3, 4)]
-    spans = [by * (tap - 1) + 1 for by, tap in zip(dilation, kernel, strict=True)]
-    extents = [span + int(rng.integers(0, 6)) for span in spans]
-    shape = [*(int(n) for n in rng.integers(1, 4, 2)), *extents]
-    return shape, Window(*map(tuple, (kernel, strides, padding, dilation)))
+    extents, window = some_window(rng, 2)
+    return [*(int(n) for n in rng.integers(1, 4, 2)), *extents], window
 
 
 def pool(kind: type[graph.MaxPool2dOp | graph.SumPool2dOp]) -> Factory:
     def build(rng: Generator) -> Operation:
-        shape, window = some_window(rng)
+        shape, window = windowed(rng)
         op = kind(value(shape), *astuple(window))
         if coin(rng):
             op.operands = [*op.operands, value(tensor_type(op.result).get_shape())]
@@ -252,7 +254,7 @@ def pool(kind: type[graph.MaxPool2dOp | graph.SumPool2dOp]) -> Factory:
 
 
 def avg_pool2d(rng: Generator) -> Operation:
-    shape, window = some_window(rng)
+    shape, window = windowed(rng)
     exclude = coin(rng)
     if exclude:
         taps = (*window.taps, *window.taps)
@@ -283,6 +285,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.ConcatOp: concat,
     graph.ContractOp: contract,
     graph.Conv2dOp: conv2d,
+    graph.Conv3dOp: convolution(graph.Conv3dOp, 3),
     graph.CosOp: unary(graph.CosOp),
     graph.CoshOp: unary(graph.CoshOp),
     graph.DivOp: binary(graph.DivOp),

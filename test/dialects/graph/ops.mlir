@@ -44,6 +44,10 @@
 // CHECK: graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32 : (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>) -> tensor<1x16x4x4xbf16>
 %conv = graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32
   : (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>) -> tensor<1x16x4x4xbf16>
+%volume, %filter3 = "test.op"() : () -> (tensor<1x8x5x9x9xbf16>, tensor<16x4x3x3x3xbf16>)
+// CHECK: graph.conv3d %volume, %filter3 strides [1, 2, 2] padding [0, 1, 1, 0, 0, 1] dilation [2, 1, 2] groups 2 acc f32 : (tensor<1x8x5x9x9xbf16>, tensor<16x4x3x3x3xbf16>) -> tensor<1x16x1x4x4xbf16>
+%conv3 = graph.conv3d %volume, %filter3 strides [1, 2, 2] padding [0, 1, 1, 0, 0, 1] dilation [2, 1, 2] groups 2 acc f32
+  : (tensor<1x8x5x9x9xbf16>, tensor<16x4x3x3x3xbf16>) -> tensor<1x16x1x4x4xbf16>
 %filter1 = "test.op"() : () -> tensor<16x8x1x1xbf16>
 // CHECK: graph.conv2d %image, %filter1 : (tensor<1x8x9x9xbf16>, tensor<16x8x1x1xbf16>) -> tensor<1x16x9x9xbf16>
 %conv1 = graph.conv2d %image, %filter1 : (tensor<1x8x9x9xbf16>, tensor<16x8x1x1xbf16>) -> tensor<1x16x9x9xbf16>

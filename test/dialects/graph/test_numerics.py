@@ -230,28 +230,6 @@ def test_contract(element: Attribute, rng: Generator):
     check(found, expected, element, error=1e-6)
 
 
-@numbers
-@pytest.mark.parametrize("groups", [1, 2, 6])
-def test_conv2d(element: Attribute, groups: int, rng: Generator):
-    images = some(rng, (2, 6, 9, 11), element)
-    filters = some(rng, (12, 6 // groups, 3, 2), element)
-    x, w = values(images, filters, elements=[element, element])
-    op = graph.Conv2dOp(
-        x,
-        w,
-        strides=(2, 3),
-        padding=(1, 0, 2, 3),
-        dilation=(2, 1),
-        groups=groups,
-    )
-    op.verify()
-    padded = torch.nn.functional.pad(double(images), (0, 3, 1, 2))
-    expected = torch.nn.functional.conv2d(
-        padded, double(filters), stride=(2, 3), dilation=(2, 1), groups=groups
-    )
-    check(op.reference(images, filters)[0], expected, element, error=1e-6)
-
-
 def test_accumulator_is_wide(rng: Generator):
     lhs, rhs = some(rng, (8, 4096), bf16), some(rng, (4096, 8), bf16)
     exact = double(lhs) @ double(rhs)

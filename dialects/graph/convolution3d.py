@@ -1,0 +1,144 @@
+"""Three-dimensional convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from tlf.dialects.graph.accumulation import AccumulatorOperation
+from tlf.dialects.graph.contraction import verify_precision
+from tlf.dialects.graph.correlation import Correlation, taps_of
+from tlf.dialects.graph.tensors import (
+    NUMBERS,
+    GraphTensor,
+    axes_attribute,
+    element_of,
+    result_type,
+    shape_of,
+    verify_same_elements,
+    verify_shape,
+)
+from tlf.dialects.graph.window import Window
+from tlf.dialects.interfaces import Array, DecompositionInterface
+
+ONES = (1, 1, 1)
+ZEROS = (0, 0, 0, 0, 0, 0)
+
+
+@irdl_op_definition
+class Conv3dOp(AccumulatorOperation, DecompositionInterface):
+    """
+    Correlate each image of `lhs`, N x C x D x H x W, with the filters `rhs`,
+    F x C/groups x KD x KH x KW.
+
+    `padding` counts the zeros around an image: before the first element of each axis,
+    then after the last. Channels and filters fall into `groups` runs of equal length;
+    filters see the channels of the run with their number.
+
+    ```mlir
+    %y = graph.conv3d %x, %w strides [2, 2, 2] padding [1, 1, 1, 1, 1, 1] acc f32
+        : (tensor<1x8x5x9x9xbf16>, tensor<16x8x3x3x3xbf16>)
+        -> tensor<1x16x3x5x5xbf16>
+    ```
+    """
+
+    name = "graph.conv3d"
+
+    lhs = operand_def(GraphTensor(NUMBERS))
+    rhs = operand_def(GraphTensor(NUMBERS))
+    strides = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ONES))
+    padding = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ZEROS))
+    dilation = prop_def(DenseArrayBase.constr(i64), default_value=axes_attribute(ONES))
+    groups = prop_def(IntegerAttr.constr(i64), default_value=IntegerAttr(1, i64))
+    precision = prop_def(StringAttr, default_value=StringAttr("ieee"))
+    result = result_def(GraphTensor(NUMBERS))
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$lhs `,` $rhs (`strides` $strides^)? (`padding` $padding^)?"
+        " (`dilation` $dilation^)? (`groups` $groups^)? (`acc` $acc^)?"
+        " (`precision` $precision^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        lhs: SSAValue | Operation,
+        rhs: SSAValue | Operation,
+        strides: Sequence[int] = ONES,
+        padding: Sequence[int] = ZEROS,
+        dilation: Sequence[int] = ONES,
+        groups: int = 1,
+        acc: Attribute | None = None,
+        precision: str = "ieee",
+        element: Attribute | None = None,
+    ):
+        inputs = [SSAValue.get(lhs), SSAValue.get(rhs)]
+        images, filters = shape_of(inputs[0]), shape_of(inputs[1])
+        taps = taps_of(images, filters, 3)
+        window = Window(taps, tuple(strides), tuple(padding), tuple(dilation))
+        shape = Correlation(window, groups).shape(images, filters)
+        wanted = element_of(inputs[0]) if element is None else element
+        super().__init__(
+            operands=inputs,
+            properties={
+                "strides": axes_attribute(strides),
+                "padding": axes_attribute(padding),
+                "dilation": axes_attribute(dilation),
+                "groups": IntegerAttr(groups, i64),
+                "acc": acc,
+                "precision": StringAttr(precision),
+            },
+            result_types=[result_type(inputs, shape, wanted)],
+        )
+
+    @property
+    def correlation(self) -> Correlation:
+        """How images meet filters."""
+        window = Window(
+            taps_of(shape_of(self.lhs), shape_of(self.rhs), 3),
+            tuple(self.strides.get_values()),
+            tuple(self.padding.get_values()),
+            tuple(self.dilation.get_values()),
+        )
+        return Correlation(window, self.groups.value.data)
+
+    def verify_(self) -> None:
+        verify_same_elements([self.lhs, self.rhs])
+        verify_precision(self.precision.data)
+        shape = self.correlation.shape(shape_of(self.lhs), shape_of(self.rhs))
+        verify_shape(self.result, shape)
+        self.verify_accumulation()
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        images, filters = (each.astype(self.reference_dtype) for each in operands)
+        with np.errstate(all="ignore"):
+            total = self.correlation.compute(images, filters)
+        return (self.accumulated(total),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """A contraction of the unfolded images; of the images themselves if 1x1x1."""
+        return [
+            self.correlation.contraction(
+                builder,
+                self.lhs,
+                self.rhs,
+                self.result,
+                None,
+                self.acc,
+                self.precision.data,
+            )
+        ]

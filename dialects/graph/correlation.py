@@ -1,0 +1,143 @@
+"""Correlations of images with filters along any number of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.contraction import ContractOp
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.tensors import element_of, shape_of, shape_text
+from tlf.dialects.graph.window import Window
+from tlf.dialects.interfaces import Array
+
+
+def taps_of(
+    images: Sequence[int], filters: Sequence[int], rank: int
+) -> tuple[int, ...]:
+    """The extents of filters along the `rank` axes that they move over."""
+    wanted = rank + 2
+    if len(images) != wanted or len(filters) != wanted:
+        raise VerifyException(
+            f"expected images and filters of rank {wanted}, "
+            f"got {shape_text(images)} and {shape_text(filters)}"
+        )
+    return tuple(filters[2:])
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """
+    How images, N x C x axes, meet filters, F x C/groups x taps. Channels and filters
+    fall into `groups` runs of equal length; filters see the channels of the run with
+    their number.
+    """
+
+    window: Window
+    groups: int
+
+    def shape(self, images: Sequence[int], filters: Sequence[int]) -> tuple[int, ...]:
+        """The shape of the result, or an error where the operands do not fit."""
+        groups = self.groups
+        self.window.verify(len(filters) - 2)
+        if groups < 1:
+            raise VerifyException(
+                f"expected a number of at least 1 for groups, got {groups}"
+            )
+        if images[1] != filters[1] * groups:
+            raise VerifyException(
+                f"expected images of {filters[1] * groups} channels, "
+                f"{groups} times those of a filter, got {images[1]}"
+            )
+        if filters[0] % groups:
+            raise VerifyException(
+                f"expected as many filters for each of {groups} groups, "
+                f"got {filters[0]}"
+            )
+        return (images[0], filters[0], *self.window.extents(images))
+
+    def compute(self, images: Array, filters: Array) -> Array:
+        """The sum over the elements of filters of a matrix product for each."""
+        shape, groups = self.shape(images.shape, filters.shape), self.groups
+        count, depth = filters.shape[0] // groups, filters.shape[1]
+        split = filters.reshape(groups, count, depth, -1)
+        matrices = np.ascontiguousarray(np.moveaxis(split, -1, 0))
+        total = np.zeros((shape[0], groups, count, prod(shape[2:])), images.dtype)
+        elements = self.window.elements(images, 0)
+        for matrix, seen in zip(matrices, elements, strict=True):
+            total += np.matmul(matrix, seen.reshape(shape[0], groups, depth, -1))
+        return total.reshape(shape)
+
+    def contraction(
+        self,
+        builder: Builder,
+        images: SSAValue,
+        filters: SSAValue,
+        result: SSAValue,
+        init: SSAValue | None,
+        acc: Attribute | None,
+        precision: str,
+    ) -> SSAValue:
+        """
+        The correlation as a contraction of the unfolded images, or of the images
+        themselves if filters have one element; a value of the type of `result`.
+        """
+        groups, point = self.groups, self.window.is_point
+        if not point:
+            unfolded = self.window.unfolded(images, 0, groups)
+            images = builder.insert(unfolded).result
+        elif groups > 1:
+            images = _split(builder, images, 1, groups)
+        if point:
+            shape = shape_of(filters)[:2]
+            filters = builder.insert(ReshapeOp(filters, shape)).result
+        if groups > 1:
+            filters = _split(builder, filters, 0, groups)
+            init = None if init is None else _split(builder, init, 1, groups)
+        maps, element = self._maps(), element_of(result)
+        contraction = ContractOp(images, filters, maps, init, acc, precision, element)
+        total = builder.insert(contraction).result
+        if total.type == result.type:
+            return total
+        merged = ReshapeOp.create(operands=[total], result_types=[result.type])
+        return builder.insert(merged).result
+
+    def _maps(self) -> list[AffineMap]:
+        """
+        The maps of images, filters and result, over images, groups, filters, windows,
+        channels, and the elements of filters.
+        """
+        channel = 3 + self.window.rank
+        places = range(3, channel)
+        group = [1] if self.groups > 1 else []
+        taps: Sequence[int] = ()
+        if not self.window.is_point:
+            taps = range(channel + 1, channel + 1 + self.window.rank)
+        axes = [
+            [0, *group, channel, *taps, *places],
+            [*group, 2, channel, *taps],
+            [0, *group, 2, *places],
+        ]
+        used = sorted({axis for each in axes for axis in each})
+        return [
+            AffineMap(
+                len(used),
+                0,
+                tuple(AffineExpr.dimension(used.index(axis)) for axis in each),
+            )
+            for each in axes
+        ]
+
+
+def _split(builder: Builder, value: SSAValue, axis: int, groups: int) -> SSAValue:
+    """A tensor with an axis split into groups."""
+    shape = shape_of(value)
+    split = (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :])
+    return builder.insert(ReshapeOp(value, split)).result
