@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
@@ -27,6 +28,82 @@ class Shape:
     groups: int
 
 
+@dataclass(frozen=True)
+class Run:
+    """
+    Successive residues modulo a stride. Results at each are a correlation of the same
+    elements with as many taps, those at `indices`; with none, they are 0.
+    """
+
+    residues: int
+    indices: tuple[int, ...]
+    low: int
+    """How far the first window reaches out before the first element."""
+    high: int
+
+    @property
+    def taps(self) -> int:
+        """How many taps each residue has."""
+        return len(self.indices) // self.residues
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a transposed convolution."""
+
+    extent: int
+    taps: int
+    stride: int
+    padding: int
+    dilation: int
+    extra: int
+
+    @property
+    def results(self) -> int:
+        """The extent of the result."""
+        reach = self.dilation * (self.taps - 1) - 2 * self.padding
+        return (self.extent - 1) * self.stride + reach + self.extra + 1
+
+    @property
+    def windows(self) -> int:
+        """How many results there are at each residue, or one more."""
+        return -(-self.results // self.stride)
+
+    @property
+    def spacing(self) -> int:
+        """How far apart the elements are that meet successive taps of one result."""
+        return self.dilation // gcd(self.dilation, self.stride)
+
+    def runs(self) -> list[Run]:
+        """All residues, in order."""
+        found: list[Run] = []
+        for residue in range(self.stride):
+            run = self._phase(residue)
+            last = found[-1] if found else None
+            if last and (last.taps, last.low) == (run.taps, run.low):
+                indices = (*last.indices, *run.indices)
+                run = replace(run, residues=last.residues + 1, indices=indices)
+                found.pop()
+            found.append(run)
+        return found
+
+    def _phase(self, residue: int) -> Run:
+        place = residue + self.padding
+        taps = [
+            tap
+            for tap in reversed(range(self.taps))
+            if (place - tap * self.dilation) % self.stride == 0
+        ]
+        if not taps:
+            return Run(1, (), 0, 0)
+        low = (taps[0] * self.dilation - place) // self.stride
+        span = self.windows + self.spacing * (len(taps) - 1)
+        high = span - low - self.extent
+        if -low >= self.extent or -high >= self.extent:
+            return Run(1, (), 0, 0)
+        return Run(1, tuple(taps), low, high)
+
+
 @converts("convolution.default")
 def _convolution(
     at: Emitter,
@@ -43,17 +120,20 @@ def _convolution(
     if not is_float(at.element):
         raise Unsupported("expected a convolution of floats, got integers")
     rank = len(shape_of(filters)) - 2
-    widths = per_axis(padding, rank)
-    shape = Shape(
-        per_axis(stride, rank), widths, widths, per_axis(dilation, rank), groups
+    strides, widths, dilations, extra = (
+        per_axis(each, rank) for each in (stride, padding, dilation, output_padding)
     )
     batched = x
     if is_single := len(shape_of(x)) == rank + 1:
         batched = at.reshape(x, (1, *shape_of(x)))
     if transposed:
-        extra = per_axis(output_padding, rank)
-        batched, filters, shape = _reversed(at, batched, filters, shape, extra)
-    found = _correlated(at, batched, filters, shape)
+        extents, taps = shape_of(batched)[2:], shape_of(filters)[2:]
+        numbers = zip(extents, taps, strides, widths, dilations, extra, strict=True)
+        axes = [Axis(*each) for each in numbers]
+        found = _transposed(at, batched, filters, axes, groups)
+    else:
+        shape = Shape(strides, widths, widths, dilations, groups)
+        found = _correlated(at, batched, filters, shape)
     if bias is not None:
         column = at.reshape(bias, (shape_of(bias)[0], *[1] * rank))
         found = at.add(found, column, element_of(found))
@@ -105,44 +185,86 @@ def _convolved(at: Emitter, x: SSAValue, filters: SSAValue, shape: Shape) -> SSA
     )
 
 
-def _reversed(
-    at: Emitter,
-    x: SSAValue,
-    filters: SSAValue,
-    shape: Shape,
-    extra: Sequence[int],
-) -> tuple[SSAValue, SSAValue, Shape]:
+def _transposed(
+    at: Emitter, x: SSAValue, filters: SSAValue, axes: Sequence[Axis], groups: int
+) -> SSAValue:
     """
-    A transposed convolution as a correlation: zeros between the elements, and filters
-    that are reversed and exchange channels with results (Dumoulin and Visin, A guide to
-    convolution arithmetic for deep learning, 2016, section 4).
+    A transposed convolution, of filters C x F/groups x taps, as correlations: results
+    at one residue modulo the stride are one of all elements with some of the taps
+    (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016,
+    section 4, without the zeros that it inserts).
     """
-    rank, groups = len(shape.strides), shape.groups
-    for axis, stride in enumerate(shape.strides):
-        x = _spread(at, x, axis + 2, stride)
     channels, count, *taps = shape_of(filters)
     split = at.reshape(filters, (groups, channels // groups, count, *taps))
-    order = [0, 2, 1, *range(3, 3 + rank)]
-    swapped = at.permute(split, order)
-    kernels = at.reshape(swapped, (groups * count, channels // groups, *taps))
-    for axis in range(rank):
-        kernels = at.flip(kernels, axis + 2)
-    reach = [by * (tap - 1) for by, tap in zip(shape.dilation, taps, strict=True)]
-    low = tuple(r - p for r, p in zip(reach, shape.low, strict=True))
-    high = tuple(r - p + e for r, p, e in zip(reach, shape.high, extra, strict=True))
-    ones = (1,) * rank
-    return x, kernels, Shape(ones, low, high, shape.dilation, groups)
+    kernels = at.permute(split, [0, 2, 1, *range(3, 3 + len(taps))])
+
+    def joined(chosen: tuple[Run, ...]) -> SSAValue:
+        """N x G x F/G x (windows x residues of each axis); those of `chosen` first."""
+        if (position := len(chosen)) == len(axes):
+            return _phase(at, x, kernels, axes, chosen)
+        parts = [joined((*chosen, run)) for run in axes[position].runs()]
+        return at.concat(parts, 4 + 2 * position)
+
+    found = joined(())
+    extents = [axis.windows * axis.stride for axis in axes]
+    found = at.reshape(found, (shape_of(x)[0], groups * count, *extents))
+    for position, axis in enumerate(axes):
+        found = at.slice(found, 2 + position, 0, axis.results)
+    return found
 
 
-def _spread(at: Emitter, x: SSAValue, axis: int, stride: int) -> SSAValue:
-    """The value with `stride - 1` zeros between elements along an axis."""
-    if stride == 1:
-        return x
-    shape = shape_of(x)
-    before, extent, after = shape[:axis], shape[axis], shape[axis + 1 :]
-    column = at.reshape(x, (*before, extent, 1, *after))
-    high = [0] * (len(shape) + 1)
-    high[axis + 1] = stride - 1
-    padded = at.pad(column, [0] * len(high), high)
-    joined = at.reshape(padded, (*before, extent * stride, *after))
-    return at.slice(joined, axis, 0, extent * stride - stride + 1)
+def _phase(
+    at: Emitter,
+    x: SSAValue,
+    kernels: SSAValue,
+    axes: Sequence[Axis],
+    runs: Sequence[Run],
+) -> SSAValue:
+    """The results at a run of residues of each axis; filters G x F/G x C/G x taps."""
+    groups, count = shape_of(kernels)[:2]
+    windows = [axis.windows for axis in axes]
+    residues = [run.residues for run in runs]
+    pairs = [each for pair in zip(windows, residues, strict=True) for each in pair]
+    shape = (shape_of(x)[0], groups, count, *pairs)
+    if not all(run.indices for run in runs):
+        return at.broadcast(at.number(0, at.wide), shape)
+    options = Shape(
+        strides=(1,) * len(axes),
+        low=tuple(run.low for run in runs),
+        high=tuple(run.high for run in runs),
+        dilation=tuple(axis.spacing for axis in axes),
+        groups=groups,
+    )
+    found = _correlated(at, x, _gathered(at, kernels, runs), options)
+    if prod(residues) > 1:
+        rank = len(axes)
+        found = at.reshape(found, (shape[0], groups, *residues, count, *windows))
+        order = [each for i in range(rank) for each in (3 + rank + i, 2 + i)]
+        found = at.permute(found, [0, 1, 2 + rank, *order])
+    return at.reshape(found, shape)
+
+
+def _gathered(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
+    """
+    The taps of runs, of filters G x F/G x C/G x taps: those of each residue are filters
+    of their own, (G x residues x F/G) x C/G x taps.
+    """
+    groups, count, depth, *_ = shape_of(kernels)
+    for position, run in enumerate(runs):
+        kernels = _picked(at, kernels, 3 + position, run.indices)
+    residues, taps = [run.residues for run in runs], [run.taps for run in runs]
+    if prod(residues) > 1:
+        pairs = [each for pair in zip(residues, taps, strict=True) for each in pair]
+        kernels = at.reshape(kernels, (groups, count, depth, *pairs))
+        first = range(3, 3 + 2 * len(runs), 2)
+        kernels = at.permute(kernels, [0, *first, 1, 2, *(axis + 1 for axis in first)])
+    return at.reshape(kernels, (groups * prod(residues) * count, depth, *taps))
+
+
+def _picked(
+    at: Emitter, value: SSAValue, axis: int, indices: Sequence[int]
+) -> SSAValue:
+    """The elements at indices along an axis."""
+    if list(indices) == list(range(indices[0], indices[0] + len(indices))):
+        return at.slice(value, axis, indices[0], indices[0] + len(indices))
+    return at.concat([at.slice(value, axis, i, i + 1) for i in indices], axis)

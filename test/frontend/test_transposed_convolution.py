@@ -1,0 +1,84 @@
+"""Transposed convolutions with random options, against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.random import Generator
+from torch import Tensor
+from torch.nn import functional
+from torch_check import Module, assert_close
+
+from tlf.frontend.torch.aten.convolution import Axis
+from tlf.tools.torch_module import compile_module
+
+FUNCTIONS: dict[int, Callable[..., Tensor]] = {
+    1: functional.conv_transpose1d,
+    2: functional.conv_transpose2d,
+    3: functional.conv_transpose3d,
+}
+
+
+def some_axis(rng: Generator) -> Axis:
+    """An axis with a result of some elements."""
+    while True:
+        extent, taps, stride, dilation = (int(n) for n in rng.integers(1, 5, 4))
+        extra = int(rng.integers(0, max(stride, dilation)))
+        axis = Axis(extent, taps, stride, int(rng.integers(0, 4)), dilation, extra)
+        if axis.results > 0:
+            return axis
+
+
+def check(seed: int, rank: int, target: str) -> None:
+    rng = np.random.default_rng([seed, rank])
+    axes = [some_axis(rng) for _ in range(rank)]
+    batch, groups, channels, count = (int(n) for n in rng.integers(1, 4, 4))
+    x, filters = (
+        torch.tensor(rng.standard_normal(shape), dtype=torch.float32)
+        for shape in (
+            (batch, groups * channels, *(axis.extent for axis in axes)),
+            (groups * channels, count, *(axis.taps for axis in axes)),
+        )
+    )
+    options: dict[str, Any] = {
+        "stride": tuple(axis.stride for axis in axes),
+        "padding": tuple(axis.padding for axis in axes),
+        "output_padding": tuple(axis.extra for axis in axes),
+        "dilation": tuple(axis.dilation for axis in axes),
+        "groups": groups,
+    }
+
+    def function(x: Tensor, filters: Tensor) -> Tensor:
+        return FUNCTIONS[rank](x, filters, **options)
+
+    compiled = compile_module(Module(function), (x, filters), target=target)
+    assert_close(compiled(x, filters), function(x, filters), 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("rank", FUNCTIONS)
+def test_reference(rank: int, seed: int):
+    check(seed, rank, "reference")
+
+
+@pytest.mark.parametrize("seed", range(20, 22))
+@pytest.mark.parametrize("rank", FUNCTIONS)
+def test_npu(rank: int, seed: int):
+    check(seed, rank, "npu-tiny")
+
+
+@pytest.mark.parametrize("rank", FUNCTIONS)
+def test_triton(rank: int):
+    check(30, rank, "triton")
+
+
+def test_windows_that_meet_are_one_correlation():
+    """A stride as wide as the filter needs one product for all residues."""
+    (run,) = Axis(7, 16, 16, 0, 1, 0).runs()
+    assert (run.residues, run.taps, run.low, run.high) == (16, 1, 0, 0)
+    assert len(Axis(7, 5, 2, 2, 1, 0).runs()) == 2
+    assert len(Axis(7, 16, 8, 4, 1, 0).runs()) == 2
