@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
     ModuleOp,
     TensorType,
@@ -20,6 +19,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.target import Target
 from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
@@ -183,7 +183,7 @@ def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
 
 def _constant(op: memref.GlobalOp, views: Views, names: set[str]) -> npu.ConstantOp:
     type_ = op.type
-    if not isinstance(value := op.initial_value, DenseIntOrFPElementsAttr):
+    if (value := stored_elements(op)) is None:
         raise PassFailedException(
             f"memref.global @{op.sym_name.data}: expected an initial value"
         )

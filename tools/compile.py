@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -17,6 +17,25 @@ if TYPE_CHECKING:
 
     from tlf.frontend.torch import ImportedProgram
     from tlf.tools.torch_module import CompiledModule
+
+
+@overload
+def compile(
+    program: str | Path | ModuleOp,
+    *,
+    target: str | Target = "reference",
+    entry: str | None = None,
+) -> CompiledProgram: ...
+
+
+@overload
+def compile(
+    program: ImportedProgram | Module,
+    inputs: Sequence[Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    target: str | Target = "reference",
+) -> CompiledModule: ...
 
 
 def compile(

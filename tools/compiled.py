@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.interpreters.run import argument_types, entry_point
 from tlf.dialects.target import Target
+from tlf.dialects.types import dtype_of
 from tlf.tools.backends import Buffer, backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
@@ -78,12 +79,14 @@ class CompiledProgram:
             given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
             raise TypeError(f"expected arguments {listed}, got {given}")
         for name, type_ in zip(names, self.types, strict=True):
-            shape = tuple(inputs[name].shape)
-            if shape != type_.get_shape():
-                wanted = tuple(type_.get_shape())
+            shape, wanted = tuple(inputs[name].shape), tuple(type_.get_shape())
+            if shape != wanted:
                 raise TypeError(
                     f"argument `{name}`: expected shape {wanted}, got {shape}"
                 )
+            dtype = str(inputs[name].dtype).removeprefix("torch.")
+            if dtype != (kind := dtype_of(type_.element_type).name):
+                raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
         return inputs
 
     def _accepted(self, value: Buffer) -> Buffer:

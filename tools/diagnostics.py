@@ -61,6 +61,23 @@ def _file_location(location: Attribute) -> FileLineColLoc | None:
     return next(filter(None, map(_file_location, parts)), None)
 
 
+def part_of(op: Operation) -> str | None:
+    """Which part of an imported module `op` comes from, as `layers.3.attn`."""
+    match op.location:
+        case NameLoc(desc=desc):
+            return desc.data
+        case FusedLoc(locations=ArrayAttr() as locations):
+            names = [each.desc.data for each in locations if isinstance(each, NameLoc)]
+            return ", ".join(dict.fromkeys(names)) or None
+        case _:
+            return None
+
+
+def _is_placed(op: Operation) -> bool:
+    """Whether something is known of where an operation comes from."""
+    return Position.of(op) is not None or part_of(op) is not None
+
+
 @dataclass(frozen=True)
 class Diagnostic:
     """
@@ -115,8 +132,10 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
         named = (op.name, f"Operation {op.name}")
         message = message if message.startswith(named) else f"{op.name}: {message}"
     for candidate in (op, _innermost_op(error.__traceback__), otherwise):
-        if isinstance(candidate, Operation) and (at := Position.of(candidate)):
-            return Diagnostic(at, message)
+        if isinstance(candidate, Operation) and _is_placed(candidate):
+            part = part_of(candidate)
+            where = f" (in `{part}`)" if part and part not in message else ""
+            return Diagnostic(Position.of(candidate), f"{message}{where}")
     return Diagnostic(None, message)
 
 
@@ -126,7 +145,7 @@ def _innermost_op(traceback: TracebackType | None) -> Operation | None:
     while traceback is not None:
         for name in ("op", "self"):
             op = traceback.tb_frame.f_locals.get(name)
-            if isinstance(op, Operation) and Position.of(op) is not None:
+            if isinstance(op, Operation) and _is_placed(op):
                 found = op
         traceback = traceback.tb_next
     return found

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     IntAttr,
     ModuleOp,
+    NameLoc,
+    NoneAttr,
     StringAttr,
     UnknownLoc,
 )
@@ -69,8 +71,14 @@ class LocatedParser(TypeCachingParser):
             raise
         except Exception as error:
             self.raise_error(_reason(error), span)
-        if isinstance(op.location, UnknownLoc):
-            op.location = self._location(span.start)
+        match op.location:
+            case UnknownLoc():
+                op.location = self._location(span.start)
+            case NameLoc(location=NoneAttr() | UnknownLoc()):
+                place = self._location(span.start)
+                op.location = NameLoc(op.location.desc, place)
+            case _:
+                pass
         return op
 
     def _get_op_by_name(self, name: str) -> type[Operation]:

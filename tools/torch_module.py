@@ -58,6 +58,11 @@ class CompiledModule:
         """What is known of the cost, see `CompiledProgram.stats`."""
         return self.program.stats
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `ir` takes, see `CompiledProgram.stages`."""
+        return self.program.stages
+
     def ir(self, stage: str = "input") -> str:
         """The program at a stage, see `CompiledProgram.ir`."""
         return self.program.ir(stage)

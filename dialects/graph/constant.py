@@ -116,7 +116,8 @@ def dense_attribute(array: Array, type_: AnyTensor) -> Elements:
     return DenseIntOrFPElementsAttr(ranked, BytesAttr(data))
 
 
-def _dense(value: Attribute) -> Elements | None:
+def dense_elements(value: Attribute) -> Elements | None:
+    """The elements that an attribute writes out, if it does."""
     return (
         cast(Elements, value) if isinstance(value, DenseIntOrFPElementsAttr) else None
     )
@@ -174,7 +175,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
             attributes = parser.parse_optional_attr_dict()
             position = parser.pos
             value = parser.parse_attribute()
-            if (dense := _dense(value)) is None:
+            if (dense := dense_elements(value)) is None:
                 parser.raise_error(
                     f"expected dense elements or a file, got {value}", position
                 )
@@ -196,7 +197,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" ")
         printer.print_attribute(self.value)
-        dense = _dense(self.value)
+        dense = dense_elements(self.value)
         if dense is not None and dense.type != self.result.type:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
@@ -204,7 +205,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
     def verify_(self) -> None:
         if isinstance(self.value, FileAttr):
             return
-        if (dense := _dense(self.value)) is None:
+        if (dense := dense_elements(self.value)) is None:
             raise VerifyException(
                 f"expected dense elements or a file, got {self.value}"
             )

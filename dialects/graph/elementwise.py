@@ -88,7 +88,7 @@ class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
         if self.operand_types == self.result_types:
             printer.print_attribute(self.result_types[0])
         else:
-            printer.print_operation_type(self)
+            printer.print_function_type(self.operand_types, self.result_types)
 
     @classmethod
     def parse_options(cls, parser: Parser) -> dict[str, Attribute]:

@@ -103,7 +103,7 @@ class FilledOperation(MovementOperation, abc.ABC):
         print_number(printer, self.fill)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_function_type(self.operand_types, self.result_types)
 
     def verify_fill(self) -> None:
         """Check that operand, result and fill have one element type."""

@@ -106,7 +106,7 @@ class NormalizationOperation(WholeAxesOperation):
         printer.print_float(self.epsilon.value.data, f64)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_function_type(self.operand_types, self.result_types)
 
     def verify_(self) -> None:
         x, result = self.operands[0], self.results[0]

@@ -2,10 +2,13 @@
 
 import hashlib
 import zipfile
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
@@ -16,29 +19,43 @@ def digest(array: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
+def _choose(path: str, key: str, keys: Sequence[str]) -> str:
+    if key in keys:
+        return key
+    listed = ", ".join(f"`{name}`" for name in keys) or "nothing"
+    raise DiagnosticException(f"expected an array `{key}` in `{path}`, got {listed}")
+
+
 @lru_cache(maxsize=8)
 def _load(path: str, key: str, stamp: tuple[int, int]) -> Array:
-    with np.load(path, allow_pickle=False) as archive:
-        if key not in archive.files:
-            listed = ", ".join(f"`{name}`" for name in archive.files) or "nothing"
-            raise DiagnosticException(
-                f"expected an array `{key}` in `{path}`, got {listed}"
-            )
-        array = archive[key]
+    if path.endswith(".safetensors"):
+        opened: Any = safe_open(path, "numpy")
+        with opened as tensors:
+            array: Array = tensors.get_tensor(_choose(path, key, [*tensors.keys()]))
+    else:
+        with np.load(path, allow_pickle=False) as archive:
+            array = archive[_choose(path, key, archive.files)]
     array.flags.writeable = False
     return array
 
 
 def read_array(path: str, key: str, sha256: str) -> Array:
     """
-    Read the array `key` of the archive `path`; an empty digest is not checked.
+    Read the array `key` of the file `path`, of safetensors if its name ends so, else an
+    archive of numpy; an empty digest is not checked.
 
-    Raises a `DiagnosticException` where the archive, the array or the digest is amiss.
+    Raises a `DiagnosticException` where the file, the array or the digest is amiss.
     """
     try:
         status = Path(path).stat()
         array = _load(path, key, (status.st_mtime_ns, status.st_size))
-    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        SafetensorError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+    ) as error:
         raise DiagnosticException(
             f"expected an archive of arrays in `{path}`, got: {error}"
         ) from error

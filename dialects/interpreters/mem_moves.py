@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -30,6 +30,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.gather import gather
 from tlf.dialects.interpreters.tile import overlap, poison, undefined
 from tlf.dialects.mem import Index
+from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.types import dtype_of
 
 
@@ -216,8 +217,7 @@ def _empty(type_: MemRefType[Attribute]) -> Array:
 
 
 def _constant(op: memref.GlobalOp) -> Array:
-    value = op.initial_value
-    if not isinstance(value, DenseIntOrFPElementsAttr):
+    if (value := stored_elements(op)) is None:
         raise InterpretationError(f"expected an initial value of @{op.sym_name.data}")
     dtype = dtype_of(op.type.element_type)
     shape = op.type.get_shape()

@@ -27,7 +27,7 @@ from tlf.frontend.torch.elements import to_array, type_of
 from tlf.frontend.torch.emitter import NOTHING, Nothing
 from tlf.frontend.torch.errors import ImportFailure, Unsupported
 from tlf.frontend.torch.fx_arguments import map_nodes
-from tlf.frontend.torch.locations import location_of
+from tlf.frontend.torch.locations import location_of, named
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
 """What names of values cannot have: other characters, a digit first, a number last
@@ -114,6 +114,7 @@ class _Import:
         argument = self.block.insert_arg(type_, len(self.block.args))
         hint = node.name if self.names is None else self.names[position]
         argument.name_hint = value_name(hint)
+        argument.location = named(hint)
         self.values[node] = argument
         self.inputs.append(position)
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
 
 _SUBSCRIPT = re.compile(r"\[['\"]?(\w+)['\"]?\]")
 
@@ -15,7 +21,12 @@ def location_of(meta: dict[str, Any]) -> LocationAttr:
     stack: dict[str, Any] = meta.get("nn_module_stack") or {}
     paths = [str(entry[0]) for entry in stack.values()]
     path = next((path for each in reversed(paths) if (path := _path(each))), "")
-    return NameLoc(StringAttr(path), UnknownLoc()) if path else UnknownLoc()
+    return named(path) if path else UnknownLoc()
+
+
+def named(path: str) -> LocationAttr:
+    """The place of a part of a module."""
+    return NameLoc(StringAttr(path), NoneAttr())
 
 
 def _path(text: str) -> str:

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.stored_elements import FILE
 from tlf.lowering.bufferize.errors import BufferizationError
 
 
@@ -54,7 +55,7 @@ class Globals:
             constant=UnitAttr(),
         )
         if not dense:
-            made.attributes["tlf.file"] = value
+            made.attributes[FILE] = value
         made.location = op.location
         first = self.module.body.block.first_op
         if first is None:

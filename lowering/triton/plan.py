@@ -22,6 +22,7 @@ from xdsl.utils.symbol_table import SymbolTable
 
 from tlf.dialects import mem, triton
 from tlf.dialects.interpreters.run import argument_names, result_count, result_names
+from tlf.dialects.stored_elements import stored_elements
 from tlf.lowering.triton.access import strides_and_offset
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.lowering.triton.kernel import print_kernel
@@ -144,12 +145,11 @@ class PlanBuilder:
     def _constant(self, op: memref.GetGlobalOp) -> None:
         symbol = op.name_
         found = SymbolTable(self.module).lookup(symbol.root_reference.data)
-        if not isinstance(found, memref.GlobalOp) or not isinstance(
-            found.initial_value, DenseIntOrFPElementsAttr
-        ):
+        is_global = isinstance(found, memref.GlobalOp)
+        if not is_global or (elements := stored_elements(found)) is None:
             raise DiagnosticException(f"expected a constant behind {symbol}")
         buffer = self._buffer(op.memref, "constant", symbol.root_reference.data)
-        buffer["data"] = base64.b64encode(_bytes(found.initial_value)).decode("ascii")
+        buffer["data"] = base64.b64encode(_bytes(elements)).decode("ascii")
 
     def _loop(
         self, block: Block, bounds: Sequence[tuple[SSAValue, SSAValue, SSAValue]]

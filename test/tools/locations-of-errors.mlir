@@ -20,7 +20,7 @@ func.func @f() {
 
 // -----
 
-// CHECK: locations-of-errors.mlir:24:1: error: test.op: operand 0
+// CHECK: locations-of-errors.mlir:25:3: error: test.op: operand 0{{.*}} (in `layer`)
 func.func @f() {
   "test.op"(%late) : (i32) -> () loc("layer")
   %late = arith.constant 1 : i32

@@ -1,0 +1,75 @@
+"""What `tlf-import` imports: a saved program, or what a function returns."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tlf.frontend.torch import ImportedProgram, ImportFailure, from_torch
+
+
+def import_source(source: str) -> ImportedProgram:
+    """
+    Import a `.pt2` file, or the module that a function `package.module:name` makes; the
+    current folder is searched first. Raises `ImportFailure`.
+    """
+    if source.endswith(".pt2"):
+        return from_torch(_saved(source))
+    module, inputs, options = _made(source)
+    return from_torch(module, inputs, options)
+
+
+def _saved(path: str) -> torch.export.ExportedProgram:
+    if not Path(path).is_file():
+        raise ImportFailure(f"expected a file `{path}`, got none")
+    logger = logging.getLogger("torch.export")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        return torch.export.load(path)
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ImportFailure(
+            f"expected a program of torch.export in `{path}`, got: {text}"
+        ) from error
+    finally:
+        logger.setLevel(level)
+
+
+def _made(source: str) -> tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any]]:
+    """The module, the inputs in order and those by name that a function returns."""
+    package, colon, name = source.partition(":")
+    if not colon:
+        raise ImportFailure(f"expected `package.module:name` or a `.pt2`, got {source}")
+    function = _function(package, name)
+    try:
+        made: Any = function()
+    except Exception as error:
+        raise ImportFailure(f"{source}: {type(error).__name__}: {error}") from error
+    parts: list[Any] = [*made] if type(made).__name__ == "tuple" else [made]
+    if len(parts) not in (2, 3) or not isinstance(parts[0], torch.nn.Module):
+        kind = type(parts[0]).__name__
+        raise ImportFailure(
+            f"{source}: expected a module and a tuple of its inputs, got {kind}"
+        )
+    module, inputs, *options = parts
+    return module, tuple(inputs), dict(options[0]) if options else {}
+
+
+def _function(package: str, name: str) -> Any:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = importlib.import_module(package)
+    except Exception as error:
+        raise ImportFailure(f"cannot import `{package}`: {error}") from error
+    finally:
+        sys.path.pop(0)
+    function = getattr(found, name, None)
+    if not callable(function):
+        raise ImportFailure(f"expected a function `{name}` in `{package}`, got none")
+    return function

@@ -1,0 +1,30 @@
+"""Weights of an imported program as constants in a side file."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FunctionType
+
+from tlf.dialects.graph import ConstantOp, FileAttr
+from tlf.dialects.interpreters.run import entry_point
+from tlf.frontend.torch import ImportedProgram
+
+
+def weights_to_constants(imported: ImportedProgram, path: str) -> None:
+    """Replace the arguments that hold weights by constants in the file `path`."""
+    function = entry_point(imported.module)
+    block = function.body.block
+    first = block.first_op
+    assert first is not None
+    for argument, source in zip(tuple(block.args), imported.arguments, strict=True):
+        if not isinstance(source, str):
+            continue
+        constant = ConstantOp(FileAttr(path, source), argument.type)
+        constant.result.name_hint = argument.name_hint
+        constant.location = argument.location
+        block.insert_op_before(constant, first)
+        argument.replace_all_uses_with(constant.result)
+        block.erase_arg(argument)
+    function.function_type = FunctionType.from_lists(
+        [argument.type for argument in block.args],
+        function.function_type.outputs.data,
+    )

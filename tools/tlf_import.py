@@ -1,0 +1,77 @@
+"""
+`tlf-import`: write a module of PyTorch as a program, and its weights beside it.
+
+Errors are one line on stderr, and the exit status is 1; no file is left half-written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from tlf.tools.import_options import Options, fail, parse_arguments
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tlf-import` command."""
+    options = parse_arguments(arguments)
+    if find_spec("torch") is None:
+        fail("PyTorch is needed; install the extra 'torch': pip install 'tlf[torch]'")
+
+    from tlf.frontend.torch import ImportFailure
+    from tlf.tools.import_source import import_source
+
+    try:
+        _write(options, import_source)
+    except ImportFailure as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+
+
+def _write(options: Options, read: Callable[[str], object]) -> None:
+    from safetensors.numpy import save
+
+    from tlf.frontend.torch import ImportedProgram
+    from tlf.frontend.torch.elements import to_array
+    from tlf.tools.import_weights import weights_to_constants
+
+    imported = read(options.source)
+    assert isinstance(imported, ImportedProgram)
+    weights = options.weights or options.output.with_suffix(".safetensors")
+    if not options.arguments:
+        weights_to_constants(imported, str(weights))
+    text = _text(imported, options.locations)
+    used = {source for source in imported.arguments if isinstance(source, str)}
+    arrays = {name: to_array(imported.weights[name]) for name in sorted(used)}
+    if arrays:
+        _replace(weights, lambda path: path.write_bytes(save(arrays)))
+    _replace(options.output, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def _text(imported: object, locations: bool) -> str:
+    from xdsl.targets.mlir import MLIRTarget
+
+    from tlf.frontend.torch import ImportedProgram
+    from tlf.tools.driver import emit, new_context
+
+    assert isinstance(imported, ImportedProgram)
+    return emit(new_context(), imported.module, MLIRTarget(), print_debuginfo=locations)
+
+
+def _replace(file: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, and move it there once it is whole."""
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        write(partial)
+        os.replace(partial, file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()
