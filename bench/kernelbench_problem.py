@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,8 @@ RULES: Sequence[tuple[str, Rule]] = (
     ("batch of 2", _batch_only),
 )
 """How sizes are shrunk: numbers of the module are halved until they are small. The
-first rule with which PyTorch runs the problem is used."""
+first rule with which PyTorch runs the problem is used; for whole networks, of level 3,
+the last, since normalisation over a few elements magnifies rounding."""
 
 
 class _Shrink(ast.NodeTransformer):
@@ -112,7 +114,8 @@ def load(file: Path, rule: Rule, name: str) -> Problem:
 
 def candidates(file: Path, full_size: bool) -> Iterator[Problem]:
     """The problem at the sizes to try, in order."""
-    rules = [("full size", _as_it_is)] if full_size else RULES
+    rules = RULES[::-1] if file.parent.name == "level3" else RULES
+    rules = [("full size", _as_it_is)] if full_size else rules
     for name, rule in rules:
         try:
             problem = load(file, rule, name)
@@ -158,15 +161,34 @@ def _compared(problem: Problem, target: str) -> Outcome:
         found = compiled(*problem.inputs)
     if watch.seen:
         return Outcome("eager", ", ".join(sorted(set(watch.seen))))
-    expected = problem.model(*problem.inputs)
-    pairs = zip(_tensors(found), _tensors(expected), strict=True)
-    for mine, theirs in pairs:
+    exact_model = copy.deepcopy(problem.model)
+    expected = _tensors(problem.model(*problem.inputs))
+    for place, (mine, theirs) in enumerate(zip(_tensors(found), expected, strict=True)):
         if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
             return Outcome("wrong", f"{theirs.dtype} expected, got {mine.dtype}")
         if not torch.allclose(mine, theirs, TOLERANCE, TOLERANCE, equal_nan=True):
-            worst = (mine.double() - theirs.double()).abs().max().item()
-            return Outcome("wrong", f"differs by {worst:.2g}, {problem.rule}")
+            exact = _tensors(exact_model.double()(*map(_wide, problem.inputs)))[place]
+            return _judged(_distance(mine, exact), _distance(theirs, exact), problem)
     return Outcome("right", problem.rule)
+
+
+def _judged(mine: float, theirs: float, problem: Problem) -> Outcome:
+    """
+    What to say of a result outside of the tolerance, by its distance from that in f64
+    and that of PyTorch's own: a problem that magnifies rounding is not decided.
+    """
+    text = f"{mine:.2g} from f64, PyTorch {theirs:.2g}, {problem.rule}"
+    return Outcome("unstable" if mine <= 2 * theirs else "wrong", text)
+
+
+def _distance(found: torch.Tensor, exact: torch.Tensor) -> float:
+    return (found.double() - exact.double()).abs().max().item()
+
+
+def _wide(value: Any) -> Any:
+    """A tensor of floats in f64."""
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.double() if is_float else value
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
