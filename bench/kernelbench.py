@@ -7,8 +7,8 @@ How many problems of KernelBench TLF imports, compiles and computes right.
 CHECKOUT is one of https://github.com/ScalingIntelligence/KernelBench. Problems with
 even numbers are run, without those of level 3 whose core is recurrent. A problem is
 right where TLF computes all of it, with no operation left to PyTorch, and agrees with
-PyTorch within the tolerance that KernelBench has for f32. It is unstable where it is not, but
-nearer to the result in f64 than twice PyTorch's own distance.
+PyTorch within the tolerance that KernelBench has for f32. It is unstable where it does
+not, but is nearer to the result in f64 than twice PyTorch's own distance.
 """
 
 from __future__ import annotations

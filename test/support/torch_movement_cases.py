@@ -121,4 +121,40 @@ INDEXING = [
         [(3, 4)],
         index,
     ),
+    Case(
+        "scatter_reduce",
+        "lambda i: T.ones(3, 5).scatter_reduce(1, i, T.ones(3, 4) * 2, 'amax')",
+        [(3, 4)],
+        index,
+    ),
+    Case(
+        "index_put", "lambda x: x.index_put((T.tensor([3]),), x[:1])", [(5, 7)], normal
+    ),
+    Case(
+        "index_put pair",
+        "lambda x: x.index_put((T.tensor([3, 0]), T.tensor([1, -1])), T.tensor(2.0))",
+        [(5, 7, 2)],
+        normal,
+    ),
+    Case(
+        "index add",
+        "lambda x: x.index_put((T.tensor([1, 1]),), x[:2], True)",
+        [(5, 7)],
+        normal,
+    ),
+    Case(
+        "index_add",
+        "lambda x: x.index_add(0, T.tensor([1, 1]), x[:2])",
+        [(5, 7)],
+        normal,
+    ),
+    Case(
+        "index_fill",
+        "lambda x: x.index_fill(1, T.tensor([1, 4]), 2.0)",
+        [(5, 7)],
+        normal,
+    ),
+    Case(
+        "in place", "lambda x: x.clone().fill_(2).add_(x).copy_(x[0])", [(5, 7)], normal
+    ),
 ]

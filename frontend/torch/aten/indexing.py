@@ -119,3 +119,55 @@ def _scattered(
         updates = at.broadcast(updates, shape)
     axis %= len(shape_of(x))
     return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))
+
+
+REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+"""What combines updates, by PyTorch's name."""
+
+
+@converts("scatter_reduce.two")
+def _scatter_reduce(
+    at: Emitter,
+    x: SSAValue,
+    axis: int,
+    indices: SSAValue,
+    source: SSAValue,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> SSAValue:
+    if not include_self or reduce not in REDUCTIONS:
+        listed = ", ".join(REDUCTIONS)
+        raise Unsupported(f"expected a reduction ({listed}) that includes the tensor")
+    return _scattered(at, x, axis, indices, source, REDUCTIONS[reduce])
+
+
+@converts("index_put.default")
+def _index_put(
+    at: Emitter,
+    x: SSAValue,
+    indices: Sequence[SSAValue | None],
+    values: SSAValue,
+    accumulate: bool = False,
+) -> SSAValue:
+    """Updates along the indexed axes, which are neighbours, as one axis."""
+    places = {axis: each for axis, each in enumerate(indices) if each is not None}
+    axes = sorted(places)
+    first, after = axes[0], axes[-1] + 1
+    is_mask = any(element_of(each) == i1 for each in places.values())
+    if is_mask or after - first != len(axes):
+        raise Unsupported("expected indices that are numbers, of neighbouring axes")
+    shape = shape_of(x)
+    before, extents, rest = shape[:first], shape[first:after], shape[after:]
+    place = _joined(at, [places[axis] for axis in axes], extents)
+    count, wide = math.prod(shape_of(place)), (*before, *shape_of(place), *rest)
+    updates = at.broadcast(at.cast(values, at.element), wide)
+    column = at.reshape(place, (*[1] * first, count, *[1] * len(rest)))
+    scattered = graph.ScatterOp(
+        at.reshape(x, (*before, math.prod(extents), *rest)),
+        at.broadcast(column, (*before, count, *rest)),
+        at.reshape(updates, (*before, count, *rest)),
+        first,
+        "add" if accumulate else "set",
+    )
+    return at.reshape(at.emit(scattered), shape)

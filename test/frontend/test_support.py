@@ -1,0 +1,24 @@
+"""The page that lists the operations of core ATen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tlf.frontend.torch.support import core_operations, page, support_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "aten.md"
+
+
+def test_page_is_up_to_date():
+    text = PAGE.read_text(encoding="utf-8")
+    if f"as PyTorch {torch.__version__[:4]} lists" not in text:
+        pytest.skip("the page is of another version of PyTorch")
+    assert text == page()
+
+
+def test_most_operations_are_imported():
+    supports = [support_of(each) for each in core_operations()]
+    assert supports.count("no") < len(supports) / 10
