@@ -15,6 +15,7 @@ from tlf.dialects.graph.activation import (
     GeluOp,
     ReluOp,
 )
+from tlf.dialects.graph.average_pooling import AvgPool2dOp, AvgPool3dOp
 from tlf.dialects.graph.batch_norm import BatchNormOp
 from tlf.dialects.graph.cast import CastOp, convert_scalar
 from tlf.dialects.graph.concat import ConcatOp
@@ -64,7 +65,8 @@ from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp, TransposeOp
 from tlf.dialects.graph.ordering import ArgReduceOp, SortOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.plan import PlanAttr
-from tlf.dialects.graph.pooling import AvgPool2dOp, MaxPool2dOp, SumPool2dOp
+from tlf.dialects.graph.pooling import MaxPool2dOp, SumPool2dOp
+from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
@@ -100,6 +102,7 @@ Graph = Dialect(
         AtanOp,
         AtanhOp,
         AvgPool2dOp,
+        AvgPool3dOp,
         BatchNormOp,
         BroadcastOp,
         CastOp,
@@ -131,6 +134,7 @@ Graph = Dialect(
         LogOp,
         MatmulOp,
         MaxPool2dOp,
+        MaxPool3dOp,
         MaximumOp,
         MeanOp,
         MinimumOp,
@@ -190,6 +194,7 @@ __all__ = [
     "AtanOp",
     "AtanhOp",
     "AvgPool2dOp",
+    "AvgPool3dOp",
     "BatchNormOp",
     "BroadcastOp",
     "CastOp",
@@ -225,6 +230,7 @@ __all__ = [
     "LogOp",
     "MatmulOp",
     "MaxPool2dOp",
+    "MaxPool3dOp",
     "MaximumOp",
     "MeanOp",
     "MinimumOp",

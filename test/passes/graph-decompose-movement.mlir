@@ -50,6 +50,25 @@ func.func @counts(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x2x2xf32> {
   func.return %y : tensor<1x2x2x2xf32>
 }
 
+// CHECK-LABEL: func.func @avg_pool3d
+// CHECK-NEXT:    [[SEEN:%.*]] = graph.unfold %x {{.*}} fill 0.000000e+00 : (tensor<1x2x4x4x4xf16>) -> tensor<1x2x2x1x2x2x4x2xf16>
+// CHECK-NEXT:    [[SUM:%.*]] = graph.reduce [[SEEN]] <sum> axes [2, 3, 4] : {{.*}} -> tensor<1x2x2x4x2xf32>
+// CHECK-NEXT:    [[PART:%.*]] = graph.constant dense<2.500000e-01> : tensor<f32>
+// CHECK-NEXT:    [[MEAN:%.*]] = graph.mul [[SUM]], [[PART]]
+// CHECK-NEXT:    graph.cast [[MEAN]]
+func.func @avg_pool3d(%x: tensor<1x2x4x4x4xf16>) -> tensor<1x2x2x4x2xf16> {
+  %y = graph.avg_pool3d %x kernel [2, 1, 2] strides [2, 1, 2] : (tensor<1x2x4x4x4xf16>) -> tensor<1x2x2x4x2xf16>
+  func.return %y : tensor<1x2x2x4x2xf16>
+}
+
+// CHECK-LABEL: func.func @max_pool3d
+// CHECK-NEXT:    [[SEEN:%.*]] = graph.unfold %x {{.*}} fill -128 : (tensor<1x2x4x4x4xi8>) -> tensor<1x2x2x1x2x4x4x3xi8>
+// CHECK-NEXT:    graph.reduce [[SEEN]] <max> axes [2, 3, 4]
+func.func @max_pool3d(%x: tensor<1x2x4x4x4xi8>) -> tensor<1x2x4x4x3xi8> {
+  %y = graph.max_pool3d %x kernel [2, 1, 2] padding [1, 0, 0, 0, 0, 0] : (tensor<1x2x4x4x4xi8>) -> tensor<1x2x4x4x3xi8>
+  func.return %y : tensor<1x2x4x4x3xi8>
+}
+
 // A convolution of volumes is a contraction of their windows.
 // CHECK-LABEL: func.func @conv3d
 // CHECK-NEXT:    [[SEEN:%.*]] = graph.unfold %x map {{.*}} fill 0.000000e+00 : (tensor<1x8x5x9x9xbf16>) -> tensor<1x2x4x3x3x3x3x5x7xbf16>

@@ -236,15 +236,15 @@ def unfold(rng: Generator) -> Operation:
     return graph.UnfoldOp(value(source), map_, result, float(rng.integers(0, 3)))
 
 
-def windowed(rng: Generator) -> tuple[list[int], Window]:
+def windowed(rng: Generator, rank: int) -> tuple[list[int], Window]:
     """A shape of images, and a window that moves over them."""
-    extents, window = some_window(rng, 2)
+    extents, window = some_window(rng, rank)
     return [*(int(n) for n in rng.integers(1, 4, 2)), *extents], window
 
 
 def pool(kind: type[graph.MaxPool2dOp | graph.SumPool2dOp]) -> Factory:
     def build(rng: Generator) -> Operation:
-        shape, window = windowed(rng)
+        shape, window = windowed(rng, 2)
         op = kind(value(shape), *astuple(window))
         if coin(rng):
             op.operands = [*op.operands, value(tensor_type(op.result).get_shape())]
@@ -253,16 +253,23 @@ def pool(kind: type[graph.MaxPool2dOp | graph.SumPool2dOp]) -> Factory:
     return build
 
 
-def avg_pool2d(rng: Generator) -> Operation:
-    shape, window = windowed(rng)
-    exclude = coin(rng)
-    if exclude:
-        taps = (*window.taps, *window.taps)
-        pairs = zip(window.padding, taps, strict=True)
-        padding = tuple(min(most, tap // 2) for most, tap in pairs)
-        window = replace(window, padding=padding, dilation=(1, 1))
-    op = graph.AvgPool2dOp(value(shape), *astuple(window), exclude_padding=exclude)
-    return op
+def max_pool3d(rng: Generator) -> Operation:
+    shape, window = windowed(rng, 3)
+    return graph.MaxPool3dOp(value(shape), *astuple(window))
+
+
+def avg_pool(kind: type[graph.AvgPool2dOp | graph.AvgPool3dOp], rank: int) -> Factory:
+    def build(rng: Generator) -> Operation:
+        shape, window = windowed(rng, rank)
+        exclude = coin(rng)
+        if exclude:
+            taps = (*window.taps, *window.taps)
+            pairs = zip(window.padding, taps, strict=True)
+            padding = tuple(min(most, tap // 2) for most, tap in pairs)
+            window = replace(window, padding=padding, dilation=(1,) * rank)
+        return kind(value(shape), *astuple(window), exclude_padding=exclude)
+
+    return build
 
 
 FACTORIES: dict[type[Operation], Factory] = {
@@ -276,7 +283,8 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.Atan2Op: binary(graph.Atan2Op),
     graph.AtanOp: unary(graph.AtanOp),
     graph.AtanhOp: unary(graph.AtanhOp),
-    graph.AvgPool2dOp: avg_pool2d,
+    graph.AvgPool2dOp: avg_pool(graph.AvgPool2dOp, 2),
+    graph.AvgPool3dOp: avg_pool(graph.AvgPool3dOp, 3),
     graph.BatchNormOp: batch_norm,
     graph.BroadcastOp: broadcast,
     graph.CastOp: cast_op,
@@ -306,6 +314,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.LogOp: unary(graph.LogOp),
     graph.MatmulOp: matmul,
     graph.MaxPool2dOp: pool(graph.MaxPool2dOp),
+    graph.MaxPool3dOp: max_pool3d,
     graph.MaximumOp: binary(graph.MaximumOp),
     graph.MeanOp: mean,
     graph.MinimumOp: binary(graph.MinimumOp),

@@ -39,3 +39,39 @@
 %x = "test.op"() : () -> tensor<1x8x9x9xi32>
 // expected-error@+1 {{expected an element type among f64, f32, f16, bf16, got i32}}
 %0 = graph.avg_pool2d %x kernel [3, 3] : (tensor<1x8x9x9xi32>) -> tensor<1x8x7x7xi32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x9x9xf32>
+// expected-error@+1 {{expected images of rank 5, got 1x8x9x9}}
+%0 = graph.max_pool3d %x kernel [3, 3, 3] : (tensor<1x8x9x9xf32>) -> tensor<1x8x7x7xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x5x9x9xf32>
+// expected-error@+1 {{expected 3 numbers of at least 1 for kernel, got [3, 3]}}
+%0 = graph.max_pool3d %x kernel [3, 3] : (tensor<1x8x5x9x9xf32>) -> tensor<1x8x3x7x7xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x5x9x9xf32>
+// expected-error@+1 {{expected a result of shape 1x8x3x7x7, got 1x8x5x7x7}}
+%0 = graph.max_pool3d %x kernel [3, 3, 3] : (tensor<1x8x5x9x9xf32>) -> tensor<1x8x5x7x7xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x5x9x9xf32>
+// expected-error@+1 {{expected a result of f32, got f16}}
+%0 = graph.max_pool3d %x kernel [3, 3, 3] : (tensor<1x8x5x9x9xf32>) -> tensor<1x8x3x7x7xf16>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x5x9x9xf32>
+// expected-error@+1 {{expected 6 numbers of at least 0 for padding, got [1, 1, 1]}}
+%0 = graph.avg_pool3d %x kernel [3, 3, 3] padding [1, 1, 1] : (tensor<1x8x5x9x9xf32>) -> tensor<1x8x3x7x7xf32>
+
+// -----
+
+%x = "test.op"() : () -> tensor<1x8x5x9x9xf32>
+// expected-error@+1 {{expected every window to meet its image, got padding [1, 0, 0, 0, 0, 0] of kernel [1, 3, 3]}}
+%0 = graph.avg_pool3d %x kernel [1, 3, 3] padding [1, 0, 0, 0, 0, 0] exclude_padding : (tensor<1x8x5x9x9xf32>) -> tensor<1x8x6x7x7xf32>

@@ -136,6 +136,10 @@
 %41 = graph.sum_pool2d %image init %pooled kernel [3, 1] strides [2, 1] dilation [1, 2] acc f32 : (tensor<1x8x9x9xbf16>, tensor<1x8x4x9xf32>) -> tensor<1x8x4x9xf32>
 // CHECK: graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
 %42 = graph.avg_pool2d %image kernel [3, 3] padding [1, 1, 1, 1] exclude_padding : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
+// CHECK: graph.max_pool3d %volume kernel [2, 3, 3] strides [1, 2, 2] padding [1, 1, 1, 0, 1, 1] : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x5x5x5xbf16>
+%max3 = graph.max_pool3d %volume kernel [2, 3, 3] strides [1, 2, 2] padding [1, 1, 1, 0, 1, 1] : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x5x5x5xbf16>
+// CHECK: graph.avg_pool3d %volume kernel [3, 2, 1] dilation [2, 1, 1] exclude_padding : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x1x8x9xbf16>
+%avg3 = graph.avg_pool3d %volume kernel [3, 2, 1] dilation [2, 1, 1] exclude_padding : (tensor<1x8x5x9x9xbf16>) -> tensor<1x8x1x8x9xbf16>
 
 %j, %m = "test.op"() : () -> (tensor<2x3xi64>, tensor<4x8xi32>)
 %places, %updates = "test.op"() : () -> (tensor<3x9xi32>, tensor<3x9xf32>)

@@ -1,0 +1,184 @@
+"""Means of the windows of images."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.elementwise import DivOp, MulOp
+from tlf.dialects.graph.pooling import SumPool2dOp
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.graph.tensors import (
+    FLOATS,
+    GraphTensor,
+    element_of,
+    result_type,
+    rounded,
+    shape_of,
+    verify_element,
+    verify_shape,
+    widened,
+)
+from tlf.dialects.graph.windowed import (
+    VolumeOperation,
+    WindowedOperation,
+    reduced_windows,
+    window_properties,
+)
+from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.types import accumulator_of, dtype_of
+
+
+class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
+    """
+    The mean of every window, added up in f32 where elements are narrower.
+    """
+
+    operand = operand_def(GraphTensor(FLOATS))
+    exclude_padding = opt_prop_def(UnitAttr)
+    result = result_def(GraphTensor(FLOATS))
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$operand `kernel` $kernel (`strides` $strides^)? (`padding` $padding^)?"
+        " (`dilation` $dilation^)? (`exclude_padding` $exclude_padding^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        kernel: Sequence[int],
+        strides: Sequence[int] = (),
+        padding: Sequence[int] = (),
+        dilation: Sequence[int] = (),
+        exclude_padding: bool = False,
+    ):
+        value = SSAValue.get(operand)
+        window = self.new_window(kernel, strides, padding, dilation)
+        shape = self.pooled_shape(shape_of(value), window)
+        excluded = {"exclude_padding": UnitAttr()} if exclude_padding else {}
+        super().__init__(
+            operands=[value],
+            properties=window_properties(window) | excluded,
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    def verify_(self) -> None:
+        images = shape_of(self.operand)
+        verify_shape(self.result, self.pooled_shape(images, self.window))
+        verify_element(self.result, element_of(self.operand))
+        if self.exclude_padding is not None and not self._counts().all():
+            raise VerifyException(
+                "expected every window to meet its image, got padding "
+                f"{list(self.window.padding)} of kernel {list(self.window.taps)}"
+            )
+
+    @property
+    def needs_counts(self) -> bool:
+        """Whether windows are means of different numbers of elements."""
+        return self.exclude_padding is not None and any(self.window.padding)
+
+    def _counts(self) -> Array:
+        """How many elements of the image each window has."""
+        shape = shape_of(self.operand)[2:]
+        inside = np.ones((1, 1, *shape), np.int64)
+        return reduce(np.add, self.window.elements(inside, 0))[0, 0]
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        wide = widened(operands[0])
+        with np.errstate(all="ignore"):
+            total = reduce(np.add, self.window.elements(wide, 0))
+            value = np.divide(total, self._divisor().astype(wide.dtype))
+        return (rounded(value, element_of(self.result)),)
+
+    def _divisor(self) -> Array:
+        return self._counts() if self.needs_counts else np.asarray(self.taps)
+
+    @property
+    def taps(self) -> int:
+        """The number of elements of a window."""
+        return prod(self.window.taps)
+
+    @abc.abstractmethod
+    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+        """Build the sums of windows, in an element type."""
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """Sums of windows, multiplied or divided by what they count."""
+        program = TensorProgram.of(builder, self.operand)
+        work = accumulator_of(element_of(self.operand))
+        total = self.sums(builder, work)
+        if not self.needs_counts:
+            part = program.number(1 / self.taps)
+            return [program.finish(MulOp, [total, part], self.result.type)]
+        counts = program.insert(ConstantOp(self._counts().astype(dtype_of(work))))
+        return [program.finish(DivOp, [total, counts], self.result.type)]
+
+
+@irdl_op_definition
+class AvgPool2dOp(AvgPoolOperation):
+    """
+    The mean of every window of `kernel` rows and columns of N x C x H x W images, added
+    up in f32 where elements are narrower. What lies around an image, `padding` rows and
+    columns at its top, left, bottom and right, counts as 0, or, with `exclude_padding`,
+    not at all.
+
+    ```mlir
+    %y = graph.avg_pool2d %x kernel [3, 3] padding [1, 1, 1, 1] exclude_padding
+        : (tensor<1x8x9x9xbf16>) -> tensor<1x8x9x9xbf16>
+    ```
+    """
+
+    name = "graph.avg_pool2d"
+
+    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+        window = self.window
+        total = SumPool2dOp(
+            self.operand,
+            window.taps,
+            window.strides,
+            window.padding,
+            window.dilation,
+            element=element,
+        )
+        return builder.insert(total).result
+
+
+@irdl_op_definition
+class AvgPool3dOp(VolumeOperation, AvgPoolOperation):
+    """
+    The mean of every window of N x C x D x H x W images, added up in f32 where elements
+    are narrower. What lies around an image, `padding` elements before the first of each
+    axis, then after the last, counts as 0, or, with `exclude_padding`, not at all.
+
+    ```mlir
+    %y = graph.avg_pool3d %x kernel [2, 2, 2] strides [2, 2, 2]
+        : (tensor<1x8x4x8x8xbf16>) -> tensor<1x8x2x4x4xbf16>
+    ```
+    """
+
+    name = "graph.avg_pool3d"
+
+    def sums(self, builder: Builder, element: Attribute) -> SSAValue:
+        kind = ReduceKind.SUM
+        return reduced_windows(builder, self.operand, self.window, kind, element)

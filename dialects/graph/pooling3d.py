@@ -1,0 +1,92 @@
+"""Maxima of the windows of volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from tlf.dialects.graph.reduction import ReduceKind, neutral_of
+from tlf.dialects.graph.tensors import (
+    NUMBERS,
+    GraphTensor,
+    element_of,
+    result_type,
+    rounded,
+    shape_of,
+    verify_element,
+    verify_shape,
+    widened,
+)
+from tlf.dialects.graph.windowed import (
+    VolumeOperation,
+    reduced_windows,
+    window_properties,
+)
+from tlf.dialects.interfaces import Array, DecompositionInterface
+
+
+@irdl_op_definition
+class MaxPool3dOp(VolumeOperation, DecompositionInterface):
+    """
+    The maximum of every window of N x C x D x H x W images, NaN where a NaN is among
+    them. What lies around an image, `padding` elements before the first of each axis,
+    then after the last, is less than everything.
+
+    ```mlir
+    %y = graph.max_pool3d %x kernel [2, 3, 3] padding [0, 1, 1, 0, 1, 1]
+        : (tensor<1x8x4x9x9xf32>) -> tensor<1x8x3x9x9xf32>
+    ```
+    """
+
+    name = "graph.max_pool3d"
+
+    operand = operand_def(GraphTensor(NUMBERS))
+    result = result_def(GraphTensor(NUMBERS))
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$operand `kernel` $kernel (`strides` $strides^)? (`padding` $padding^)?"
+        " (`dilation` $dilation^)? attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        kernel: Sequence[int],
+        strides: Sequence[int] = (),
+        padding: Sequence[int] = (),
+        dilation: Sequence[int] = (),
+    ):
+        value = SSAValue.get(operand)
+        window = self.new_window(kernel, strides, padding, dilation)
+        shape = self.pooled_shape(shape_of(value), window)
+        super().__init__(
+            operands=[value],
+            properties=window_properties(window),
+            result_types=[result_type([value], shape, element_of(value))],
+        )
+
+    def verify_(self) -> None:
+        images = shape_of(self.operand)
+        verify_shape(self.result, self.pooled_shape(images, self.window))
+        verify_element(self.result, element_of(self.operand))
+
+    def reference(self, *operands: Array) -> tuple[Array, ...]:
+        element = element_of(self.result)
+        least = neutral_of(ReduceKind.MAX, element)
+        with np.errstate(all="ignore"):
+            elements = self.window.elements(widened(operands[0]), least)
+            return (rounded(reduce(np.maximum, elements), element),)
+
+    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        """The maximum of the unfolded images."""
+        element = element_of(self.result)
+        kind = ReduceKind.MAX
+        return [reduced_windows(builder, self.operand, self.window, kind, element)]
