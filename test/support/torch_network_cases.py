@@ -152,6 +152,12 @@ POOLING = [
         normal,
     ),
     Case("max_pool3d", "lambda x: F.max_pool3d(x, 2)", [(1, 2, 4, 5, 6)], normal),
+    Case(
+        "max_pool3d ceil",
+        "lambda x: F.max_pool3d(x, 3, 2, 1, ceil_mode=True)",
+        [(2, 3, 6, 7)],
+        normal,
+    ),
     Case("avg_pool1d", "lambda x: F.avg_pool1d(x, 3, 2, 1)", [(2, 3, 9)], normal),
     Case("avg_pool2d", "lambda x: F.avg_pool2d(x, 3, 2, 1)", [(2, 3, 7, 6)], normal),
     Case(
@@ -167,6 +173,12 @@ POOLING = [
         normal,
     ),
     Case("avg_pool3d", "lambda x: F.avg_pool3d(x, 2, 2, 1)", [(1, 2, 4, 5, 6)], normal),
+    Case(
+        "avg_pool3d exclude",
+        "lambda x: F.avg_pool3d(x, 3, 2, 1, count_include_pad=False)",
+        [(2, 4, 5, 6)],
+        normal,
+    ),
     Case("lp_pool2d", "lambda x: F.lp_pool2d(x, 2, 2)", [(1, 2, 4, 6)], positive),
     Case("adaptive 1", "lambda x: F.adaptive_avg_pool2d(x, 1)", [(2, 3, 7, 6)], normal),
     Case(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.graph.reduction import ReduceKind, neutral_of
 from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.interfaces import Array
 from tlf.frontend.torch.aten.windows import Windows, per_axis
@@ -40,37 +38,39 @@ def _maximum(rank: int) -> Converter:
         ceil_mode: bool = False,
     ) -> tuple[SSAValue, None]:
         windows = _windows(rank, taps, strides, padding, dilation)
-        return _pooled_maximum(at, x, windows, ceil_mode), None
+        return _pooled_maximum(at, x, windows), None
 
     return convert
 
 
-def _pooled_maximum(
-    at: Emitter, x: SSAValue, windows: Windows, ceil_mode: bool
-) -> SSAValue:
+def _pooled_maximum(at: Emitter, x: SSAValue, windows: Windows) -> SSAValue:
     rank = len(windows.taps)
-    if rank == 2 and len(shape_of(x)) == 4 and not ceil_mode:
-        return at.emit(
-            graph.MaxPool2dOp(
-                x,
-                windows.taps,
-                windows.strides,
-                (*windows.low, *windows.low),
-                windows.dilation,
-            )
+    kind = graph.MaxPool3dOp if rank == 3 else graph.MaxPool2dOp
+    padding = (*windows.low, *windows.high(shape_of(x)[-rank:], at.shape[-rank:]))
+    found = at.emit(
+        kind(
+            _batched(at, x, rank),
+            windows.taps,
+            windows.strides,
+            padding,
+            windows.dilation,
         )
-    least = neutral_of(ReduceKind.MAX, element_of(x))
-    return _reduced(at, x, windows, "max", least)
+    )
+    return at.reshape(found, at.shape)
 
 
-def _reduced(
-    at: Emitter, x: SSAValue, windows: Windows, kind: str, fill: Any
-) -> SSAValue:
-    """Windows gathered and reduced: any number of axes, and windows that reach out."""
+def _batched(at: Emitter, x: SSAValue, rank: int) -> SSAValue:
+    """Images N x C x axes; a single one gets an axis N."""
+    is_single = len(shape_of(x)) == rank + 1
+    return at.reshape(x, (1, *shape_of(x))) if is_single else x
+
+
+def _summed(at: Emitter, x: SSAValue, windows: Windows) -> SSAValue:
+    """Windows gathered and summed: any number of axes, and windows that reach out."""
     rank = len(windows.taps)
-    gathered = windows.gathered(at, x, at.shape[-rank:], fill)
+    gathered = windows.gathered(at, at.cast(x, at.wide), at.shape[-rank:], 0)
     first = len(shape_of(gathered)) - 2 * rank
-    return at.reduce(gathered, kind, range(first, first + rank))
+    return at.reduce(gathered, "sum", range(first, first + rank))
 
 
 for _name, _rank in (
@@ -93,22 +93,29 @@ def _average(rank: int) -> Converter:
     ) -> SSAValue:
         windows = _windows(rank, taps, strides, padding, 1)
         if divisor_override is not None:
-            total = _reduced(at, at.cast(x, at.wide), windows, "sum", 0)
+            total = _summed(at, x, windows)
             return at.finish(at.div(total, divisor_override, at.wide))
-        if rank == 2 and len(shape_of(x)) == 4 and not ceil_mode:
-            padded = (*windows.low, *windows.low)
-            excluded = not count_include_pad
-            return at.emit(
-                graph.AvgPool2dOp(
-                    x, windows.taps, windows.strides, padded, (1, 1), excluded
-                )
-            )
-        total = _reduced(at, at.cast(x, at.wide), windows, "sum", 0)
+        if rank > 1 and not ceil_mode:
+            return _pooled_mean(at, x, windows, not count_include_pad)
+        total = _summed(at, x, windows)
         extents = shape_of(x)[-rank:]
         counts = _counts(windows, extents, at.shape[-rank:], count_include_pad)
         return at.finish(at.div(total, at.array(counts, at.wide), at.wide))
 
     return convert
+
+
+def _pooled_mean(
+    at: Emitter, x: SSAValue, windows: Windows, excluded: bool
+) -> SSAValue:
+    rank = len(windows.taps)
+    kind = graph.AvgPool3dOp if rank == 3 else graph.AvgPool2dOp
+    padding = (*windows.low, *windows.low)
+    images = _batched(at, x, rank)
+    pool = kind(
+        images, windows.taps, windows.strides, padding, exclude_padding=excluded
+    )
+    return at.reshape(at.emit(pool), at.shape)
 
 
 for _rank in (1, 2, 3):

@@ -30,6 +30,25 @@ class Windows:
     """How far the first window reaches out before the first element."""
     dilation: tuple[int, ...]
 
+    def high(self, extents: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+        """
+        How far the last of `counts` windows reaches out after the last element of each
+        axis; at least as far as the first before the first.
+        """
+        numbers = zip(
+            self.taps,
+            self.strides,
+            self.low,
+            self.dilation,
+            extents,
+            counts,
+            strict=True,
+        )
+        return tuple(
+            max(low, (count - 1) * stride + by * (tap - 1) + 1 - low - extent)
+            for tap, stride, low, by, extent, count in numbers
+        )
+
     def gathered(
         self, at: Emitter, x: SSAValue, counts: Sequence[int], fill: Number
     ) -> SSAValue:
