@@ -44,6 +44,11 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
     """Return all TLF output targets by name, imported when first needed."""
 
+    def get_analysis():
+        from tlf.lowering.analysis_target import AnalysisTarget
+
+        return AnalysisTarget
+
     def get_npu():
         from tlf.lowering.npu_target import NpuTarget
 
@@ -55,6 +60,7 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
         return TritonTarget
 
     return {
+        "analysis": get_analysis,
         "npu": get_npu,
         "triton": get_triton,
     }

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Return all TLF passes by name. Each is imported when it is first needed."""
 
+    def get_graph_analyze():
+        from tlf.passes.graph_analyze import GraphAnalyzePass
+
+        return GraphAnalyzePass
+
     def get_graph_choose_tiles():
         from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
 
@@ -48,6 +53,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         return CsePass
 
     return {
+        "graph-analyze": get_graph_analyze,
         "graph-choose-tiles": get_graph_choose_tiles,
         "graph-decompose": get_graph_decompose,
         "graph-group": get_graph_group,

@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
+from tlf.dialects.parts import part_of
+
 
 @dataclass(frozen=True)
 class Position:
@@ -59,18 +61,6 @@ def _file_location(location: Attribute) -> FileLineColLoc | None:
         case _:
             return None
     return next(filter(None, map(_file_location, parts)), None)
-
-
-def part_of(op: Operation) -> str | None:
-    """Which part of an imported module `op` comes from, as `layers.3.attn`."""
-    match op.location:
-        case NameLoc(desc=desc):
-            return desc.data
-        case FusedLoc(locations=ArrayAttr() as locations):
-            names = [each.desc.data for each in locations if isinstance(each, NameLoc)]
-            return ", ".join(dict.fromkeys(names)) or None
-        case _:
-            return None
 
 
 def _is_placed(op: Operation) -> bool:

@@ -109,6 +109,7 @@ class Target:
     name: str
     backend: str
     """The last stage of the compiler: `npu` or `triton`."""
+    clock_ghz: float
     levels: Mapping[str, Level]
     engines: Mapping[str, Figures]
     tiling: Tiling
@@ -200,6 +201,7 @@ def from_data(data: Mapping[str, Data]) -> Target:
     return Target(
         name=description.name,
         backend=description.backend,
+        clock_ghz=description.clock_ghz,
         levels={level.name: level for level in description.levels},
         engines=description.engines,
         tiling=description.tiling,

@@ -1,0 +1,102 @@
+"""The output format `analysis`: what operations cost at least, as a table or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+
+from tlf.dialects.interfaces import OperationClass
+from tlf.dialects.parts import part_of
+from tlf.passes.graph_analyze import Cost, analyzed, total
+
+FORMATS = ("table", "json")
+
+
+@dataclass(frozen=True)
+class AnalysisTarget(Target):
+    """
+    Print the cost of every operation of `graph`, as `graph-analyze` finds it, and the
+    totals of each class. Needs a module with a target description.
+    """
+
+    name = "analysis"
+
+    format: str = "table"
+    """`table` or `json`."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        if self.format not in FORMATS:
+            raise DiagnosticException(
+                f"analysis: expected a format of {', '.join(FORMATS)}, "
+                f"got {self.format}"
+            )
+        rows = [(op, cost) for op, cost in analyzed(module) if cost.work.bytes]
+        if self.format == "json":
+            json.dump(_json(rows), output, indent=1)
+            output.write("\n")
+            return
+        output.write(_table(rows))
+
+
+def _totals(costs: Sequence[Cost]) -> dict[str, Cost]:
+    """The sums of each class that occurs, and of all."""
+    found = {
+        str(kind): total([cost for cost in costs if cost.kind == kind])
+        for kind in OperationClass
+        if any(cost.kind == kind for cost in costs)
+    }
+    return {**found, "all": total(list(costs))}
+
+
+def _figures(cost: Cost) -> dict[str, Any]:
+    return {
+        "class": str(cost.kind),
+        "flops": cost.work.flops,
+        "bytes": cost.work.bytes,
+        "intensity": round(cost.work.intensity, 4),
+        "floor_us": round(cost.seconds * 1e6, 6),
+    }
+
+
+def _json(rows: Sequence[tuple[Operation, Cost]]) -> dict[str, Any]:
+    return {
+        "operations": [
+            {"name": op.name, "part": part_of(op), **_figures(cost)} for op, cost in rows
+        ],
+        "totals": {
+            name: _figures(cost)
+            for name, cost in _totals([cost for _, cost in rows]).items()
+        },
+    }
+
+
+COLUMNS = f"{'class':<9}{'flops':>16}{'bytes':>14}{'flops/byte':>12}{'floor us':>12}"
+
+
+def _table(rows: Sequence[tuple[Operation, Cost]]) -> str:
+    totals = _totals([cost for _, cost in rows])
+    names = [op.name.removeprefix("graph.") for op, _ in rows]
+    width = max(map(len, [*names, *totals, "operation"])) + 2
+    lines = [f"{'operation':<{width}}{COLUMNS}  part"]
+    for name, (op, cost) in zip(names, rows, strict=True):
+        part = part_of(op) or ""
+        lines.append(f"{name:<{width}}{_columns(cost)}  {part}")
+    lines.append("")
+    lines += [f"{name:<{width}}{_columns(cost)}" for name, cost in totals.items()]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _columns(cost: Cost) -> str:
+    work = cost.work
+    return (
+        f"{cost.kind!s:<9}{work.flops:>16,}{work.bytes:>14,}"
+        f"{work.intensity:>12.2f}{cost.seconds * 1e6:>12.3f}"
+    )

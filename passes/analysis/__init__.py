@@ -1,0 +1,1 @@
+"""What programs cost at least, by the roofline model."""

@@ -1,0 +1,107 @@
+"""How much an operation computes, and how many bytes it has to move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ContractionInterface,
+    DecompositionInterface,
+    ElementwiseInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import dtype_of, tensor_type
+
+
+@dataclass(frozen=True)
+class Work:
+    """
+    Scalar operations, a multiply-accumulate counting as two, and bytes.
+    """
+
+    matrix: tuple[tuple[str, int], ...] = ()
+    """Those of products, by the type that they are multiplied in."""
+    vector: int = 0
+    """All others."""
+    bytes: int = 0
+    """Of the operands, each once, and of the results."""
+
+    @property
+    def flops(self) -> int:
+        """All operations."""
+        return self.vector + sum(count for _, count in self.matrix)
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte (Williams et al., Roofline, 2009)."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+
+def size_in_bytes(values: Iterable[SSAValue]) -> int:
+    """The bytes of tensors, each counted once."""
+    return sum(
+        prod(tensor_type(value).get_shape())
+        * dtype_of(tensor_type(value).element_type).itemsize
+        for value in dict.fromkeys(values)
+        if isinstance(value.type, TensorType)
+    )
+
+
+def work_of(op: Operation) -> Work:
+    """The work of one operation; a composite does that of what it stands for."""
+    if isinstance(op, ConstantInterface | ViewInterface):
+        return Work()
+    matrix, vector = _operations(op)
+    moved = size_in_bytes((*op.operands, *op.results))
+    return Work(tuple(sorted(matrix.items())), vector, moved)
+
+
+def _operations(op: Operation) -> tuple[dict[str, int], int]:
+    """The operations of products, by type, and all others."""
+    match op:
+        case DecompositionInterface():
+            return _of_program(op)
+        case ContractionInterface():
+            return {_multiplied_in(op): op.flops()}, 0
+        case ElementwiseInterface():
+            count = tensor_type(op.results[0]).element_count()
+            return {}, count * op.scalar_operations()
+        case TilingInterface():
+            return {}, op.flops()
+        case _:
+            return {}, 0
+
+
+def _of_program(op: DecompositionInterface) -> tuple[dict[str, int], int]:
+    """The operations of a decomposition, built aside and dropped."""
+    block = Block(arg_types=[operand.type for operand in op.operands])
+    stand_in = op.clone(dict(zip(op.operands, block.args, strict=True)))
+    block.add_op(stand_in)
+    stand_in.decompose(Builder(InsertPoint.before(stand_in)))
+    matrix, vector = dict[str, int](), 0
+    for inner in list(block.ops):
+        if inner is stand_in:
+            continue
+        products, others = _operations(inner)
+        vector += others
+        for element, count in products.items():
+            matrix[element] = matrix.get(element, 0) + count
+    stand_in.detach()
+    stand_in.erase()
+    block.erase(safe_erase=False)
+    return matrix, vector
+
+
+def _multiplied_in(op: ContractionInterface) -> str:
+    """The element type of a product's inputs, or the precision that stands for it."""
+    element = str(tensor_type(op.operands[0]).element_type)
+    return op.precision if element == "f32" and op.precision != "ieee" else element

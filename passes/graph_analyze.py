@@ -1,0 +1,104 @@
+"""Writing down what the operations of a graph cost at least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from tlf.dialects.graph import GroupOp, YieldOp
+from tlf.dialects.interfaces import OperationClass
+from tlf.dialects.target import Target
+from tlf.passes.analysis.roofline import class_of, floor_of
+from tlf.passes.analysis.work import Work, work_of
+
+ATTRIBUTE = "tlf.analysis"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one operation, or several, cost at least."""
+
+    kind: str
+    work: Work
+    seconds: float
+
+    def attribute(self) -> DictionaryAttr:
+        """The figures as an attribute of an operation."""
+        figures: dict[str, Attribute] = {
+            "bytes": IntegerAttr(self.work.bytes, i64),
+            "class": StringAttr(self.kind),
+            "floor_us": FloatAttr(round(self.seconds * 1e6, 6), f64),
+            "flops": IntegerAttr(self.work.flops, i64),
+            "intensity": FloatAttr(round(self.work.intensity, 4), f64),
+        }
+        return DictionaryAttr(figures)
+
+
+def analyzed(module: ModuleOp) -> Iterator[tuple[Operation, Cost]]:
+    """The operations of the graph dialect in a module, in order, with their cost."""
+    target = Target.of(module)
+    for op in module.walk():
+        is_work = op.name.startswith("graph.")
+        if not is_work or isinstance(op, GroupOp | YieldOp):
+            continue
+        work = work_of(op)
+        floor = floor_of(work, target)
+        yield op, Cost(class_of(work, floor), work, floor.seconds)
+
+
+@dataclass(frozen=True)
+class GraphAnalyzePass(ModulePass):
+    """
+    Give every operation of `graph` the attribute `tlf.analysis`, and every function the
+    sum of those inside: its class, its scalar operations, the bytes of its operands and
+    results, operations per byte, and the least time it takes on the target by the
+    roofline model (Williams, Waterman and Patterson, Roofline, 2009).
+
+    The class is `compute` where arithmetic takes longest on the target, `memory` where
+    the bandwidth of the outermost memory does, and `movement` where nothing is
+    computed. Views and constants cost nothing. The program computes what it did.
+    """
+
+    name = "graph-analyze"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        costs = dict(analyzed(op))
+        for each, cost in costs.items():
+            each.attributes[ATTRIBUTE] = cost.attribute()
+        for function in op.walk():
+            if isinstance(function, func.FuncOp):
+                inside = [costs[each] for each in function.walk() if each in costs]
+                function.attributes[ATTRIBUTE] = total(inside).attribute()
+
+
+def total(costs: list[Cost]) -> Cost:
+    """The sum of costs, one operation after the other, by its greatest class."""
+    matrix = dict[str, int]()
+    for cost in costs:
+        for element, count in cost.work.matrix:
+            matrix[element] = matrix.get(element, 0) + count
+    work = Work(
+        tuple(sorted(matrix.items())),
+        sum(cost.work.vector for cost in costs),
+        sum(cost.work.bytes for cost in costs),
+    )
+    seconds = {
+        kind: sum(cost.seconds for cost in costs if cost.kind == kind)
+        for kind in OperationClass
+    }
+    greatest = max(seconds, key=lambda kind: seconds[kind])
+    return Cost(greatest, work, sum(seconds.values()))
