@@ -18,7 +18,7 @@ TOLERANCE = 1e-4
 """Relative and absolute, of KernelBench for f32."""
 
 STORAGE = frozenset(
-    "alias clone contiguous detach empty lift_fresh view".split(),
+    "alias clone contiguous copy_ detach empty lift_fresh new_empty set_ view".split(),
 )
 """Operations that move tensors and compute nothing."""
 
