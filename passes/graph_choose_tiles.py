@@ -50,9 +50,9 @@ class Chooser:
 
     def choose(self) -> Sizes:
         """The tile sizes, or an error where not even the smallest fit."""
-        sizes = self.preferred()
+        sizes, least = self._first(), self._least()
         while not fits(tiling := self.tiling(sizes), self.level, self.target):
-            if not (candidates := self._smaller(sizes)):
+            if not (candidates := self._smaller(sizes) or self._only(least, sizes)):
                 raise TilingError(
                     self.members.root,
                     f"its smallest tiles need {tiling.bytes()} bytes, and "
@@ -60,6 +60,21 @@ class Chooser:
                 )
             sizes = min(candidates, key=self._footprint)
         return sizes
+
+    def _first(self) -> Sizes:
+        """The preferred sizes, or the smallest, which `graph-group` asked for."""
+        try:
+            self.tiling(sizes := self.preferred())
+        except TilingError:
+            return self._least()
+        return sizes
+
+    def _least(self) -> Sizes:
+        return Sizes(self.axes.least(), self.axes.least_reduction())
+
+    def _only(self, least: Sizes, sizes: Sizes) -> list[Sizes]:
+        """The smallest sizes, where there is no legal way to them from others."""
+        return [least] if sizes != least and self._is_legal(least) else []
 
     def tiling(self, sizes: Sizes) -> GroupTiling:
         """The tiles that result from sizes."""

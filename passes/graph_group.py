@@ -65,7 +65,7 @@ class Grouping:
                     continue
                 joined = [*group_of[producer], *group_of[op]]
                 joined.sort(key=self.position.__getitem__)
-                if self.may_join(joined):
+                if self.may_join(joined, group_of):
                     for member in joined:
                         group_of[member] = joined
         groups = {id(members): members for members in group_of.values()}.values()
@@ -98,8 +98,12 @@ class Grouping:
             each for each in owners if isinstance(each, Operation) and each in groups
         ]
 
-    def may_join(self, operations: Sequence[TilingInterface]) -> bool:
-        """Whether operations, in program order, may form a group."""
+    def may_join(
+        self,
+        operations: Sequence[TilingInterface],
+        groups: Mapping[Operation, Sequence[TilingInterface]],
+    ) -> bool:
+        """Whether operations, in program order, may form a group beside others."""
         if len(operations) > self.operations:
             return False
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
@@ -108,7 +112,7 @@ class Grouping:
             return False
         if contractions and not self._contractions_first(operations):
             return False
-        if not is_convex(operations, self.position):
+        if not is_convex(operations, self.position, groups):
             return False
         if (fits := self.uniform.fit(operations)) is not None:
             return fits
@@ -157,11 +161,14 @@ def _is_squeeze(op: TilingInterface) -> bool:
 
 
 def is_convex(
-    operations: Sequence[Operation], position: Mapping[Operation, int]
+    operations: Sequence[Operation],
+    position: Mapping[Operation, int],
+    groups: Mapping[Operation, Sequence[Operation]],
 ) -> bool:
     """
     Whether no value leaves the operations of one block, given in program order, and
-    comes back to them. `position` says where the operations of the block are.
+    comes back to them, be it by way of another group. `position` says where the
+    operations of the block are, `groups` with which others, in program order, each is.
     """
     inside = set(operations)
     block, first = operations[0].parent, position[operations[0]]
@@ -169,11 +176,13 @@ def is_convex(
     pending = [op for op in pending if op not in inside]
     seen = set[Operation]()
     while pending:
+        op = pending.pop()
+        together = groups.get(op, (op,))
         # What comes before all of the group uses nothing of it.
-        if (op := pending.pop()) in seen or position[op] < first:
+        if op in seen or position[together[-1]] < first:
             continue
-        seen.add(op)
-        for producer in _operands(op, block):
+        seen.update(together)
+        for producer in (p for each in together for p in _operands(each, block)):
             if producer in inside:
                 return False
             pending.append(producer)

@@ -265,9 +265,12 @@ class _Analysis:
     @staticmethod
     def _check_permutes(op: MovementInterface) -> None:
         """A movement of a tile of the group can only shift, permute and repeat."""
+        used: set[int] = set()
         for access in op.operand_accesses()[0] or ():
-            many = len(access.terms) > 1
-            if many or any(factor != 1 for _, factor in access.terms):
+            terms = access.terms
+            many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
+            used.update(iterator for iterator, _ in terms)
+            if many or any(factor != 1 for _, factor in terms):
                 raise TilingError(
                     op, "its operand must come from memory, not from the group"
                 )

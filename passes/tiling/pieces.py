@@ -53,4 +53,6 @@ def _axis_piece(op: Operation, interval: Interval, extent: int) -> Interval:
         raise TilingError(op, "the tiles of a result do not follow one loop each")
     if start + interval.size < symbol.tile:
         raise TilingError(op, "the tiles of a result leave gaps")
+    if symbol.extent < extent:
+        raise TilingError(op, "a tile holds only part of an axis of a result")
     return replace(interval, offset=Linear.of(symbol), size=symbol.tile)
