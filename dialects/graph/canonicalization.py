@@ -7,7 +7,9 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects.graph import movement
-from tlf.dialects.graph.tensors import axes_attribute
+from tlf.dialects.graph.tensors import axes_attribute, shape_of
+from tlf.dialects.graph.unfold import UnfoldOp
+from tlf.dialects.types import like, tensor_type
 
 
 class MergeShapesPattern(RewritePattern):
@@ -55,3 +57,30 @@ class MergeTransposesPattern(RewritePattern):
                 attributes=op.attributes,
             ),
         )
+
+
+class RepeatUnfoldedPattern(RewritePattern):
+    """
+    Gather elements once, and broadcast them along axes that the map does not use.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UnfoldOp, rewriter: PatternRewriter, /) -> None:
+        used = {
+            iterator
+            for access in op.operand_accesses()[0]
+            for iterator, _ in access.terms
+        }
+        shape = shape_of(op.result)
+        once = [extent if axis in used else 1 for axis, extent in enumerate(shape)]
+        if once == list(shape):
+            return
+        result = tensor_type(op.result)
+        gathered = UnfoldOp.create(
+            operands=[op.operand],
+            properties=dict(op.properties),
+            result_types=[like(result, once, result.element_type)],
+            attributes=dict(op.attributes),
+        )
+        gathered.location = op.location
+        rewriter.replace(op, [gathered, movement.BroadcastOp(gathered, shape)])

@@ -136,12 +136,14 @@ def element_strides(
 
 def is_plain(op: MovementInterface) -> bool:
     """Whether a movement only permutes and repeats the axes of its operand."""
-    return all(
+    accesses = op.operand_accesses()[0] or ()
+    used = [iterator for access in accesses for iterator, _ in access.terms]
+    return len(set(used)) == len(used) and all(
         access.width == 1
         and access.offset == 0
         and len(access.terms) < 2
         and all(factor == 1 for _, factor in access.terms)
-        for access in op.operand_accesses()[0] or ()
+        for access in accesses
     )
 
 

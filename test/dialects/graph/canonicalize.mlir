@@ -74,6 +74,16 @@ func.func @broadcasts(%x: tensor<4x1xf32>) -> tensor<2x4x8xf32> {
   func.return %1 : tensor<2x4x8xf32>
 }
 
+// What a gathering repeats it gathers once.
+// CHECK-LABEL: func.func @repeats
+// CHECK-NEXT:    %[[ONCE:.*]] = graph.unfold %x map affine_map<(d0, d1) -> ((d1 * 2))> fill 0.000000e+00 : (tensor<9xf32>) -> tensor<1x4xf32>
+// CHECK-NEXT:    %[[Y:.*]] = graph.broadcast %[[ONCE]] : (tensor<1x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT:    func.return %[[Y]]
+func.func @repeats(%x: tensor<9xf32>) -> tensor<3x4xf32> {
+  %0 = graph.unfold %x map affine_map<(d0, d1) -> (d1 * 2)> fill 0.0 : (tensor<9xf32>) -> tensor<3x4xf32>
+  func.return %0 : tensor<3x4xf32>
+}
+
 // Groups without a user go, and so does what computes for nobody within one.
 // CHECK-LABEL: func.func @dead
 // CHECK-NEXT:    func.return
