@@ -20,10 +20,9 @@ _erf = np.vectorize(python_math.erf, otypes=[np.float64])
 
 
 def _divide(lhs: Array, rhs: Array) -> Array:
-    """Integer division towards zero."""
-    quotient = np.floor_divide(np.abs(lhs), np.abs(rhs))
-    is_negative = np.not_equal(np.less(lhs, 0), np.less(rhs, 0))
-    return np.where(is_negative, np.negative(quotient), quotient)
+    """Integer division towards zero, the magnitude of the least integer included."""
+    with np.errstate(all="ignore"):
+        return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
 
 
 def _rsqrt(value: Array) -> Array:
