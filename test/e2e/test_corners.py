@@ -89,6 +89,37 @@ func.func @main(%a: tensor<5xi1>) -> tensor<5xi1> {
   %y = graph.mul %a, %t : (tensor<5xi1>, tensor<i1>) -> tensor<5xi1>
   func.return %y : tensor<5xi1>
 }""",
+    "a diagonal": """
+func.func @main(%a: tensor<5x7xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %x = graph.unfold %a map affine_map<(d0) -> (d0, d0)> fill 0.0
+      : (tensor<5x7xf32>) -> tensor<5xf32>
+  %b = graph.exp %a : tensor<5x7xf32>
+  %y = graph.unfold %b map affine_map<(d0) -> (d0, d0 * 2 - 1)> fill 2.0
+      : (tensor<5x7xf32>) -> tensor<5xf32>
+  func.return %x, %y : tensor<5xf32>, tensor<5xf32>
+}""",
+    "every second element, repeated": """
+func.func @main(%a: tensor<9xf32>) -> tensor<3x6xf32> {
+  %y = graph.unfold %a map affine_map<(d0, d1) -> (d1 * 2)> fill 1.0
+      : (tensor<9xf32>) -> tensor<3x6xf32>
+  func.return %y : tensor<3x6xf32>
+}""",
+    "a rotation along two axes": """
+func.func @main(%x: tensor<5x7xf32>) -> tensor<5x7xf32> {
+  %a = graph.slice %x offsets [3, 0] strides [1, 1]
+      : (tensor<5x7xf32>) -> tensor<2x7xf32>
+  %b = graph.slice %x offsets [0, 0] strides [1, 1]
+      : (tensor<5x7xf32>) -> tensor<3x7xf32>
+  %c = graph.concat %a, %b axis 0
+      : (tensor<2x7xf32>, tensor<3x7xf32>) -> tensor<5x7xf32>
+  %d = graph.slice %c offsets [0, 3] strides [1, 1]
+      : (tensor<5x7xf32>) -> tensor<5x4xf32>
+  %e = graph.slice %c offsets [0, 0] strides [1, 1]
+      : (tensor<5x7xf32>) -> tensor<5x3xf32>
+  %y = graph.concat %d, %e axis 1
+      : (tensor<5x4xf32>, tensor<5x3xf32>) -> tensor<5x7xf32>
+  func.return %y : tensor<5x7xf32>
+}""",
     "a cast needs room for its way": """
 func.func @main(%a: tensor<1760xbf16>) -> tensor<1760xf16> {
   %y = graph.cast %a : (tensor<1760xbf16>) -> tensor<1760xf16>

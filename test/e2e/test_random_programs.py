@@ -11,9 +11,11 @@ from itertools import pairwise
 import pytest
 from differential import Fault, check, disagreement, make_case, parsed
 from graph_program import Program, Step, Value
+from random_chains import random_chain
 from random_programs import RULES, random_program
 
 SEEDS = range(1000, 1028)
+CHAIN_SEEDS = range(3000, 3016)
 PLANNED_SEEDS = range(2000, 2016)
 
 LIMITS = {
@@ -39,6 +41,15 @@ def expect_right(fault: Fault | None, target: str, program: Program):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed: int, target: str):
     program = random_program(seed)
+
+    expect_right(check(make_case(program.text()), target), target, program)
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
+@pytest.mark.parametrize("seed", CHAIN_SEEDS)
+def test_random_chains(seed: int, target: str):
+    """Slices, pads, concatenations and gatherings, one of the other."""
+    program = random_chain(seed)
 
     expect_right(check(make_case(program.text()), target), target, program)
 

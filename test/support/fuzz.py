@@ -16,6 +16,7 @@ from pathlib import Path
 
 from differential import Fault, check, make_case
 from graph_program import Program
+from random_chains import random_chain
 from random_programs import random_program
 
 SHOWN = 3
@@ -32,6 +33,7 @@ class Options(argparse.Namespace):
     seconds: float
     fast: bool
     plans: bool
+    chains: bool
     folder: Path | None
 
 
@@ -57,7 +59,8 @@ class Fuzzer:
 
     def attempt(self, seed: int) -> None:
         """Try the program of a seed on all targets."""
-        program = random_program(seed, self.options.steps, self.options.largest)
+        make = random_chain if self.options.chains else random_program
+        program = make(seed, self.options.steps, self.options.largest)
         for target in self.options.targets.split(","):
             fault = self.fault(program, target, seed)
             self.counts[f"{target} {fault.kind if fault else 'right'}"] += 1
@@ -113,6 +116,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
     parser.add_argument("--fast", action="store_true", help="only the final results")
     parser.add_argument("--plans", action="store_true", help="with random plans")
+    parser.add_argument("--chains", action="store_true", help="mostly of movements")
     parser.add_argument("--folder", type=Path, help="for small programs with faults")
     return parser.parse_args(arguments, namespace=Options())
 
