@@ -18,7 +18,9 @@ import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -39,6 +41,7 @@ class Options:
     full_size: bool
     timeout: float
     only: str
+    jobs: int
 
 
 def problems(options: Options) -> Iterator[tuple[int, Path]]:
@@ -73,22 +76,25 @@ def run(file: Path, options: Options) -> Outcome:
         process.join()
 
 
+def timed(file: Path, options: Options) -> tuple[Outcome, float]:
+    """Try one problem, and how many seconds it took."""
+    started = time.perf_counter()
+    return run(file, options), time.perf_counter() - started
+
+
 def report(options: Options) -> None:
     """Run all problems, a line for each, and count them."""
     for level in options.levels:
         counts: Counter[str] = Counter()
-        for found, file in problems(options):
-            if found != level:
-                continue
-            started = time.perf_counter()
-            outcome = run(file, options)
-            counts[outcome.status] += 1
-            seconds = time.perf_counter() - started
-            line = f"level{level} {file.stem:<64.64} {outcome.status:<8}"
-            print(f"{line} {seconds:6.1f} s  {outcome.text}", flush=True)
-        total = sum(counts.values())
+        files = [file for found, file in problems(options) if found == level]
+        with ThreadPoolExecutor(options.jobs) as pool:
+            tried = pool.map(partial(timed, options=options), files)
+            for file, (outcome, seconds) in zip(files, tried, strict=True):
+                counts[outcome.status] += 1
+                line = f"level{level} {file.stem:<64.64} {outcome.status:<8}"
+                print(f"{line} {seconds:6.1f} s  {outcome.text}", flush=True)
         parts = ", ".join(f"{count} {name}" for name, count in counts.most_common())
-        right = f"{counts['right']} of {total} right"
+        right = f"{counts['right']} of {len(files)} right"
         print(f"level{level} on {options.target}: {right}; {parts}")
 
 
@@ -101,6 +107,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--full-size", action="store_true", help="sizes as they are")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each")
     parser.add_argument("--only", default="", help="part of the names of problems")
+    parser.add_argument("--jobs", type=int, default=1, help="problems at a time")
     found = parser.parse_args(arguments)
     levels = tuple(int(level) for level in found.levels.split(","))
     return Options(
@@ -110,6 +117,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         found.full_size,
         found.timeout,
         found.only,
+        found.jobs,
     )
 
 

@@ -109,7 +109,13 @@ def load(file: Path, rule: Rule, name: str) -> Problem:
     seed(0)
     model = names["Model"](*names["get_init_inputs"]())
     seed(1)
-    return Problem(model, names["get_inputs"](), name)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = [_on(device, each) for each in names["get_inputs"]()]
+    return Problem(model.to(device), inputs, name)
+
+
+def _on(device: str, value: Any) -> Any:
+    return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
 def candidates(file: Path, full_size: bool) -> Iterator[Problem]:
@@ -144,6 +150,7 @@ class Watch(TorchDispatchMode):
 def attempt(file: Path, target: str, full_size: bool) -> Outcome:
     """Import, compile and run one problem, and compare it with PyTorch."""
     torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
     problem = next(candidates(file, full_size), None)
     if problem is None:
         return Outcome("skipped", "PyTorch does not run it at any size")

@@ -50,7 +50,11 @@ PAGES = {
     for page in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md")))
 }
 MAX_LINES = 400
-TOOLS = {"tlf-opt": tlf_opt.main, "tlf-run": tlf_run.main}
+TOOLS = {
+    "tlf-import": tlf_import.main,
+    "tlf-opt": tlf_opt.main,
+    "tlf-run": tlf_run.main,
+}
 
 BLOCK = re.compile(
     r"^```(?P<language>\w*) *(?P<name>\S*)\n(?P<text>.*?)^```$",
