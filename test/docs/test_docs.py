@@ -37,7 +37,7 @@ from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools import run_options, tlf_opt, tlf_run
+from tlf.tools import run_options, tlf_import, tlf_opt, tlf_run
 from tlf.tools.driver import new_context
 from tlf.tools.located_parser import LocatedParser
 from tlf.tools.opt_options import FLAGS
