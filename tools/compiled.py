@@ -59,15 +59,22 @@ class CompiledProgram:
         results = self.run(inputs)
         return results[0] if len(results) == 1 else results
 
-    def run(self, inputs: Mapping[str, Buffer]) -> tuple[Buffer, ...]:
-        """Run the program on arguments by name, and return all results."""
-        are_tensors = bool(inputs) and all(map(_is_tensor, inputs.values()))
+    def run(
+        self, inputs: Mapping[str, Buffer], as_tensors: bool | None = None
+    ) -> tuple[Buffer, ...]:
+        """
+        Run the program on arguments by name, and return all results. If `as_tensors` is
+        not given, they are torch tensors if all arguments are.
+        """
+        self._check(inputs)
+        if as_tensors is None:
+            as_tensors = bool(inputs) and all(map(_is_tensor, inputs.values()))
         outcome = self.executable(
             {name: self._accepted(value) for name, value in inputs.items()}
         )
         self._figures.update(outcome.figures)
         results = [outcome.results[name] for name in self.signature.outputs]
-        return tuple(_as_tensor(each) if are_tensors else each for each in results)
+        return tuple(_as_tensor(each) if as_tensors else each for each in results)
 
     def _bound(
         self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
@@ -78,7 +85,10 @@ class CompiledProgram:
             listed = ", ".join(names) or "none"
             given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
             raise TypeError(f"expected arguments {listed}, got {given}")
-        for name, type_ in zip(names, self.types, strict=True):
+        return inputs
+
+    def _check(self, inputs: Mapping[str, Buffer]) -> None:
+        for name, type_ in zip(self.signature.inputs, self.types, strict=True):
             shape, wanted = tuple(inputs[name].shape), tuple(type_.get_shape())
             if shape != wanted:
                 raise TypeError(
@@ -87,7 +97,6 @@ class CompiledProgram:
             dtype = str(inputs[name].dtype).removeprefix("torch.")
             if dtype != (kind := dtype_of(type_.element_type).name):
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
-        return inputs
 
     def _accepted(self, value: Buffer) -> Buffer:
         """An argument as the backend takes it."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import torch
 from torch import fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -63,9 +64,9 @@ class CompiledGraph:
         names = self.program.signature.inputs
         values = [inputs[position] for position in self.function.inputs]
         device = next((each.device for each in inputs), torch.device("cpu"))
-        results = self.program.run(dict(zip(names, values, strict=True)))
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
         return [
-            results[place].to(device) if isinstance(place, int) else place
+            results[place].to(device) if isinstance(place, int) else place.copy()
             for place in self.function.outputs
         ]
 
@@ -177,12 +178,18 @@ class _Specialised:
         self.source = source
         self.target = target
         self.compiled: dict[tuple[Any, ...], Run] = {}
+        placeholders = source.graph.find_nodes(op="placeholder")
+        self.numbers = [_is_number(node) for node in placeholders]
 
     def __call__(self, *inputs: Any) -> Any:
-        key = tuple(map(_kind, inputs))
+        given = [
+            np.float64(each.item()) if is_number else each
+            for each, is_number in zip(inputs, self.numbers, strict=True)
+        ]
+        key = tuple(map(_kind, given))
         if key not in self.compiled:
-            self.compiled[key] = self._compile(inputs)
-        return self.compiled[key](*inputs)
+            self.compiled[key] = self._compile(given)
+        return self.compiled[key](*given)
 
     def _compile(self, inputs: Sequence[Any]) -> Run:
         from torch.fx.experimental.proxy_tensor import make_fx
@@ -210,6 +217,16 @@ class _Specialised:
             return run(*(each for each in given if isinstance(each, torch.Tensor)))
 
         return call
+
+
+def _is_number(node: fx.Node) -> bool:
+    """
+    Whether an input is a number of Python, which comes as a tensor of which nothing but
+    `item` is asked, as numbers of numpy have it.
+    """
+    return bool(node.users) and all(
+        user.op == "call_method" and user.target == "item" for user in node.users
+    )
 
 
 def _kind(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -33,24 +33,33 @@ class CompiledModule:
             for source in self.imported.arguments
         ]
         names = self.program.signature.inputs
-        results = self.program.run(dict(zip(names, values, strict=True)))
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
         places = self.imported.function.outputs
         found = [
-            results[place] if isinstance(place, int) else place for place in places
+            results[place] if isinstance(place, int) else place.copy()
+            for place in places
         ]
-        for position, name in self.imported.mutated.items():
-            self.weights[name] = cast(torch.Tensor, found[position])
+        for position, source in self.imported.mutated.items():
+            if isinstance(source, str):
+                self.weights[source] = found[position]
+            else:
+                leaves[source].copy_(found[position])
         outputs = [found[position] for position in self.imported.outputs]
         return pytree.tree_unflatten(outputs, self.imported.out_spec)
 
     def _leaves(
         self, arguments: Sequence[Any], options: Mapping[str, Any]
-    ) -> list[torch.Tensor]:
+    ) -> list[Any]:
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
             raise TypeError(
                 f"expected arguments as {self.imported.in_spec}, got {spec}"
             )
+        for number, wanted in self.imported.constants.items():
+            if not _is_same(leaves[number], wanted):
+                raise TypeError(
+                    f"input {number}: expected {wanted}, got {leaves[number]}"
+                )
         return leaves
 
     @property
@@ -70,6 +79,11 @@ class CompiledModule:
     def explain(self) -> str:
         """What runs together, see `CompiledProgram.explain`."""
         return self.program.explain()
+
+
+def _is_same(value: object, wanted: object) -> bool:
+    """Whether an input that is not a tensor is the one that was compiled for."""
+    return type(value) is type(wanted) and value == wanted
 
 
 def compile_module(

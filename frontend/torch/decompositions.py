@@ -9,24 +9,30 @@ from typing import Any, cast
 from torch import _decomp as library
 
 from tlf.frontend.torch import aten as aten
+from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_arguments import OpOverload
-from tlf.frontend.torch.registry import CONVERTERS
+from tlf.frontend.torch.registry import CONVERTERS, overload
 
 Table = dict[Any, Callable[..., Any]]
+
+_KEPT = frozenset([overload("lift.default"), overload("lift_fresh.default")])
+"""What makes a tensor that a graph holds one that is traced: PyTorch looks for it."""
 
 
 @cache
 def decompositions() -> Table:
     """
     PyTorch's own decompositions of all operations that have one and no converter: those
-    of core ATen, then any other.
+    of core ATen, then any other; and those of layers.
     """
     source = cast(Any, library)
     core: Table = dict(source.core_aten_decompositions())
     others: Table = source.decomposition_table
-    table = {**others, **core}
+    table = {**others, **core, **FUSED_LAYERS}
     return {
         target: function
         for target, function in table.items()
-        if target not in CONVERTERS and isinstance(target, OpOverload)
+        if target not in CONVERTERS
+        and isinstance(target, OpOverload)
+        and target not in _KEPT
     }

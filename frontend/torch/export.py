@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import ModuleOp
@@ -33,8 +33,11 @@ class ImportedProgram:
     """For each argument of the function: the weight, or the number of the input."""
     outputs: tuple[int, ...]
     """Which outputs of the graph are those of the module."""
-    mutated: Mapping[int, str]
-    """Outputs of the graph that replace a buffer, as running statistics do."""
+    mutated: Mapping[int, str | int]
+    """Outputs of the graph that replace a buffer, as running statistics do, or the
+    input of a number."""
+    constants: Mapping[int, Any]
+    """Inputs that are not tensors, which the program was made for."""
     in_spec: pytree.TreeSpec
     out_spec: pytree.TreeSpec
 
@@ -77,43 +80,77 @@ def _exported(
 
 def import_program(program: ExportedProgram) -> ImportedProgram:
     """Import an exported program of ATen operations."""
-    signature = program.graph_signature
-    names, weights, sources = list[str](), dict[str, torch.Tensor](), list[str | int]()
-    count = 0
-    for spec in signature.input_specs:
-        if spec.kind is InputKind.USER_INPUT:
-            names.append(getattr(spec.arg, "name", f"arg{count}"))
-            sources.append(count)
-            count += 1
-            continue
-        target = spec.target
-        if target is None:
-            raise ImportFailure(f"expected tensors as inputs, got {spec.kind.name}")
-        names.append(target)
-        sources.append(target)
-        weights[target] = _weight(program, target)
+    names, sources, constants = _inputs(program)
+    weights = {
+        source: _weight(program, source)
+        for source in sources
+        if isinstance(source, str)
+    }
     optional = [
-        place for place, source in enumerate(sources) if isinstance(source, str)
+        place
+        for place, source in enumerate(sources)
+        if source in weights or source in constants
     ]
-    function = import_graph(program.graph_module, names, optional)
-    outputs, mutated = list[int](), dict[int, str]()
-    for position, spec in enumerate(signature.output_specs):
-        if spec.kind is OutputKind.USER_OUTPUT:
-            outputs.append(position)
-        elif spec.kind is OutputKind.BUFFER_MUTATION and spec.target is not None:
-            mutated[position] = spec.target
-        else:
-            raise ImportFailure(f"expected no output that is a {spec.kind.name}")
+    labels = [
+        source if isinstance(source, str) else name
+        for name, source in zip(names, sources, strict=True)
+    ]
+    function = import_graph(program.graph_module, labels, optional)
+    outputs, mutated = _outputs(program, dict(zip(names, sources, strict=True)))
     call = program.call_spec
     return ImportedProgram(
         function,
         weights,
         tuple(sources[position] for position in function.inputs),
-        tuple(outputs),
+        outputs,
         mutated,
+        constants,
         cast(pytree.TreeSpec, call.in_spec),
         cast(pytree.TreeSpec, call.out_spec),
     )
+
+
+def _inputs(
+    program: ExportedProgram,
+) -> tuple[list[str], list[str | int], dict[int, Any]]:
+    """
+    Of each input of the graph, its name and what it is: a weight or the number of an
+    input of the module. Then the inputs of the module that are not tensors.
+    """
+    names, sources, constants = list[str](), list[str | int](), dict[int, Any]()
+    count = 0
+    for spec in program.graph_signature.input_specs:
+        names.append(getattr(spec.arg, "name", ""))
+        if spec.kind is InputKind.USER_INPUT:
+            sources.append(count)
+            if isinstance(spec.arg, ConstantArgument):
+                constants[count] = spec.arg.value
+            count += 1
+        elif spec.target is None:
+            raise ImportFailure(f"expected tensors as inputs, got {spec.kind.name}")
+        else:
+            sources.append(spec.target)
+    return names, sources, constants
+
+
+def _outputs(
+    program: ExportedProgram, inputs: Mapping[str, str | int]
+) -> tuple[tuple[int, ...], dict[int, str | int]]:
+    """
+    Which outputs of the graph are those of the module, and what the others replace,
+    where `inputs` says what each input of the graph is.
+    """
+    outputs, mutated = list[int](), dict[int, str | int]()
+    for position, spec in enumerate(program.graph_signature.output_specs):
+        if spec.kind is OutputKind.USER_OUTPUT:
+            outputs.append(position)
+        elif spec.kind is OutputKind.BUFFER_MUTATION and spec.target is not None:
+            mutated[position] = spec.target
+        elif spec.kind is OutputKind.USER_INPUT_MUTATION and spec.target is not None:
+            mutated[position] = inputs[spec.target]
+        else:
+            raise ImportFailure(f"expected no output that is a {spec.kind.name}")
+    return tuple(outputs), mutated
 
 
 def _weight(program: ExportedProgram, target: str) -> torch.Tensor:

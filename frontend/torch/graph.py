@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch import fx
+from torch import Tensor, fx
 from xdsl.builder import Builder
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, NameLoc
@@ -35,6 +35,17 @@ that the parser would take for its own."""
 
 
 @dataclass(frozen=True)
+class Known:
+    """An output that is known at compile time: a number, nothing, an empty tensor."""
+
+    value: Any
+
+    def copy(self) -> Any:
+        """The value, which a caller may change."""
+        return self.value.clone() if isinstance(self.value, Tensor) else self.value
+
+
+@dataclass(frozen=True)
 class Function:
     """A function, and what becomes of the inputs and outputs of its FX graph."""
 
@@ -42,9 +53,8 @@ class Function:
     inputs: tuple[int, ...]
     """The inputs of the graph that are arguments, in their order: those that have
     elements, and not only a shape."""
-    outputs: tuple[int | torch.Tensor | None, ...]
-    """For each output of the graph: which result it is, or its value if that is known
-    at compile time."""
+    outputs: tuple[int | Known, ...]
+    """For each output of the graph: which result it is, or its value."""
 
 
 def value_name(text: str) -> str:
@@ -174,12 +184,12 @@ class _Import:
 
     def _finish(self, outputs: Sequence[object]) -> Function:
         results: list[SSAValue] = []
-        places: list[int | torch.Tensor | None] = []
+        places: list[int | Known] = []
         for node in outputs:
             if not isinstance(node, fx.Node):
-                places.append(None)
+                places.append(Known(node))
             elif node in self.known:
-                places.append(self.known[node])
+                places.append(Known(self.known[node]))
             else:
                 places.append(len(results))
                 results.append(self._result(node))

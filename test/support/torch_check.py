@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from tlf.tools.torch_backend import REPORT, tlf
+
+T: Any = torch
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 3e-3, torch.bfloat16: 2e-2}
 
 
@@ -29,22 +32,28 @@ def tensors(value: Any) -> list[Tensor]:
     return [tensor for each in value for tensor in tensors(each)]
 
 
-def assert_close(
-    found: Any, expected: Any, tolerance: float, relative_to_all: bool = False
-) -> None:
-    """
-    Compare results by shape, dtype and value: each element, or with `relative_to_all`
-    the norm of the difference to that of the tensor.
-    """
-    pairs: Sequence[tuple[Tensor, Tensor]] = [
-        *zip(tensors(found), tensors(expected), strict=True)
-    ]
-    for mine, theirs in pairs:
+def assert_close(found: Any, expected: Any, tolerance: float) -> None:
+    """Compare results by shape, dtype and each element."""
+    for mine, theirs in zip(tensors(found), tensors(expected), strict=True):
         assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
-        if not relative_to_all:
-            torch.testing.assert_close(
-                mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True
-            )
-            continue
-        size = theirs.double().norm()
-        assert (mine.double() - theirs.double()).norm() <= tolerance * size
+        torch.testing.assert_close(
+            mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+
+
+def relative_error(found: Any, expected: Any) -> float:
+    """The norm of the difference of all tensors to that of what is expected."""
+    mine, theirs = (
+        torch.cat([each.double().flatten() for each in tensors(value)])
+        for value in (found, expected)
+    )
+    return float(T.linalg.vector_norm(mine - theirs) / T.linalg.vector_norm(theirs))
+
+
+def compiled_by_backend(
+    module: Callable[..., Any], target: str = "reference"
+) -> Callable[..., Any]:
+    """What `torch.compile` makes of a function, from an empty `REPORT`."""
+    torch.compiler.reset()
+    REPORT.clear()
+    return T.compile(module, backend=tlf, options={"target": target})

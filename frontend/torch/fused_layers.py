@@ -1,0 +1,113 @@
+"""
+What layers of `torch.nn` become where no gradient is needed: one operation for all of
+attention, one for a layer of a transformer. Here they are in simpler ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+T: Any = torch
+
+
+def _masked(scores: Tensor, mask: Tensor | None, kind: int | None) -> Tensor:
+    """
+    Scores, of which those that the mask has are left out. Of kind 0 the mask is of
+    pairs of tokens, of kind 1 of tokens in each sequence, of kind 2 of all scores.
+    """
+    if mask is None:
+        return scores
+    if kind == 1:
+        mask = mask.reshape(mask.shape[0], 1, 1, mask.shape[-1])
+    return scores.masked_fill(mask.to(torch.bool), float("-inf"))
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    width: int,
+    heads: int,
+    weight: Tensor,
+    bias: Tensor,
+    output_weight: Tensor,
+    output_bias: Tensor,
+    mask: Tensor | None = None,
+    need_weights: bool = True,
+    average_attn_weights: bool = True,
+    mask_type: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    head = width // heads
+    rows: list[Tensor] = []
+    parts = zip((query, key, value), weight.chunk(3), bias.chunk(3), strict=True)
+    for x, part, offset in parts:
+        projected = functional.linear(x, part, offset)
+        rows.append(projected.view(*x.shape[:2], heads, head).transpose(1, 2))
+    scores = T.matmul(rows[0] * head**-0.5, rows[1].transpose(2, 3))
+    chances: Tensor = T.softmax(_masked(scores, mask, mask_type), -1)
+    found = T.matmul(chances, rows[2]).transpose(1, 2).reshape(query.shape)
+    result = functional.linear(found, output_weight, output_bias)
+    if not need_weights:
+        return result, query.new_empty(0)
+    return result, chances.mean(1) if average_attn_weights else chances
+
+
+def _encoder_layer(
+    x: Tensor,
+    width: int,
+    heads: int,
+    weight: Tensor,
+    bias: Tensor,
+    output_weight: Tensor,
+    output_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    epsilon: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    weight_1: Tensor,
+    bias_1: Tensor,
+    weight_2: Tensor,
+    bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    def norm1(value: Tensor) -> Tensor:
+        return functional.layer_norm(
+            value, [width], norm_weight_1, norm_bias_1, epsilon
+        )
+
+    def norm2(value: Tensor) -> Tensor:
+        return functional.layer_norm(
+            value, [width], norm_weight_2, norm_bias_2, epsilon
+        )
+
+    def attended(value: Tensor) -> Tensor:
+        weights = (weight, bias, output_weight, output_bias)
+        same = (value, value, value, width, heads)
+        return _attention(*same, *weights, mask, False, True, mask_type)[0]
+
+    def mixed(value: Tensor) -> Tensor:
+        inner = functional.linear(value, weight_1, bias_1)
+        active = functional.gelu(inner) if use_gelu else functional.relu(inner)
+        return functional.linear(active, weight_2, bias_2)
+
+    if norm_first:
+        x = x + attended(norm1(x))
+        return x + mixed(norm2(x))
+    x = norm1(x + attended(x))
+    return norm2(x + mixed(x))
+
+
+FUSED_LAYERS: Mapping[Any, Callable[..., Any]] = {
+    T.ops.aten._native_multi_head_attention.default: _attention,
+    T.ops.aten._transformer_encoder_layer_fwd.default: _encoder_layer,
+}
+"""How to compute each operation that stands for a layer."""
