@@ -26,7 +26,7 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
 from tlf.passes.returned_values import copy_returned_values
-from tlf.passes.tiling.group import Members, feasible, members_of
+from tlf.passes.tiling.group import Members, feasible, members_of, smallest
 from tlf.passes.tiling.uniform import UniformGroups
 
 
@@ -204,10 +204,13 @@ def _operands(op: Operation, block: Block | None) -> list[Operation]:
     return found
 
 
-def build_group(members: Members) -> graph.GroupOp:
-    """Put operations of one block into a group in their place."""
+def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.GroupOp:
+    """
+    Put operations of one block into a group in their place, with constants of its own
+    but for those that stay apart.
+    """
     inside = set[Operation](members.operations)
-    constants = _constants(members.operations)
+    constants = [op for op in _constants(members.operations) if op not in apart]
     inputs = list(
         dict.fromkeys(
             operand
@@ -239,6 +242,23 @@ def build_group(members: Members) -> graph.GroupOp:
     return group
 
 
+def _apart(
+    groups: Sequence[Sequence[TilingInterface]], grouping: Grouping
+) -> list[TilingInterface]:
+    """The constants that some group cannot compute, tile by tile, with the rest."""
+    apart: list[TilingInterface] = []
+    for operations in groups:
+        members = members_of(operations)
+        constants = _constants(operations)
+        tiled = [op for op in constants if isinstance(op, TilingInterface)]
+        if not tiled or not members.results:
+            continue
+        everything = Members((*tiled, *operations), members.results)
+        if smallest(everything, grouping.level, grouping.target) is None:
+            apart.extend(tiled)
+    return list(dict.fromkeys(apart))
+
+
 def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
     """The constants of one value that operations use; every group has its own."""
     owners = [operand.owner for op in operations for operand in op.operands]
@@ -257,10 +277,13 @@ def group_block(block: Block, grouping: Grouping) -> None:
     """Group the operations of a block."""
     copy_returned_values(block)
     groups = grouping.partition(block)
+    apart = _apart(groups, grouping)
+    known = {op for operations in groups for op in operations}
+    groups += [[op] for op in apart if op not in known]
     for operations in groups:
         members = members_of(operations)
         if members.results:
-            build_group(members)
+            build_group(members, apart)
     if groups:
         sort_block(block)
 

@@ -173,13 +173,18 @@ def feasible(members: Members, level: Level, target: Target) -> bool:
     """
     if not members.results:
         return False
+    tiling = smallest(members, level, target)
+    return tiling is not None and fits(tiling, level, target)
+
+
+def smallest(members: Members, level: Level, target: Target) -> GroupTiling | None:
+    """The smallest tiles of a group, or None where it cannot be tiled."""
     rules = rules_of(target, level.name)
     try:
         axes = members.axes(rules)
-        tiling = members.tiling(axes.least(), axes.least_reduction(), rules)
-        return fits(tiling, level, target)
+        return members.tiling(axes.least(), axes.least_reduction(), rules)
     except TilingError:
-        return False
+        return None
 
 
 def members_of(operations: Sequence[TilingInterface]) -> Members:

@@ -104,6 +104,18 @@ func.func @main(%a: tensor<9xf32>) -> tensor<3x6xf32> {
       : (tensor<9xf32>) -> tensor<3x6xf32>
   func.return %y : tensor<3x6xf32>
 }""",
+    "parts of a constant": """
+func.func @main(%a: tensor<13xi64>) -> (tensor<13xi64>, tensor<1x3xf32>) {
+  %c = graph.constant dense<-4> : tensor<13xi64>
+  %x = graph.slice %c offsets [10] strides [1] : (tensor<13xi64>) -> tensor<3xi64>
+  %y = graph.slice %a offsets [0] strides [1] : (tensor<13xi64>) -> tensor<10xi64>
+  %z = graph.concat %x, %y axis 0 : (tensor<3xi64>, tensor<10xi64>) -> tensor<13xi64>
+  %s = graph.add %c, %z : (tensor<13xi64>, tensor<13xi64>) -> tensor<13xi64>
+  %d = graph.constant dense<0.5> : tensor<5xf32>
+  %u = graph.unfold %d map affine_map<(k, o) -> (o * 3 + k * 2 - 1)> fill 1.0
+      : (tensor<5xf32>) -> tensor<1x3xf32>
+  func.return %s, %u : tensor<13xi64>, tensor<1x3xf32>
+}""",
     "a rotation along two axes": """
 func.func @main(%x: tensor<5x7xf32>) -> tensor<5x7xf32> {
   %a = graph.slice %x offsets [3, 0] strides [1, 1]
