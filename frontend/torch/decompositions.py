@@ -9,6 +9,7 @@ from typing import Any, cast
 from torch import _decomp as library
 
 from tlf.frontend.torch import aten as aten
+from tlf.frontend.torch.embedding_bag import EMBEDDING_BAGS
 from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_arguments import OpOverload
 from tlf.frontend.torch.registry import CONVERTERS, overload
@@ -23,12 +24,12 @@ _KEPT = frozenset([overload("lift.default"), overload("lift_fresh.default")])
 def decompositions() -> Table:
     """
     PyTorch's own decompositions of all operations that have one and no converter: those
-    of core ATen, then any other; and those of layers.
+    of core ATen, then any other; and those of layers and of bags.
     """
     source = cast(Any, library)
     core: Table = dict(source.core_aten_decompositions())
     others: Table = source.decomposition_table
-    table = {**others, **core, **FUSED_LAYERS}
+    table = {**others, **core, **FUSED_LAYERS, **EMBEDDING_BAGS}
     return {
         target: function
         for target, function in table.items()

@@ -1,0 +1,56 @@
+"""Sums, means and maxima of bags of rows, in simpler operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+T: Any = torch
+
+_SUM, _MEAN, _MAX = 0, 1, 2
+
+
+def _embedding_bag(
+    table: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = _SUM,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Tensor, ...]:
+    """Offsets say where in the indices each bag starts; padding is in none."""
+    starts = offsets[:-1] if include_last_offset else offsets
+    places = torch.arange(indices.shape[0], dtype=offsets.dtype, device=offsets.device)
+    bag: Tensor = (places[:, None] >= starts).sum(1) - 1
+    wide = torch.float32 if table.dtype.itemsize == 2 else table.dtype
+    rows = table[indices].to(wide)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    kept = (indices != padding_idx)[:, None]
+    shape = (starts.shape[0], table.shape[1])
+    size: Tensor = T.zeros(shape[0], 1, dtype=wide).index_add(0, bag, kept.to(wide))
+    if mode == _MAX:
+        least = torch.finfo(wide).min
+        into = bag[:, None].expand(rows.shape)
+        found: Tensor = T.full(shape, least, dtype=wide).scatter_reduce(
+            0, into, rows.masked_fill(~kept, least), "amax"
+        )
+        found = found.masked_fill(size == 0, 0)
+    else:
+        found = T.zeros(shape, dtype=wide).index_add(0, bag, rows.masked_fill(~kept, 0))
+        found = found / size.clamp(min=1) if mode == _MEAN else found
+    sizes = size[:, 0].to(offsets.dtype)
+    return found.to(table.dtype), bag, sizes, sizes
+
+
+EMBEDDING_BAGS: Mapping[Any, Callable[..., Any]] = {
+    T.ops.aten._embedding_bag.default: _embedding_bag,
+    T.ops.aten._embedding_bag_forward_only.default: _embedding_bag,
+}
+"""How to compute each operation on bags."""
