@@ -69,7 +69,8 @@ def _figures(cost: Cost) -> dict[str, Any]:
 def _json(rows: Sequence[tuple[Operation, Cost]]) -> dict[str, Any]:
     return {
         "operations": [
-            {"name": op.name, "part": part_of(op), **_figures(cost)} for op, cost in rows
+            {"name": op.name, "part": part_of(op), **_figures(cost)}
+            for op, cost in rows
         ],
         "totals": {
             name: _figures(cost)

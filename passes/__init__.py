@@ -27,6 +27,11 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return GraphDecomposePass
 
+    def get_graph_fold_movements():
+        from tlf.passes.graph_fold_movements import GraphFoldMovementsPass
+
+        return GraphFoldMovementsPass
+
     def get_graph_group():
         from tlf.passes.graph_group import GraphGroupPass
 
@@ -56,6 +61,7 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "graph-analyze": get_graph_analyze,
         "graph-choose-tiles": get_graph_choose_tiles,
         "graph-decompose": get_graph_decompose,
+        "graph-fold-movements": get_graph_fold_movements,
         "graph-group": get_graph_group,
         "graph-unfold-windows": get_graph_unfold_windows,
         "mem-plan": get_mem_plan,

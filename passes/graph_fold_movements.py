@@ -1,0 +1,176 @@
+"""Letting contractions read and write through the movements around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+
+from tlf.dialects import graph
+from tlf.dialects.access import Accesses
+from tlf.dialects.interfaces import ContractionInterface, MovementInterface
+from tlf.dialects.types import tensor_type
+from tlf.passes.replacement import is_planned
+
+Axes = tuple[int, ...]
+"""For each axis of a tensor, the iterator that runs along it."""
+
+
+def projection(accesses: Accesses | None) -> Axes | None:
+    """The iterators that accesses are, each used once; none for any other access."""
+    if accesses is None:
+        return None
+    axes: list[int] = []
+    for access in accesses:
+        is_plain = access.offset == 0 and access.width == 1 and len(access.terms) == 1
+        if not is_plain or access.terms[0][1] != 1:
+            return None
+        axes.append(access.terms[0][0])
+    return tuple(axes) if len(set(axes)) == len(axes) else None
+
+
+@dataclass(frozen=True)
+class Product:
+    """A contraction without windows: what it multiplies, and along which iterators."""
+
+    op: ContractionInterface
+    values: tuple[SSAValue, SSAValue]
+    axes: tuple[Axes, Axes]
+    result: Axes
+
+    @staticmethod
+    def of(op: Operation) -> Product | None:
+        """The product that an operation is; none where it starts from a tensor."""
+        if not isinstance(op, ContractionInterface) or op.init_value is not None:
+            return None
+        lhs, rhs = (projection(each) for each in op.operand_accesses()[:2])
+        result = projection(op.result_accesses()[0])
+        if lhs is None or rhs is None or result is None or is_planned(op):
+            return None
+        values = cast(tuple[SSAValue, SSAValue], tuple(op.operands[:2]))
+        return Product(op, values, (lhs, rhs), result)
+
+    def is_whole(self) -> bool:
+        """Whether every iterator runs along an operand."""
+        return {*self.axes[0], *self.axes[1]} == {*range(len(self.op.iterators()))}
+
+    def build(self) -> graph.ContractOp:
+        """The contraction by its maps."""
+        count = len(self.op.iterators())
+        maps = [
+            AffineMap(count, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+            for axes in (*self.axes, self.result)
+        ]
+        made = graph.ContractOp(
+            *self.values,
+            maps,
+            acc=self.op.properties.get("acc"),
+            precision=self.op.precision,
+            element=tensor_type(self.op.results[0]).element_type,
+        )
+        made.location = self.op.location
+        return made
+
+
+def read_through(product: Product, side: int) -> Product | None:
+    """
+    The product that reads the operand of a movement instead of its result, if each axis
+    of that operand is one of the result's.
+    """
+    movement = product.values[side].owner
+    if not isinstance(movement, MovementInterface) or movement.border(0) is not None:
+        return None
+    source = projection(movement.operand_accesses()[0])
+    moved = projection(movement.result_accesses()[0])
+    if source is None or moved is None:
+        return None
+    iterator = dict(zip(moved, product.axes[side], strict=True))
+    axes = tuple(iterator[axis] for axis in source)
+    values, sides = list(product.values), list(product.axes)
+    values[side], sides[side] = movement.operands[0], axes
+    changed = Product(
+        product.op,
+        cast(tuple[SSAValue, SSAValue], tuple(values)),
+        cast(tuple[Axes, Axes], tuple(sides)),
+        product.result,
+    )
+    return changed if changed.is_whole() else None
+
+
+@dataclass
+class ReadThroughPattern(RewritePattern):
+    """
+    Replace a contraction of moved operands by one of the operands as they were.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (product := Product.of(op)) is None:
+            return
+        found = product
+        for side in range(2):
+            found = read_through(found, side) or found
+        if found is not product:
+            rewriter.replace(op, found.build())
+
+
+@dataclass
+class WriteThroughPattern(RewritePattern):
+    """
+    Let a contraction write its result in the order that its only user brings it into.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, MovementInterface) or is_planned(op):
+            return
+        if len(op.operands) != 1 or op.operands[0].uses.get_length() != 1:
+            return
+        owner = op.operands[0].owner
+        product = Product.of(owner) if isinstance(owner, Operation) else None
+        source = projection(op.operand_accesses()[0])
+        moved = projection(op.result_accesses()[0])
+        if product is None or source is None or moved is None:
+            return
+        if op.border(0) is not None or sorted(source) != sorted(moved):
+            return
+        iterator = dict(zip(source, product.result, strict=True))
+        written = tuple(iterator[axis] for axis in moved)
+        changed = Product(product.op, product.values, product.axes, written)
+        rewriter.replace(op, changed.build())
+        rewriter.erase(product.op)
+
+
+def patterns() -> Sequence[RewritePattern]:
+    """The rewrites of the pass."""
+    return (ReadThroughPattern(), WriteThroughPattern())
+
+
+@dataclass(frozen=True)
+class GraphFoldMovementsPass(ModulePass):
+    """
+    Let contractions read and write through the movements around them: a transposition
+    becomes the order of axes in a map of `graph.contract`, and what a broadcast repeats
+    along new axes is read without them. So the heads of an attention are split and
+    merged without moving data.
+
+    A movement stays where an axis is padded, cut or a window, where a broadcast repeats
+    an axis of extent 1, and where the result of a contraction has other users.
+    Operations of a group that has a plan stay, because the plan counts their iterators.
+    """
+
+    name = "graph-fold-movements"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        applier = GreedyRewritePatternApplier(list(patterns()), dce_enabled=True)
+        PatternRewriteWalker(applier).rewrite_module(op)

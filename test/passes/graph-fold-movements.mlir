@@ -1,0 +1,75 @@
+// RUN: tlf-opt %s -p graph-fold-movements | filecheck %s
+
+// A transposition becomes the order of axes in a map; what a broadcast repeats is read once.
+// CHECK-LABEL: func.func @reads
+func.func @reads(%x: tensor<2x5x12xf32>, %w: tensor<7x12xf32>) -> tensor<2x5x7xf32> {
+  // CHECK-NEXT: %y = graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : (tensor<2x5x12xf32>, tensor<7x12xf32>) -> tensor<2x5x7xf32>
+  %t = graph.transpose %w permutation [1, 0] : (tensor<7x12xf32>) -> tensor<12x7xf32>
+  %b = graph.broadcast %t : (tensor<12x7xf32>) -> tensor<2x12x7xf32>
+  %y = graph.matmul %x, %b
+      : (tensor<2x5x12xf32>, tensor<2x12x7xf32>) -> tensor<2x5x7xf32>
+  func.return %y : tensor<2x5x7xf32>
+}
+
+// The result is written in the order that its only user wants; options stay.
+// CHECK-LABEL: func.func @writes
+func.func @writes(%x: tensor<5x12xbf16>, %w: tensor<12x7xbf16>) -> tensor<7x5xf16> {
+  // CHECK-NEXT: graph.contract %x, %w maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d1, d0)>] acc f32 : (tensor<5x12xbf16>, tensor<12x7xbf16>) -> tensor<7x5xf32>
+  // CHECK-NEXT: graph.cast
+  %y = graph.matmul %x, %w acc f32
+      : (tensor<5x12xbf16>, tensor<12x7xbf16>) -> tensor<5x7xf32>
+  %t = graph.transpose %y permutation [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>
+  %z = graph.cast %t : (tensor<7x5xf32>) -> tensor<7x5xf16>
+  func.return %z : tensor<7x5xf16>
+}
+
+// Heads are split by views and strides alone.
+// CHECK-LABEL: func.func @heads
+func.func @heads(%q: tensor<2x5x12xf32>, %k: tensor<2x5x12xf32>) -> tensor<2x3x5x5xf32> {
+  // CHECK-NOT: graph.transpose
+  %0 = graph.reshape %q : (tensor<2x5x12xf32>) -> tensor<2x5x3x4xf32>
+  %1 = graph.transpose %0 permutation [0, 2, 1, 3]
+      : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>
+  %2 = graph.reshape %k : (tensor<2x5x12xf32>) -> tensor<2x5x3x4xf32>
+  %3 = graph.transpose %2 permutation [0, 2, 3, 1]
+      : (tensor<2x5x3x4xf32>) -> tensor<2x3x4x5xf32>
+  %4 = graph.matmul %1, %3
+      : (tensor<2x3x5x4xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x5x5xf32>
+  func.return %4 : tensor<2x3x5x5xf32>
+}
+
+// Others need the result as it is.
+// CHECK-LABEL: func.func @shared
+func.func @shared(%x: tensor<5x12xf32>, %w: tensor<12x7xf32>)
+    -> (tensor<5x7xf32>, tensor<7x5xf32>) {
+  // CHECK-NEXT: graph.matmul
+  // CHECK-NEXT: graph.transpose
+  %y = graph.matmul %x, %w : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
+  %t = graph.transpose %y permutation [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>
+  func.return %y, %t : tensor<5x7xf32>, tensor<7x5xf32>
+}
+
+// Neither a broadcast of an axis of extent 1, nor one that alone has an axis, nor what is
+// cut, padded or started from another tensor.
+// CHECK-LABEL: func.func @stays
+func.func @stays(%x: tensor<5x1xf32>, %v: tensor<12xf32>, %w: tensor<9x12xf32>,
+                 %z: tensor<5x7xf32>)
+    -> (tensor<5x7xf32>, tensor<5x7xf32>, tensor<5x7xf32>) {
+  // CHECK: graph.broadcast
+  %0 = graph.broadcast %x : (tensor<5x1xf32>) -> tensor<5x12xf32>
+  // CHECK: graph.slice
+  %1 = graph.slice %w offsets [1, 0] strides [1, 1]
+      : (tensor<9x12xf32>) -> tensor<7x12xf32>
+  // CHECK: graph.contract %0, %1 maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>
+  %2 = graph.transpose %1 permutation [1, 0] : (tensor<7x12xf32>) -> tensor<12x7xf32>
+  %3 = graph.matmul %0, %2 : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
+  // CHECK: graph.transpose
+  %4 = graph.transpose %1 permutation [1, 0] : (tensor<7x12xf32>) -> tensor<12x7xf32>
+  // CHECK: graph.matmul {{.*}} init %z
+  %5 = graph.matmul %0, %4 init %z
+      : (tensor<5x12xf32>, tensor<12x7xf32>, tensor<5x7xf32>) -> tensor<5x7xf32>
+  // CHECK: graph.broadcast %v
+  %6 = graph.broadcast %v : (tensor<12xf32>) -> tensor<5x12xf32>
+  %7 = graph.matmul %6, %4 : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
+  func.return %3, %5, %7 : tensor<5x7xf32>, tensor<5x7xf32>, tensor<5x7xf32>
+}
