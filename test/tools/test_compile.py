@@ -111,9 +111,7 @@ def test_wrong_arguments(arguments: tuple[object, ...], message: str, target: st
 
 
 def test_wrong_programs(tmp_path: Path):
-    with pytest.raises(
-        CompileError, match=r"<text>:3:3: error: "
-    ):
+    with pytest.raises(CompileError, match=r"<text>:3:3: error: "):
         tlf.compile(ADD.replace("graph.add", "graph.ad"))
     with pytest.raises(SourceError):
         tlf.compile(tmp_path / "absent.mlir")
