@@ -61,7 +61,7 @@ def tensors(value: Any) -> list[Tensor]:
 def error(found: Any, exact: Any) -> float:
     """The greatest relative error of the tensors of a result."""
     return max(
-        float((mine.double() - theirs).norm() / theirs.norm())
+        float(T.norm(mine.double() - theirs) / T.norm(theirs))
         for mine, theirs in zip(tensors(found), tensors(exact), strict=True)
     )
 

@@ -243,8 +243,9 @@ def rotated(x: Tensor, base: float) -> Tensor:
     """Rotary embedding: pairs of halves turned by angles that grow with the token."""
     tokens, width = x.shape[-2:]
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
-    steps = torch.arange(0, width, 2, dtype=dtype) / width
-    angles = torch.outer(torch.arange(tokens, dtype=dtype), 1.0 / base**steps)
+    steps = torch.arange(0, width, 2, dtype=dtype, device=x.device) / width
+    places = torch.arange(tokens, dtype=dtype, device=x.device)
+    angles = torch.outer(places, 1.0 / base**steps)
     both = torch.cat((angles, angles), dim=-1)
     first, second = x[..., : width // 2], x[..., width // 2 :]
     turned = torch.cat((-second, first), dim=-1)
@@ -289,7 +290,7 @@ class LlamaBlock(Network):
         copies = self.heads // self.shared
         key = key.repeat_interleave(copies, dim=1)
         value = value.transpose(1, 2).repeat_interleave(copies, dim=1)
-        mask = torch.full((tokens, tokens), float("-inf"), dtype=x.dtype).triu(1)
+        mask = x.new_full((tokens, tokens), float("-inf")).triu(1)
         scores = query @ key.transpose(2, 3) / math.sqrt(self.head) + mask
         wide = x.dtype if x.dtype == torch.float64 else torch.float32
         chances = nn.functional.softmax(scores, dim=-1, dtype=wide).to(x.dtype)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -84,10 +85,19 @@ def compile_graph(source: fx.GraphModule, target: str | Target) -> Run:
     for name in parts.submodules:
         part = parts.module.get_submodule(name)
         assert isinstance(part, fx.GraphModule)
-        function = import_graph(part)
+        with _real_tensors():
+            compiled = CompiledGraph(import_graph(part), target)
         parts.module.delete_submodule(name)
-        setattr(parts.module, name, _Part(CompiledGraph(function, target), part))
+        setattr(parts.module, name, _Part(compiled, part))
     return parts.module.forward
+
+
+def _real_tensors() -> AbstractContextManager[object]:
+    """
+    Outside of the tracing that calls a backend, where tensors would be fake: compiled
+    programs own memory.
+    """
+    return import_module("torch.utils._python_dispatch")._disable_current_modes()
 
 
 class _Part(torch.nn.Module):

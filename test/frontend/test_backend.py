@@ -1,0 +1,51 @@
+"""`torch.compile(backend="tlf")` on every target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch_check import assert_close
+
+from tlf.tools.torch_backend import REPORT, tlf
+
+compile_by_torch: Callable[..., Any] = getattr(torch, "compile")
+
+
+@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny", "triton"])
+def test_programs_with_memory_of_their_own(target: str):
+    """Temporaries and constants, which are made while PyTorch traces with fake tensors."""
+    network = nn.Sequential(
+        nn.Linear(7, 9), nn.Softmax(-1), nn.Linear(9, 5), nn.LayerNorm(5)
+    ).eval()
+    x = torch.rand(3, 7)
+    REPORT.clear()
+    torch.compiler.reset()
+
+    compiled = compile_by_torch(network, backend=tlf, options={"target": target})
+
+    with torch.no_grad():
+        assert_close(compiled(x), network(x), 1e-5)
+        assert_close(compiled(x + 1), network(x + 1), 1e-5)
+    assert REPORT.compiled > 0
+    assert not REPORT.eager
+
+
+def test_name_of_the_backend():
+    compiled = compile_by_torch(
+        nn.ReLU(), backend="tlf", options={"target": "reference"}
+    )
+    with torch.no_grad():
+        assert compiled(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
+
+
+def test_wrong_option():
+    compiled = compile_by_torch(nn.ReLU(), backend=tlf, options={"targets": "npu"})
+    with (
+        torch.no_grad(),
+        pytest.raises(Exception, match="expected the option `target`"),
+    ):
+        compiled(torch.rand(2))
