@@ -84,18 +84,32 @@ class Product:
         return made
 
 
+def moved_axes(op: Operation) -> tuple[Axes, Axes] | None:
+    """
+    The iterators along the operand and along the result of a movement that keeps whole
+    axes; none for an operation that cuts, pads or does more.
+    """
+    if not isinstance(op, MovementInterface) or len(op.operands) != 1:
+        return None
+    source = projection(op.operand_accesses()[0])
+    moved = projection(op.result_accesses()[0])
+    if source is None or moved is None or op.border(0) is not None:
+        return None
+    extents = dict(zip(moved, tensor_type(op.results[0]).get_shape(), strict=True))
+    whole = tuple(extents.get(axis) for axis in source)
+    is_whole = whole == tensor_type(op.operands[0]).get_shape()
+    return (source, moved) if is_whole and not is_planned(op) else None
+
+
 def read_through(product: Product, side: int) -> Product | None:
     """
     The product that reads the operand of a movement instead of its result, if each axis
     of that operand is one of the result's.
     """
     movement = product.values[side].owner
-    if not isinstance(movement, MovementInterface) or movement.border(0) is not None:
+    if not isinstance(movement, Operation) or (found := moved_axes(movement)) is None:
         return None
-    source = projection(movement.operand_accesses()[0])
-    moved = projection(movement.result_accesses()[0])
-    if source is None or moved is None:
-        return None
+    source, moved = found
     iterator = dict(zip(moved, product.axes[side], strict=True))
     axes = tuple(iterator[axis] for axis in source)
     values, sides = list(product.values), list(product.axes)
@@ -132,17 +146,15 @@ class WriteThroughPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, MovementInterface) or is_planned(op):
+        if (found := moved_axes(op)) is None:
             return
-        if len(op.operands) != 1 or op.operands[0].uses.get_length() != 1:
-            return
+        source, moved = found
         owner = op.operands[0].owner
-        product = Product.of(owner) if isinstance(owner, Operation) else None
-        source = projection(op.operand_accesses()[0])
-        moved = projection(op.result_accesses()[0])
-        if product is None or source is None or moved is None:
+        if sorted(source) != sorted(moved) or not isinstance(owner, Operation):
             return
-        if op.border(0) is not None or sorted(source) != sorted(moved):
+        if op.operands[0].uses.get_length() != 1:
+            return
+        if (product := Product.of(owner)) is None:
             return
         iterator = dict(zip(source, product.result, strict=True))
         written = tuple(iterator[axis] for axis in moved)

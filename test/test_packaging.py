@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("dialects", "lowering", "passes", "runtime", "tools")
+PACKAGES = ("dialects", "frontend", "lowering", "passes", "runtime", "tools")
 
 
 def build(output: Path, *options: str) -> set[str]:

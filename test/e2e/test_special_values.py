@@ -28,18 +28,25 @@ from tlf.dialects.graph import Graph
 from tlf.dialects.graph.elementwise import ElementwiseOperation
 from tlf.dialects.interfaces import Array
 
-EXACT_UNARY = ("neg {}", "abs {}", "relu {}", "dropout {} ratio 0.5")
+EXACT_UNARY = (
+    *("neg {}", "abs {}", "relu {}", "dropout {} ratio 0.5"),
+    *("floor {}", "ceil {}", "trunc {}", "round {}"),
+)
 UNARY = (
     *("sqrt {}", "rsqrt {}", "exp {}", "log {}", "tanh {}", "erf {}"),
     *("sigmoid {}", "silu {}", "gelu {} <erf>", "gelu {} <tanh>"),
+    *("exp2 {}", "expm1 {}", "log1p {}", "log2 {}", "log10 {}"),
+    *("asin {}", "acos {}", "atan {}", "sinh {}", "cosh {}"),
+    *("asinh {}", "acosh {}", "atanh {}"),
 )
-ANGLES = ("sin {}", "cos {}")
+ANGLES = ("sin {}", "cos {}", "tan {}")
 ARITHMETIC = ("add {}, {}", "sub {}, {}", "mul {}, {}", "div {}, {}")
 EXTREMES = ("maximum {}, {}", "minimum {}, {}")
 COMPARE = tuple(
     f"compare {{}}, {{}} <{each}>" for each in ("eq", "ne", "lt", "le", "gt", "ge")
 )
 SELECT, POW, CAST = "select {}, {}, {}", "pow {}, {}", "cast {}"
+ATAN2, REM = "atan2 {}, {}", "rem {}, {}"
 BITWISE, NOT = ("and {}, {}", "or {}, {}"), "not {}"
 REDUCE = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("sum", "prod"))
 REDUCE_EXTREMES = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("max", "min"))
@@ -107,7 +114,7 @@ def test_arithmetic(element: str, way: str):
     check(elementwise(ARITHMETIC, element, left, right), given, way)
     check(elementwise(COMPARE, "i1", left, right), given, way)
     check(elementwise(EXTREMES, element, left, right), given, way, zeros=False)
-    powers = elementwise([POW], element, left, right)
+    powers = elementwise([POW, ATAN2], element, left, right)
     check(powers, given, way, TOLERANCE[element])
 
 
@@ -127,6 +134,8 @@ def test_integers_wrap_around(way: str):
     check(elementwise(binary, "i32", left, right), given, way)
     check(elementwise(COMPARE, "i1", left, right), given, way)
     check(elementwise((*EXACT_UNARY[:2], NOT), "i32", left), given, way)
+    given["b"] = np.where(given["b"] == 0, 3, given["b"]).astype(np.int32)
+    check(elementwise((ARITHMETIC[3], REM), "i32", left, right), given, way)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -280,7 +289,7 @@ def test_product_of_one_element(way: str):
 
 def test_every_elementwise_operation_is_here():
     patterns = (*EXACT_UNARY, *UNARY, *ANGLES, *ARITHMETIC, *EXTREMES, *COMPARE)
-    patterns += (*BITWISE, NOT, SELECT, POW, CAST)
+    patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, REM, CAST)
     known = {op.name for op in Graph.operations if issubclass(op, ElementwiseOperation)}
     assert {f"graph.{each.split()[0]}" for each in patterns} == known
 

@@ -73,3 +73,22 @@ func.func @stays(%x: tensor<5x1xf32>, %v: tensor<12xf32>, %w: tensor<9x12xf32>,
   %7 = graph.matmul %6, %4 : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
   func.return %3, %5, %7 : tensor<5x7xf32>, tensor<5x7xf32>, tensor<5x7xf32>
 }
+
+// What cuts axes from their start on does not keep them whole.
+// CHECK-LABEL: func.func @cut
+func.func @cut(%x: tensor<5x12xf32>, %w: tensor<21x12xf32>, %b: tensor<7xf32>)
+    -> (tensor<5x7xf32>, tensor<3x7xf32>) {
+  // CHECK-NEXT: %0 = graph.slice %w
+  // CHECK-NEXT: graph.contract %x, %0
+  %0 = graph.slice %w offsets [0, 0] strides [1, 1]
+      : (tensor<21x12xf32>) -> tensor<7x12xf32>
+  %1 = graph.transpose %0 permutation [1, 0] : (tensor<7x12xf32>) -> tensor<12x7xf32>
+  %2 = graph.matmul %x, %1 : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
+  %3 = graph.add %2, %b : (tensor<5x7xf32>, tensor<7xf32>) -> tensor<5x7xf32>
+  // CHECK: graph.contract
+  // CHECK-NEXT: graph.slice
+  %4 = graph.matmul %x, %1 : (tensor<5x12xf32>, tensor<12x7xf32>) -> tensor<5x7xf32>
+  %5 = graph.slice %4 offsets [0, 0] strides [1, 1]
+      : (tensor<5x7xf32>) -> tensor<3x7xf32>
+  func.return %3, %5 : tensor<5x7xf32>, tensor<3x7xf32>
+}

@@ -12,8 +12,9 @@ def _npu(
     group = f"contractions={contractions}"
     sizes = f" tile={tile}" if tile else ""
     sizes += f" reduce={reduce}" if reduce else ""
+    # Without `graph-fold-movements`, so that programs keep moves to break.
     groups = (
-        "graph-pipeline,"
+        "tidy,graph-decompose,tidy,"
         f"graph-group{{level=L2 {group}}},graph-choose-tiles{{level=L2}},dce,"
         f"convert-graph-to-tile,graph-group{{level=L1 {group}}},"
         f"graph-choose-tiles{{level=L1{sizes}}},dce"
