@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from operator import getitem
 from typing import Any, TypeAlias, cast
 
@@ -73,8 +74,12 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     arguments: Sequence[Any] = map_nodes(node.args, filled)
     options: Mapping[str, Any] = map_nodes(node.kwargs, filled)
     try:
-        return converter(emitter, *arguments, **options)
-    except (TypeError, VerifyException) as error:
+        call = signature(converter).bind(emitter, *arguments, **options)
+    except TypeError as error:
+        raise Unsupported(f"{name_of(node.target)}: {error}") from error
+    try:
+        return converter(*call.args, **call.kwargs)
+    except VerifyException as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
 
 
