@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tlf.frontend.torch.decompositions import decompositions
-from tlf.frontend.torch.registry import CONVERTERS
+from tlf.frontend.torch.registry import CONVERTERS, overload
 
 HEADER = """\
 # Operations of PyTorch
@@ -34,20 +34,19 @@ decomposes is decomposed.
 
 def core_operations() -> Iterator[Any]:
     """The overloads that PyTorch counts as core ATen, by name."""
-    library: Any = torch.ops.aten
-    for name in sorted(dir(library)):
-        packet = getattr(library, name)
-        for variant in packet.overloads() if hasattr(packet, "overloads") else ():
-            overload = getattr(packet, variant)
-            if torch.Tag.core in overload.tags:
-                yield overload
+    library: Any = torch
+    registered: list[str] = library._C._dispatch_get_all_op_names()
+    for name in sorted(registered):
+        namespace, _, rest = name.partition("::")
+        if namespace == "aten" and torch.Tag.core in (found := overload(rest)).tags:
+            yield found
 
 
-def support_of(overload: Any) -> str:
+def support_of(operation: Any) -> str:
     """How an operation is imported."""
-    if overload in CONVERTERS:
+    if operation in CONVERTERS:
         return "converted"
-    return "decomposed" if overload in decompositions() else "no"
+    return "decomposed" if operation in decompositions() else "no"
 
 
 def page() -> str:
