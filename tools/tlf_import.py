@@ -10,8 +10,12 @@ import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tlf.tools.import_options import Options, fail, parse_arguments
+
+if TYPE_CHECKING:
+    from tlf.frontend.torch import ImportedProgram
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,22 +28,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tlf.tools.import_source import import_source
 
     try:
-        _write(options, import_source)
+        _write(options, import_source(options.source))
     except ImportFailure as error:
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}")
 
 
-def _write(options: Options, read: Callable[[str], object]) -> None:
+def _write(options: Options, imported: ImportedProgram) -> None:
     from safetensors.numpy import save
 
-    from tlf.frontend.torch import ImportedProgram
     from tlf.frontend.torch.elements import to_array
     from tlf.tools.import_weights import weights_to_constants
 
-    imported = read(options.source)
-    assert isinstance(imported, ImportedProgram)
     weights = options.weights or options.output.with_suffix(".safetensors")
     if not options.arguments:
         weights_to_constants(imported, str(weights))
@@ -51,13 +52,11 @@ def _write(options: Options, read: Callable[[str], object]) -> None:
     _replace(options.output, lambda path: path.write_text(text, encoding="utf-8"))
 
 
-def _text(imported: object, locations: bool) -> str:
+def _text(imported: ImportedProgram, locations: bool) -> str:
     from xdsl.targets.mlir import MLIRTarget
 
-    from tlf.frontend.torch import ImportedProgram
     from tlf.tools.driver import emit, new_context
 
-    assert isinstance(imported, ImportedProgram)
     return emit(new_context(), imported.module, MLIRTarget(), print_debuginfo=locations)
 
 

@@ -33,28 +33,27 @@ def wide_reduced(
     return at.reduce(at.cast(value, at.wide), kind, found, keepdims)
 
 
-@converts("sum.default", "sum.dim_IntList")
-def _sum(
-    at: Emitter,
-    x: SSAValue,
-    axes: Axes = None,
-    keepdim: bool = False,
-    *,
-    dtype: object = None,
-) -> SSAValue:
-    return at.finish(wide_reduced(at, x, "sum", axes, keepdim))
+def _reduction(kind: str) -> Converter:
+    def convert(
+        at: Emitter,
+        x: SSAValue,
+        axes: Axes = None,
+        keepdim: bool = False,
+        *,
+        dtype: object = None,
+    ) -> SSAValue:
+        return at.finish(wide_reduced(at, x, kind, axes, keepdim))
+
+    return convert
 
 
-@converts("prod.default", "prod.dim_int")
-def _prod(
-    at: Emitter,
-    x: SSAValue,
-    axis: int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: object = None,
-) -> SSAValue:
-    return at.finish(wide_reduced(at, x, "prod", axis, keepdim))
+for _name, _kind in (
+    ("sum.default", "sum"),
+    ("sum.dim_IntList", "sum"),
+    ("prod.default", "prod"),
+    ("prod.dim_int", "prod"),
+):
+    CONVERTERS[overload(_name)] = _reduction(_kind)
 
 
 @converts("mean.default", "mean.dim")
