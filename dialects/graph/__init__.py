@@ -68,6 +68,7 @@ from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.pooling import MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
+from tlf.dialects.graph.remark import RemarkAttr, remark, remarks_of
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
@@ -177,6 +178,7 @@ Graph = Dialect(
         PlanAttr,
         ReduceKindAttr,
         RelationAttr,
+        RemarkAttr,
         ScatterKindAttr,
     ],
 )
@@ -248,6 +250,7 @@ __all__ = [
     "RelationAttr",
     "ReluOp",
     "RemOp",
+    "RemarkAttr",
     "ReshapeOp",
     "RmsNormOp",
     "RoundOp",
@@ -275,4 +278,6 @@ __all__ = [
     "YieldOp",
     "convert_scalar",
     "dense_attribute",
+    "remark",
+    "remarks_of",
 ]

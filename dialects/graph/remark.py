@@ -1,0 +1,136 @@
+"""What passes did to a function, and what they left alone, told in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.parts import part_of
+
+Kind: TypeAlias = Literal["passed", "missed"]
+"""Whether something was done, or was not where it might have been, as LLVM's
+optimization remarks name it."""
+
+KINDS: Sequence[Kind] = ("passed", "missed")
+
+ATTRIBUTE = "tlf.remarks"
+"""The attribute of a function that lists its remarks."""
+
+
+@irdl_attr_definition
+class RemarkAttr(ParametrizedAttribute):
+    """
+    What a pass did, or why it did not, and at which places: parts of a module that was
+    imported, or names of values.
+
+    ```mlir
+    #graph.remark<passed "graph-fold-batch-norm" "folded into the weights" at "bn1">
+    ```
+    """
+
+    name = "graph.remark"
+
+    kind: StringAttr
+    source: StringAttr
+    text: StringAttr
+    places: ArrayAttr[StringAttr]
+
+    def __init__(self, kind: str, source: str, text: str, places: Sequence[str] = ()):
+        super().__init__(
+            StringAttr(kind),
+            StringAttr(source),
+            StringAttr(text),
+            ArrayAttr([StringAttr(place) for place in places]),
+        )
+
+    @property
+    def place_names(self) -> tuple[str, ...]:
+        """Where, each place once."""
+        return tuple(place.data for place in self.places)
+
+    def verify(self) -> None:
+        if self.kind.data not in KINDS:
+            raise VerifyException(f"expected passed or missed, got {self.kind.data}")
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.kind.data} ")
+            printer.print_attribute(self.source)
+            printer.print_string(" ")
+            printer.print_attribute(self.text)
+            if self.place_names:
+                printer.print_string(" at ")
+                printer.print_list(self.places, printer.print_attribute)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            kind = next((k for k in KINDS if parser.parse_optional_keyword(k)), None)
+            if kind is None:
+                parser.raise_error("expected passed or missed")
+            source = parser.parse_str_literal()
+            text = parser.parse_str_literal()
+            places: list[str] = []
+            if parser.parse_optional_keyword("at") is not None:
+                places = parser.parse_comma_separated_list(
+                    parser.Delimiter.NONE, parser.parse_str_literal
+                )
+        return RemarkAttr(kind, source, text, places).parameters
+
+    def __str__(self) -> str:
+        where = f"{', '.join(self.place_names)}: " if self.place_names else ""
+        return f"{self.source.data}: {self.kind.data}: {where}{self.text.data}"
+
+
+def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
+    """The remarks on a function, in the order in which they came."""
+    listed = function.attributes.get(ATTRIBUTE)
+    if not isinstance(listed, ArrayAttr):
+        return ()
+    found = cast(ArrayAttr[Attribute], listed)
+    return tuple(each for each in found if isinstance(each, RemarkAttr))
+
+
+def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
+    """
+    Note on the function around `op` what the pass `source` did there, or why it did
+    not. Remarks of the same text become one with several places.
+    """
+    function = _function_of(op)
+    if function is None:
+        return
+    known = {
+        (each.kind, each.source, each.text): each.place_names
+        for each in remarks_of(function)
+    }
+    added = (StringAttr(kind), StringAttr(source), StringAttr(text))
+    known[added] = tuple(dict.fromkeys((*known.get(added, ()), *_place(op))))
+    function.attributes[ATTRIBUTE] = ArrayAttr(
+        [
+            RemarkAttr(of.data, by.data, what.data, at)
+            for (of, by, what), at in known.items()
+        ]
+    )
+
+
+def _function_of(op: Operation) -> func.FuncOp | None:
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    return parent
+
+
+def _place(op: Operation) -> tuple[str, ...]:
+    """The part of a module that an operation comes from, or the name of its result."""
+    if (part := part_of(op)) is not None:
+        return (part,)
+    hints = [each.name_hint for each in op.results if each.name_hint]
+    return (f"%{hints[0]}",) if hints else ()

@@ -1,0 +1,38 @@
+"""Arguments of functions that stay the same from call to call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.ir import Block, SSAValue
+
+PARAMETER = "tlf.parameter"
+"""
+The attribute of an argument that holds a weight: what depends on weights alone may be
+computed once, before the first call.
+"""
+
+
+def mark_parameters(function: func.FuncOp, positions: Iterable[int]) -> None:
+    """Give the arguments at `positions` the attribute `tlf.parameter`."""
+    attributes = function.arg_attrs
+    if attributes is None:
+        attributes = ArrayAttr([DictionaryAttr({})] * len(function.body.block.args))
+    tables = [dict(each.data) for each in attributes]
+    for position in positions:
+        tables[position][PARAMETER] = UnitAttr()
+    function.arg_attrs = ArrayAttr([DictionaryAttr(each) for each in tables])
+
+
+def is_parameter(value: SSAValue) -> bool:
+    """Whether a value is an argument with the attribute `tlf.parameter`."""
+    owner = value.owner
+    if not isinstance(owner, Block):
+        return False
+    function = owner.parent_op()
+    if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
+        return False
+    position = owner.args.index(value)
+    return PARAMETER in function.arg_attrs.data[position].data

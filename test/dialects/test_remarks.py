@@ -1,0 +1,41 @@
+"""Remarks on functions."""
+
+from xdsl.dialects import func
+from xdsl.ir import Operation
+
+from tlf.dialects import graph
+from tlf.dialects.graph import remark, remarks_of
+from tlf.tools.driver import new_context, parse
+from tlf.tools.source import Source
+
+PROGRAM = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = graph.exp %x : tensor<4xf32>
+  %b = graph.exp %a : tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
+"""
+
+
+def operations() -> tuple[func.FuncOp, list[Operation]]:
+    module = parse(new_context(), Source(PROGRAM, "<test>"))
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    return function, [op for op in function.walk() if isinstance(op, graph.ExpOp)]
+
+
+def test_that_remarks_of_one_text_become_one() -> None:
+    function, (first, second) = operations()
+    remark(first, "graph-a", "passed", "done")
+    remark(second, "graph-a", "missed", "left")
+    remark(second, "graph-a", "passed", "done")
+    remark(second, "graph-a", "passed", "done")
+    assert [str(each) for each in remarks_of(function)] == [
+        "graph-a: passed: %a, %b: done",
+        "graph-a: missed: %b: left",
+    ]
+
+
+def test_that_what_is_in_no_function_is_not_noted() -> None:
+    _, (first, _) = operations()
+    first.detach()
+    remark(first, "graph-a", "passed", "done")
