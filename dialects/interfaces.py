@@ -8,7 +8,7 @@ TilingInterface and on the structured operations of its linalg dialect.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -333,6 +333,28 @@ class DecompositionInterface(ReferenceInterface):
     @abc.abstractmethod
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """Build the program, and return the values of the results."""
+
+
+@dataclass(frozen=True)
+class Simplification:
+    """A simpler way to compute the one result of an operation."""
+
+    text: str
+    """What it is, as an equation such as `x * 1 = x`."""
+    build: Callable[[Builder], SSAValue]
+    """Builds it, and returns a value of the result's type."""
+    exact: bool = True
+    """Whether no bit of the result changes, whatever the operands are."""
+
+
+class SimplificationInterface(Operation, abc.ABC):
+    """
+    An operation with one result that there may be simpler ways to compute.
+    """
+
+    @abc.abstractmethod
+    def simplifications(self) -> Iterable[Simplification]:
+        """The ways that apply here, the best first."""
 
 
 def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:

@@ -36,7 +36,9 @@ def npu_pipeline(levels: Sequence[str]) -> str:
 PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
-    "graph-pipeline": "tidy,graph-decompose,tidy,graph-fold-movements,tidy",
+    "graph-pipeline": (
+        "graph-simplify,tidy,graph-decompose,tidy,graph-fold-movements,tidy"
+    ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (

@@ -1,5 +1,6 @@
 """Patterns that bring graph operations to their simplest form."""
 
+from xdsl.ir import Operation
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -7,9 +8,25 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects.graph import movement
+from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
+from tlf.dialects.interfaces import SimplificationInterface
 from tlf.dialects.types import like, tensor_type
+
+
+class SimplifyPattern(RewritePattern):
+    """
+    Replace an operation by a simpler one that computes the same bits.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, SimplificationInterface):
+            return
+        for found in op.simplifications():
+            if found.exact:
+                rewriter.replace(op, [], [found.build(rewriter)])
+                return
 
 
 class MergeShapesPattern(RewritePattern):
@@ -53,6 +70,36 @@ class MergeTransposesPattern(RewritePattern):
             movement.TransposeOp.create(
                 operands=[first.operand],
                 properties={"permutation": axes_attribute(permutation)},
+                result_types=op.result_types,
+                attributes=op.attributes,
+            ),
+        )
+
+
+class MergeSlicesPattern(RewritePattern):
+    """
+    Cut out of what the first of two slices cut from.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(first := op.operand.owner, SliceOp):
+            return
+        pairs = list(zip(first.starts, first.steps, strict=True))
+        offsets = [
+            begin + step * inner
+            for (begin, step), inner in zip(pairs, op.starts, strict=True)
+        ]
+        steps = [step * inner for (_, step), inner in zip(pairs, op.steps, strict=True)]
+        properties = {
+            "offsets": axes_attribute(offsets),
+            "strides": axes_attribute(steps),
+        }
+        rewriter.replace(
+            op,
+            SliceOp.create(
+                operands=[first.operand],
+                properties=properties,
                 result_types=op.result_types,
                 attributes=op.attributes,
             ),

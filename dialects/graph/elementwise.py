@@ -27,6 +27,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     FLOATS,
     INTEGERS,
@@ -45,7 +46,9 @@ from tlf.dialects.interfaces import Array, ElementwiseInterface
 from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
 
 
-class ElementwiseOperation(IRDLOperation, ElementwiseInterface, abc.ABC):
+class ElementwiseOperation(
+    IRDLOperation, ElementwiseInterface, SimplifiableOperation, abc.ABC
+):
     """
     An elementwise operation whose operands, but for a condition, have one element type.
 

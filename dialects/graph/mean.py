@@ -21,6 +21,7 @@ from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import DivOp
 from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
+from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     FLOATS,
     GraphTensor,
@@ -39,7 +40,7 @@ from tlf.dialects.interfaces import Array
 
 
 @irdl_op_definition
-class MeanOp(WholeAxesOperation):
+class MeanOp(WholeAxesOperation, SimplifiableOperation):
     """
     Mean along axes, added up in f32 where elements are narrower.
 

@@ -33,6 +33,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
+from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,
@@ -191,7 +192,7 @@ def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses
 
 
 @irdl_op_definition
-class ReduceOp(CombiningOperation):
+class ReduceOp(CombiningOperation, SimplifiableOperation):
     """
     Sum (`sum`), product (`prod`), maximum (`max`) or minimum (`min`) along axes,
     combined with `init` if there is one. The maximum and the minimum of values with a

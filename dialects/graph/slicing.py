@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses
@@ -93,6 +94,12 @@ class SliceOp(MovementOperation):
                     f"expected indices below {shape[axis]} along axis {axis}, "
                     f"got {last}"
                 )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import MergeSlicesPattern
+
+        return (MergeSlicesPattern(),)
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         pairs = zip(self.starts, self.steps, strict=True)

@@ -1,0 +1,91 @@
+"""Which rules make operations of the graph dialect simpler, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import NoneAttr
+from xdsl.ir import Operation
+
+from tlf.dialects.graph import activation, cast, elementwise, logic, mean, reduction
+from tlf.dialects.graph.cast_chains import of_cast
+from tlf.dialects.graph.group import GroupOp
+from tlf.dialects.graph.identities import kept, of_another, of_itself, with_numbers
+from tlf.dialects.graph.selections import (
+    choice_of_conditions,
+    comparison_with_itself,
+    known_choice,
+    negated_comparison,
+)
+from tlf.dialects.graph.spread_operands import reads_spread
+from tlf.dialects.graph.strength import (
+    by_products,
+    by_reciprocal,
+    by_reciprocal_root,
+    of_numbers_first,
+    without_negation,
+)
+from tlf.dialects.graph.unit_reductions import of_one_element
+from tlf.dialects.interfaces import Simplification
+from tlf.dialects.types import tensor_type
+
+Rule: TypeAlias = Callable[[Operation], Iterable[Simplification]]
+
+
+def nothing_dropped(op: Operation) -> Iterable[Simplification]:
+    """Dropout of a model that runs."""
+    if op.operands[0].type == op.results[0].type:
+        text = "dropout(x) = x outside of training"
+        yield Simplification(text, lambda builder: kept(op.operands[0], builder))
+
+
+UNARY: Sequence[Rule] = (of_another,)
+BINARY: Sequence[Rule] = (with_numbers, of_itself)
+ELEMENTWISE: Sequence[Rule] = (reads_spread,)
+
+RULES: Mapping[type[Operation], Sequence[Rule]] = {
+    elementwise.AddOp: (without_negation, of_numbers_first),
+    elementwise.SubOp: (without_negation,),
+    elementwise.MulOp: (of_numbers_first,),
+    elementwise.DivOp: (by_reciprocal, by_reciprocal_root),
+    elementwise.PowOp: (by_products,),
+    logic.AndOp: (of_numbers_first,),
+    logic.OrOp: (of_numbers_first,),
+    logic.NotOp: (negated_comparison,),
+    logic.SelectOp: (known_choice, choice_of_conditions),
+    logic.CompareOp: (comparison_with_itself,),
+    cast.CastOp: (of_cast,),
+    activation.DropoutOp: (nothing_dropped,),
+    reduction.ReduceOp: (of_one_element,),
+    mean.MeanOp: (of_one_element,),
+}
+"""The rules of some operations, before those of families."""
+
+
+def _rules(op: Operation) -> Iterator[Rule]:
+    yield from RULES.get(type(op), ())
+    if isinstance(op, elementwise.UnaryOperation):
+        yield from UNARY
+    if isinstance(op, elementwise.BinaryOperation):
+        yield from BINARY
+    if isinstance(op, elementwise.ElementwiseOperation):
+        yield from ELEMENTWISE
+
+
+def _is_free(op: Operation) -> bool:
+    """Whether an operation is one on whole tensors that no group has taken in."""
+    values = (*op.operands, *op.results)
+    is_whole = all(tensor_type(each).encoding == NoneAttr() for each in values)
+    return is_whole and not isinstance(op.parent_op(), GroupOp)
+
+
+def simplifications_of(op: Operation) -> Iterator[Simplification]:
+    """
+    The ways to compute an operation more simply. Operations of groups stay, because
+    plans count what they iterate over, and tiles stay, because they were whole tensors
+    before.
+    """
+    if _is_free(op):
+        for rule in _rules(op):
+            yield from rule(op)

@@ -1,0 +1,187 @@
+"""Operations that cheaper ones compute as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.graph.algebra import ASSOCIATIVE
+from tlf.dialects.graph.constant import ConstantOp
+from tlf.dialects.graph.elementwise import (
+    AddOp,
+    BinaryOperation,
+    DivOp,
+    MulOp,
+    PowOp,
+    SubOp,
+)
+from tlf.dialects.graph.equations import number_text, term
+from tlf.dialects.graph.functions import NegOp, RsqrtOp, SqrtOp
+from tlf.dialects.graph.splats import splat_of
+from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.interfaces import Array, Scalar, Simplification
+from tlf.dialects.types import dtype_of, is_float
+
+Build = Callable[[Builder], SSAValue]
+
+
+def _scalar(builder: Builder, number: Scalar, element: Attribute) -> SSAValue:
+    return builder.insert(ConstantOp.filled(number, TensorType(element, []))).result
+
+
+def _is_normal(number: float, element: Attribute) -> bool:
+    """Whether a float is neither denormal nor infinite nor NaN in an element type."""
+    given = float(np.asarray(number).astype(dtype_of(element)))
+    least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element).itemsize]
+    return math.isfinite(given) and abs(given) >= least
+
+
+def by_reciprocal(op: Operation) -> Iterable[Simplification]:
+    """A quotient by a number as a product, exact for powers of two."""
+    lhs, rhs = op.operands
+    element, divisor = element_of(lhs), splat_of(rhs)
+    if not isinstance(op, DivOp) or not is_float(element) or not divisor:
+        return
+    if lhs.type != op.result.type or abs(divisor) == 1 or not math.isfinite(divisor):
+        return
+    if not _is_normal(1 / divisor, element):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        factor = _scalar(builder, 1 / divisor, element)
+        return builder.insert(MulOp(lhs, factor)).result
+
+    text = f"x / {number_text(divisor)} = x * {number_text(1 / divisor)}"
+    yield Simplification(text, build, abs(math.frexp(divisor)[0]) == 0.5)
+
+
+def _product(builder: Builder, *factors: SSAValue) -> SSAValue:
+    result = factors[0]
+    for factor in factors[1:]:
+        result = builder.insert(MulOp(result, factor)).result
+    return result
+
+
+def _square_of_square(builder: Builder, x: SSAValue) -> SSAValue:
+    square = _product(builder, x, x)
+    return _product(builder, square, square)
+
+
+def _reciprocal(builder: Builder, x: SSAValue) -> SSAValue:
+    one = _scalar(builder, 1, element_of(x))
+    return builder.insert(DivOp(one, x)).result
+
+
+_POWERS: Mapping[float, tuple[str, Callable[[Builder, SSAValue], SSAValue], bool]] = {
+    2.0: ("x * x", lambda builder, x: _product(builder, x, x), True),
+    -1.0: ("1 / x", _reciprocal, True),
+    3.0: ("x * x * x", lambda builder, x: _product(builder, x, x, x), False),
+    4.0: ("square of x * x", _square_of_square, False),
+    0.5: ("sqrt(x)", lambda builder, x: builder.insert(SqrtOp(x)).result, False),
+    -0.5: ("rsqrt(x)", lambda builder, x: builder.insert(RsqrtOp(x)).result, False),
+    -2.0: (
+        "1 / (x * x)",
+        lambda builder, x: _reciprocal(builder, _product(builder, x, x)),
+        False,
+    ),
+}
+"""
+By exponent, what a power is, how to build it, and whether that is exact: products of
+two and quotients are rounded as well as can be, the rest is rounded more than once, or
+differs for -0 and -inf.
+"""
+
+
+def by_products(op: Operation) -> Iterable[Simplification]:
+    """A power with a small exponent as products, quotients and roots."""
+    if not isinstance(op, PowOp) or op.lhs.type != op.result.type:
+        return
+    exponent = splat_of(op.rhs)
+    if exponent is None or (power := _POWERS.get(exponent)) is None:
+        return
+    text, build, exact = power
+    left = term(PowOp, "x", number_text(exponent))
+    yield Simplification(f"{left} = {text}", lambda each: build(each, op.lhs), exact)
+
+
+def without_negation(op: Operation) -> Iterable[Simplification]:
+    """A sum or difference of a negated value as the other of the two."""
+    if not isinstance(op, AddOp | SubOp):
+        return
+    other = SubOp if isinstance(op, AddOp) else AddOp
+    lhs, rhs = op.lhs, op.rhs
+    left, right = f"{term(type(op), 'x', '-y')}", term(other, "x", "y")
+    if isinstance(op, AddOp) and not isinstance(rhs.owner, NegOp):
+        lhs, rhs = rhs, lhs
+    if not isinstance(rhs.owner, NegOp):
+        return
+    made = partial(_combined, other, lhs, rhs.owner.operand)
+    yield Simplification(f"{left} = {right}", made)
+
+
+def _combined(
+    kind: type[BinaryOperation], lhs: SSAValue, rhs: SSAValue, builder: Builder
+) -> SSAValue:
+    return builder.insert(kind(lhs, rhs)).result
+
+
+def _number_and_other(op: BinaryOperation) -> tuple[Scalar, SSAValue] | None:
+    for number, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        if (found := splat_of(number)) is not None:
+            return found, other
+    return None
+
+
+def _number(array: Array) -> Scalar:
+    whole = array.dtype.kind in "ib"
+    return int(array[()]) if whole else float(array[()])
+
+
+def of_numbers_first(op: Operation) -> Iterable[Simplification]:
+    """Two sums or products with numbers as one, exact for integers."""
+    if not isinstance(op, BinaryOperation) or type(op) not in ASSOCIATIVE:
+        return
+    if (outer := _number_and_other(op)) is None:
+        return
+    inner = outer[1].owner
+    if not isinstance(inner, BinaryOperation) or type(inner) is not type(op):
+        return
+    found = _number_and_other(inner)
+    if found is None or found[1].type != op.result.type:
+        return
+    if inner.result.uses.get_length() != 1:
+        return
+    element = element_of(op.result)
+    numbers = [np.asarray(each, dtype_of(element)) for each in (found[0], outer[0])]
+    (combined,) = op.reference(*numbers)
+    if is_float(element) and not _is_normal(float(combined), element):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        constant = ConstantOp(combined, TensorType(element, []))
+        return _combined(type(op), found[1], builder.insert(constant).result, builder)
+
+    names = [number_text(each) for each in (found[0], outer[0])]
+    left = term(type(op), f"({term(type(op), 'x', names[0])})", names[1])
+    right = term(type(op), "x", number_text(_number(combined)))
+    yield Simplification(f"{left} = {right}", build, not is_float(element))
+
+
+def by_reciprocal_root(op: Operation) -> Iterable[Simplification]:
+    """A quotient by a square root as a product with its reciprocal."""
+    if not isinstance(op, DivOp) or not isinstance(root := op.rhs.owner, SqrtOp):
+        return
+
+    def build(builder: Builder) -> SSAValue:
+        scale = builder.insert(RsqrtOp(root.operand)).result
+        if splat_of(op.lhs) == 1 and scale.type == op.result.type:
+            return scale
+        return builder.insert(MulOp(op.lhs, scale)).result
+
+    yield Simplification("x / sqrt(y) = x * rsqrt(y)", build, exact=False)
