@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
+from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
@@ -76,6 +77,8 @@ class Grouping:
         if not isinstance(op, TilingInterface):
             return False
         if any(level_of(result.type) == self.level.name for result in op.results):
+            return False
+        if is_stored_cut(op):
             return False
         if isinstance(op, ConstantInterface):
             return op.splat() is not None and self._is_stored(op)

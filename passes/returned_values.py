@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
+from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import ConstantInterface, ViewInterface
 from tlf.dialects.types import tensor_type
 
@@ -15,7 +16,7 @@ from tlf.dialects.types import tensor_type
 def copy_returned_values(block: Block) -> None:
     """
     Copy what a function returns where it is an argument or a constant, seen under
-    whatever shape, or where it is returned twice. A copy is a transposition that
+    whatever shape, part of a tensor, or returned twice. A copy is a transposition that
     permutes nothing.
     """
     returned = block.last_op
@@ -26,7 +27,7 @@ def copy_returned_values(block: Block) -> None:
         if not isinstance(value.type, TensorType):
             continue
         origin = _origin(value)
-        if _is_fresh(origin) and origin not in taken:
+        if origin is not None and _is_fresh(origin) and origin not in taken:
             taken.add(origin)
             continue
         axes = range(tensor_type(value).get_num_dims())
@@ -37,11 +38,12 @@ def copy_returned_values(block: Block) -> None:
         returned.operands[position] = copy.result
 
 
-def _origin(value: SSAValue) -> SSAValue:
-    """The tensor that a value is a view of."""
+def _origin(value: SSAValue) -> SSAValue | None:
+    """The tensor that a value is all of, if it is not part of one."""
     while isinstance(owner := value.owner, ViewInterface):
         value = owner.operands[0]
-    return value
+    is_part = isinstance(owner, Operation) and is_stored_cut(owner)
+    return None if is_part else value
 
 
 def _is_fresh(value: SSAValue) -> bool:

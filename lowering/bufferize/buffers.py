@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
@@ -18,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import mem
+from tlf.dialects.cuts import row_major
 from tlf.dialects.mem import Index
 from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor
@@ -45,11 +45,6 @@ def _strides(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
     inner = row_major([shape[axis] for axis in axes])
     strides = dict(zip(axes, inner, strict=True))
     return [strides[axis] for axis in range(len(shape))]
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of a contiguous buffer."""
-    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def is_contiguous(buffer: SSAValue) -> bool:

@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
+from tlf.dialects.cuts import is_cut, row_major
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -14,12 +15,12 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.tile import level_of
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import (
     is_contiguous,
     reshaped,
     restrided,
-    row_major,
 )
 from tlf.lowering.bufferize.compute import (
     Map,
@@ -32,6 +33,7 @@ from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
+from tlf.lowering.bufferize.strided import cut_view, reshaped_view
 
 
 def convert_view(scope: Scope, op: ViewInterface) -> None:
@@ -42,19 +44,36 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
         return
     scope.reading(source)
     place, storage = scope.operand(source), scope.storages[source]
+    shape = tensor_type(op.results[0]).get_shape()
     if not is_contiguous(place):
+        if (seen := _reshaped_part(scope, op, place)) is not None:
+            scope.bind(op.results[0], seen, storage)
+            return
         place = scope.allocate(tensor_type(source))
         copy(scope, op, scope.operand(source), place)
         storage = Storage()
-    shape = tensor_type(op.results[0]).get_shape()
     scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
+
+
+def _reshaped_part(scope: Scope, op: ViewInterface, place: SSAValue) -> SSAValue | None:
+    """Part of a stored tensor under another shape, where strides reach it."""
+    if level_of(op.results[0].type) is not None:
+        return None
+    shape = tensor_type(op.results[0]).get_shape()
+    return reshaped_view(scope.builder, place, shape)
 
 
 def convert_movement(scope: Scope, op: MovementInterface) -> None:
     """
     A map that copies; on buffers, of a strided view where elements are skipped or lie
-    in windows.
+    in windows. Part of a stored tensor is where it is.
     """
+    if is_cut(op) and level_of(op.results[0].type) is None:
+        source = op.operands[0]
+        scope.reading(source)
+        part = cut_view(scope.builder, scope.operand(source), op)
+        scope.bind(op.results[0], part, scope.storages[source])
+        return
     if is_plain(op) or scope.is_value(op.results[0].type):
         convert_map(scope, op, movement_map(op))
         return

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
@@ -58,7 +59,7 @@ def size_in_bytes(values: Iterable[SSAValue]) -> int:
 
 def work_of(op: Operation) -> Work:
     """The work of one operation; a composite does that of what it stands for."""
-    if isinstance(op, ConstantInterface | ViewInterface):
+    if isinstance(op, ConstantInterface | ViewInterface) or is_stored_cut(op):
         return Work()
     matrix, vector = _operations(op)
     moved = size_in_bytes((*op.operands, *op.results))

@@ -36,6 +36,44 @@ func.func @main(%a: tensor<6x5xf32>) -> tensor<f32> {
   %c = graph.reduce %a <max> axes [0, 1] : (tensor<6x5xf32>) -> tensor<f32>
   func.return %c : tensor<f32>
 }""",
+    "parts of an argument are returned": """
+func.func @main(%a: tensor<6x5xf32>) -> (tensor<6x2xf32>, tensor<2x5xf32>) {
+  %c = graph.slice %a offsets [0, 3] strides [1, 1]
+      : (tensor<6x5xf32>) -> tensor<6x2xf32>
+  %d = graph.slice %a offsets [1, 0] strides [3, 1]
+      : (tensor<6x5xf32>) -> tensor<2x5xf32>
+  func.return %c, %d : tensor<6x2xf32>, tensor<2x5xf32>
+}""",
+    "parts of a value are used and returned": """
+func.func @main(%a: tensor<6x15xbf16>) -> (tensor<6x5xbf16>, tensor<6x5xbf16>) {
+  %e = graph.neg %a : tensor<6x15xbf16>
+  %c = graph.slice %e offsets [0, 1] strides [1, 1]
+      : (tensor<6x15xbf16>) -> tensor<6x5xbf16>
+  %d = graph.slice %e offsets [0, 10] strides [1, 1]
+      : (tensor<6x15xbf16>) -> tensor<6x5xbf16>
+  %s = graph.add %c, %d : (tensor<6x5xbf16>, tensor<6x5xbf16>) -> tensor<6x5xbf16>
+  func.return %s, %c : tensor<6x5xbf16>, tensor<6x5xbf16>
+}""",
+    "a part of a part under another shape": """
+func.func @main(%a: tensor<7x30xf32>, %b: tensor<3x5x4xf32>) -> tensor<3x4x4xf32> {
+  %c = graph.slice %a offsets [1, 10] strides [2, 1]
+      : (tensor<7x30xf32>) -> tensor<3x20xf32>
+  %d = graph.reshape %c : (tensor<3x20xf32>) -> tensor<3x4x5xf32>
+  %e = graph.matmul %d, %b
+      : (tensor<3x4x5xf32>, tensor<3x5x4xf32>) -> tensor<3x4x4xf32>
+  %f = graph.slice %d offsets [0, 2, 1] strides [1, 1, 1]
+      : (tensor<3x4x5xf32>) -> tensor<3x1x4xf32>
+  %g = graph.add %e, %f : (tensor<3x4x4xf32>, tensor<3x1x4xf32>) -> tensor<3x4x4xf32>
+  func.return %g : tensor<3x4x4xf32>
+}""",
+    "a part under a shape that no strides reach": """
+func.func @main(%a: tensor<6x15xf32>) -> tensor<15x2xf32> {
+  %c = graph.slice %a offsets [0, 4] strides [1, 1]
+      : (tensor<6x15xf32>) -> tensor<6x5xf32>
+  %d = graph.reshape %c : (tensor<6x5xf32>) -> tensor<15x2xf32>
+  %e = graph.exp %d : tensor<15x2xf32>
+  func.return %e : tensor<15x2xf32>
+}""",
     "init is an argument": """
 func.func @main(%a: tensor<7x5xf32>, %b: tensor<5x3xf32>, %c: tensor<7x3xf32>)
     -> tensor<7x3xf32> {

@@ -1,0 +1,128 @@
+"""Movements that only cut: their result is part of the operand, where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.access import Accesses
+from tlf.dialects.interfaces import MovementInterface, ViewInterface
+from tlf.dialects.types import tensor_type
+
+
+def is_cut(op: Operation) -> bool:
+    """
+    Whether each axis of a movement's result is part of the same axis of its operand,
+    from some index on, in steps, the last axis without gaps. A strided view of a buffer
+    with the operand shows the result. What keeps all elements is a copy, not a cut.
+    """
+    if not isinstance(op, MovementInterface) or op.border(0) is not None:
+        return False
+    rank = tensor_type(op.results[0]).get_num_dims()
+    if op.operands[0].type == op.results[0].type:
+        return False
+    accesses = op.operand_accesses()[0] or ()
+    written = [access.terms for access in op.result_accesses()[0]]
+    read = [access.terms for access in accesses]
+    if written != [((axis, 1),) for axis in range(rank)] or len(read) != rank:
+        return False
+    steps = [dict(terms).get(axis, 0) for axis, terms in enumerate(read)]
+    is_plain = all(len(terms) == 1 for terms in read)
+    offsets = [access.offset for access in accesses]
+    widths = {access.width for access in accesses}
+    is_inside = all(step > 0 for step in steps) and all(each >= 0 for each in offsets)
+    return rank > 0 and is_plain and is_inside and widths == {1} and steps[-1] == 1
+
+
+def is_stored_cut(op: Operation) -> bool:
+    """
+    Whether a movement cuts a tensor that is stored in any case: an argument, or a value
+    with other users. So the cut costs nothing, and needs no tensor of its own. Where it
+    is seen under another shape, strides reach that too.
+    """
+    if not is_cut(op):
+        return False
+    (operand,) = op.operands
+    if isinstance(operand.owner, Operation) and operand.uses.get_length() == 1:
+        return False
+    steps = [access.terms[0][1] for access in _read(op)]
+    strides = [
+        step * stride for step, stride in zip(steps, _strides(operand), strict=True)
+    ]
+    return _views_reach(op.results[0], strides)
+
+
+def _read(op: Operation) -> Accesses:
+    assert isinstance(op, MovementInterface)
+    return op.operand_accesses()[0] or ()
+
+
+def _strides(value: SSAValue) -> Sequence[int]:
+    """The strides, in elements, under which a value is stored."""
+    owner, shape = value.owner, tensor_type(value).get_shape()
+    if isinstance(owner, ViewInterface):
+        (operand,) = owner.operands
+        old = tensor_type(operand).get_shape()
+        found = reshaped_strides(old, _strides(operand), shape)
+        return found or row_major(shape)
+    if isinstance(owner, Operation) and is_stored_cut(owner):
+        steps = [access.terms[0][1] for access in _read(owner)]
+        strides = _strides(owner.operands[0])
+        return [step * stride for step, stride in zip(steps, strides, strict=True)]
+    return row_major(shape)
+
+
+def _views_reach(value: SSAValue, strides: Sequence[int]) -> bool:
+    """Whether strides reach the shapes under which a strided value is seen."""
+    shape = tensor_type(value).get_shape()
+    for use in value.uses:
+        if isinstance(view := use.operation, ViewInterface):
+            result = view.results[0]
+            wanted = tensor_type(result).get_shape()
+            found = reshaped_strides(shape, strides, wanted)
+            if found is None or not _views_reach(result, found):
+                return False
+    return True
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a contiguous tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def reshaped_strides(
+    old: Sequence[int], strides: Sequence[int], new: Sequence[int]
+) -> tuple[int, ...] | None:
+    """
+    The strides under which elements of shape `old` are seen in shape `new`, in
+    row-major order; None where no strides reach them.
+    """
+    runs = _runs(old, strides)
+    found: list[int] = []
+    extent, stride = runs.pop() if runs else (1, 1)
+    for wanted in reversed(new):
+        if wanted == 1:
+            found.append(stride)
+            continue
+        if extent == 1 and runs:
+            extent, stride = runs.pop()
+        if extent % wanted:
+            return None
+        found.append(stride)
+        extent, stride = extent // wanted, stride * wanted
+    return tuple(reversed(found))
+
+
+def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
+    """The extents and strides of axes, those that follow without a gap as one."""
+    runs: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if runs and runs[-1][1] == extent * stride:
+            runs[-1] = (runs[-1][0] * extent, stride)
+        else:
+            runs.append((extent, stride))
+    return runs
