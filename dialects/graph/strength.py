@@ -11,7 +11,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.graph.algebra import ASSOCIATIVE
+from tlf.dialects.graph.algebra import ASSOCIATIVE, SYMBOLS
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -168,7 +168,8 @@ def of_numbers_first(op: Operation) -> Iterable[Simplification]:
         return _combined(type(op), found[1], builder.insert(constant).result, builder)
 
     names = [number_text(each) for each in (found[0], outer[0])]
-    left = term(type(op), f"({term(type(op), 'x', names[0])})", names[1])
+    first = term(type(op), "x", names[0])
+    left = term(type(op), f"({first})" if type(op) in SYMBOLS else first, names[1])
     right = term(type(op), "x", number_text(_number(combined)))
     yield Simplification(f"{left} = {right}", build, not is_float(element))
 

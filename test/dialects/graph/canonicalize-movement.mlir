@@ -1,0 +1,62 @@
+// RUN: tlf-opt %s -p canonicalize | filecheck %s
+
+// A cast by way of a type that holds every number is one cast, or none.
+// CHECK-LABEL: func.func @casts(%x{{.*}}, %n
+// CHECK-NEXT:    %[[A:.*]] = graph.cast %x : (tensor<4xbf16>) -> tensor<4xf64>
+// CHECK-NEXT:    %[[B:.*]] = graph.cast %n : (tensor<4xi64>) -> tensor<4xi8>
+// CHECK-NEXT:    func.return %x, %[[A]], %[[B]]
+func.func @casts(%x: tensor<4xbf16>, %n: tensor<4xi64>) -> (tensor<4xbf16>, tensor<4xf64>, tensor<4xi8>) {
+  %0 = graph.cast %x : (tensor<4xbf16>) -> tensor<4xf32>
+  %1 = graph.cast %0 : (tensor<4xf32>) -> tensor<4xbf16>
+  %2 = graph.cast %0 : (tensor<4xf32>) -> tensor<4xf64>
+  %3 = graph.cast %n : (tensor<4xi64>) -> tensor<4xi32>
+  %4 = graph.cast %3 : (tensor<4xi32>) -> tensor<4xi8>
+  func.return %1, %2, %4 : tensor<4xbf16>, tensor<4xf64>, tensor<4xi8>
+}
+
+// From i32 to f16 there is a step more, f32, which rounds too.
+// CHECK-LABEL: func.func @rounding
+// CHECK-NEXT:    graph.cast
+// CHECK-NEXT:    graph.cast
+func.func @rounding(%n: tensor<4xi32>) -> tensor<4xf16> {
+  %0 = graph.cast %n : (tensor<4xi32>) -> tensor<4xf64>
+  %1 = graph.cast %0 : (tensor<4xf64>) -> tensor<4xf16>
+  func.return %1 : tensor<4xf16>
+}
+
+// A slice of a slice is one; a slice of everything and a pad by nothing go away.
+// CHECK-LABEL: func.func @slices
+// CHECK-NEXT:    %[[Y:.*]] = graph.slice %x offsets [5, 1] strides [6, 1] : (tensor<20x8xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT:    func.return %[[Y]]
+func.func @slices(%x: tensor<20x8xf32>) -> tensor<2x4xf32> {
+  %0 = graph.slice %x offsets [0, 0] strides [1, 1] : (tensor<20x8xf32>) -> tensor<20x8xf32>
+  %1 = graph.pad %0 low [0, 0] high [0, 0] fill 0.0 : (tensor<20x8xf32>) -> tensor<20x8xf32>
+  %2 = graph.slice %1 offsets [2, 1] strides [3, 1] : (tensor<20x8xf32>) -> tensor<6x5xf32>
+  %3 = graph.slice %2 offsets [1, 0] strides [2, 1] : (tensor<6x5xf32>) -> tensor<2x4xf32>
+  func.return %3 : tensor<2x4xf32>
+}
+
+// An elementwise operation broadcasts by itself, if its result stays as large.
+// CHECK-LABEL: func.func @broadcasts
+// CHECK-NEXT:    graph.add %x, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT:    %[[Y:.*]] = graph.broadcast %b
+// CHECK-NEXT:    graph.neg %[[Y]]
+func.func @broadcasts(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = graph.reshape %b : (tensor<8xf32>) -> tensor<1x8xf32>
+  %1 = graph.broadcast %0 : (tensor<1x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.add %x, %1 : tensor<4x8xf32>
+  %3 = graph.broadcast %b : (tensor<8xf32>) -> tensor<4x8xf32>
+  %4 = graph.neg %3 : tensor<4x8xf32>
+  func.return %2, %4 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A maximum of single elements is a reshape; a sum makes 0 of -0.
+// CHECK-LABEL: func.func @single
+// CHECK-NEXT:    graph.reshape %x : (tensor<4x1xbf16>) -> tensor<4xbf16>
+// CHECK-NEXT:    %[[ZERO:.*]] = graph.constant dense<0.000000e+00> : tensor<bf16>
+// CHECK-NEXT:    graph.add %{{.*}}, %[[ZERO]]
+func.func @single(%x: tensor<4x1xbf16>) -> (tensor<4xbf16>, tensor<4xf32>) {
+  %0 = graph.reduce %x <max> axes [1] : (tensor<4x1xbf16>) -> tensor<4xbf16>
+  %1 = graph.reduce %x <sum> axes [1] : (tensor<4x1xbf16>) -> tensor<4xf32>
+  func.return %0, %1 : tensor<4xbf16>, tensor<4xf32>
+}
