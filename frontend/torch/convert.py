@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from functools import cache
+from inspect import Signature, signature
 from operator import getitem
 from typing import Any, TypeAlias, cast
 
@@ -20,7 +21,7 @@ from tlf.frontend.torch.emitter import NOTHING, Emitter, Nothing
 from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.fx_arguments import OpOverload, map_nodes
 from tlf.frontend.torch.locations import location_of
-from tlf.frontend.torch.registry import CONVERTERS
+from tlf.frontend.torch.registry import CONVERTERS, Converter
 
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
 """The result of a node: a tensor, or several of which some are not computed."""
@@ -74,13 +75,19 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     arguments: Sequence[Any] = map_nodes(node.args, filled)
     options: Mapping[str, Any] = map_nodes(node.kwargs, filled)
     try:
-        call = signature(converter).bind(emitter, *arguments, **options)
+        call = _signature(converter).bind(emitter, *arguments, **options)
     except TypeError as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
     try:
         return converter(*call.args, **call.kwargs)
     except VerifyException as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
+
+
+@cache
+def _signature(converter: Converter) -> Signature:
+    """What a converter takes."""
+    return signature(converter)
 
 
 def _used(node: fx.Node) -> Sequence[torch.Tensor | None]:

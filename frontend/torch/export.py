@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -58,24 +59,39 @@ def from_torch(
     `inputs` and `options` are example arguments of `forward`; their shapes and dtypes
     become those of the program. Raises `ImportFailure`.
     """
-    program = module
+    if not isinstance(module, ExportedProgram):
+        module = exported(module, inputs, options)
+    return import_program(decomposed(module))
+
+
+@contextmanager
+def _as_imported() -> Generator[None]:
+    """Attention is taken apart, and nothing is kept for gradients."""
     with warnings.catch_warnings(), sdpa_kernel([SDPBackend.MATH]), torch.no_grad():
         # PyTorch copies its own trees in a way that it warns of.
         warnings.filterwarnings("ignore", category=FutureWarning, module="copyreg")
-        if not isinstance(program, ExportedProgram):
-            program = _exported(program, tuple(inputs), dict(options or {}))
-        program = cast(Any, program).run_decompositions(decompositions())
-    return import_program(program)
+        yield
 
 
-def _exported(
-    module: torch.nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]
+@_as_imported()
+def exported(
+    module: torch.nn.Module,
+    inputs: Sequence[Any],
+    options: Mapping[str, Any] | None = None,
 ) -> ExportedProgram:
+    """A module as PyTorch exports it. Raises `ImportFailure`."""
+    arguments, named = tuple(inputs), dict(options or {})
     try:
-        return torch.export.export(module, inputs, options, strict=False)
+        return torch.export.export(module, arguments, named, strict=False)
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise ImportFailure(f"torch.export: {text}") from error
+
+
+@_as_imported()
+def decomposed(program: ExportedProgram) -> ExportedProgram:
+    """A program in the operations that are converted, as far as PyTorch knows how."""
+    return cast(Any, program).run_decompositions(decompositions())
 
 
 def import_program(program: ExportedProgram) -> ImportedProgram:
