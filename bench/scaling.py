@@ -12,7 +12,7 @@ quadratic. Times are CPU seconds with the garbage collector off, the least of al
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import log2
 
 from scaling_programs import PROGRAMS
@@ -31,19 +31,23 @@ def growth(sizes: Sequence[int], figures: Sequence[float]) -> float:
 
 def report(name: str, sizes: Sequence[int], runs: int) -> list[str]:
     """The table of one program; large sizes run once."""
-    counts: list[int] = []
-    figures: dict[str, list[float]] = {}
-    for size in sizes:
-        count, found = best_of(name, size, runs if size < 10000 else 1)
-        counts.append(count)
-        for step, value in found.items():
-            figures.setdefault(step, []).append(value)
+    found = [best_of(name, size, runs if size < 10000 else 1) for size in sizes]
+    return table(name, [count for count, _ in found], [each for _, each in found])
+
+
+def table(
+    name: str, counts: Sequence[int], found: Sequence[Mapping[str, float]]
+) -> list[str]:
+    """
+    Microseconds per operation of each step, a column for each count of operations.
+    """
     title = "".join(f"{count:>10,}" for count in counts)
     lines = [f"{name + ', operations':26}{title}  doubling"]
+    figures = {step: [each[step] for each in found] for step in found[0]}
     for step, values in figures.items():
         columns = "".join(f"{value:10.1f}" for value in values)
         lines.append(f"  {step:24}{columns}  {growth(counts, values):8.2f}")
-    totals = [sum(column) for column in zip(*figures.values(), strict=True)]
+    totals = [sum(each.values()) for each in found]
     columns = "".join(f"{value:10.1f}" for value in totals)
     lines.append(f"  {'all':24}{columns}  {growth(counts, totals):8.2f}")
     return lines

@@ -41,10 +41,13 @@ class Model:
         }
         return dict(chosen[size])
 
-    def build(self, size: str) -> tuple[Network, tuple[Any, ...]]:
-        """The network in evaluation mode with random weights, and arguments."""
+    def build(self, size: str, **changes: Any) -> tuple[Network, tuple[Any, ...]]:
+        """
+        The network in evaluation mode with random weights, and arguments. `changes` are
+        arguments of `make` that differ from those of the size.
+        """
         T.manual_seed(0)
-        network = self.make(**self.sizes(size)).eval()
+        network = self.make(**{**self.sizes(size), **changes}).eval()
         randomise(network)
         return network, network.example()
 

@@ -1,0 +1,145 @@
+"""
+How long a network of PyTorch takes to become an optimised graph, step by step.
+
+    python bench/import_time.py
+    python bench/import_time.py --networks bert --profile
+    python bench/import_time.py --networks gpt-2 --layers 6,12,24
+
+A network and its weights are built before. Figures are seconds, of each step the least
+of all runs; `start` is what PyTorch loads when a process first exports, and counts for
+every network. With `--layers` they are microseconds per operation of the graph, without
+`start`, for networks of so many layers: where the last column, the factor for twice the
+operations, is 1.00, time is linear.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from cProfile import Profile
+from functools import partial
+
+import torch
+from hot_spots import hot_spots
+from scaling import table
+from torch_model import Model
+from torch_models import MODELS
+
+from tlf.frontend.torch.export import decomposed, exported, import_program
+from tlf.lowering.pipelines import PIPELINES
+from tlf.tools.driver import PASSES, new_context
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.timing import Timing
+
+NETWORKS = {model.name: model for model in MODELS}
+
+Seconds = Mapping[str, float]
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    networks: str
+    size: str
+    layers: str
+    runs: int
+    profile: bool
+
+
+def import_and_optimise(
+    network: torch.nn.Module, inputs: Sequence[object]
+) -> tuple[int, Seconds]:
+    """The operations of the graph that is imported, and the seconds of each step."""
+    timing = Timing()
+    with timing.measure("export (PyTorch)"):
+        program = exported(network, inputs)
+    with timing.measure("decompose (PyTorch)"):
+        program = decomposed(program)
+    with timing.measure("convert"):
+        module = import_program(program).module
+    operations = sum(1 for _ in module.walk())
+    passes = build_passes("graph-pipeline", PASSES, PIPELINES)
+    PassManager(passes, timing=timing).run(new_context(), module)
+    return operations, timing.seconds
+
+
+def start() -> float:
+    """The seconds of the first import in a process."""
+    timing = Timing()
+    with timing.measure("start"):
+        import_and_optimise(torch.nn.Conv2d(1, 1, 1).eval(), [torch.zeros(1, 1, 2, 2)])
+    return timing.seconds["start"]
+
+
+def best_of(run: Callable[[], tuple[int, Seconds]], runs: int) -> tuple[int, Seconds]:
+    """The operations, and the least seconds of each step."""
+    found = [run() for _ in range(runs)]
+    steps = found[0][1]
+    return found[0][0], {step: min(each[step] for _, each in found) for step in steps}
+
+
+def seconds_table(columns: Mapping[str, Seconds]) -> list[str]:
+    """A line for each step, and the total."""
+    steps = dict.fromkeys(step for each in columns.values() for step in each)
+    lines = [f"{'seconds':26}" + "".join(f"{name:>14}" for name in columns)]
+    for step in steps:
+        figures = "".join(f"{each.get(step, 0):14.3f}" for each in columns.values())
+        lines.append(f"  {step:24}{figures}")
+    totals = "".join(f"{sum(each.values()):14.3f}" for each in columns.values())
+    return [*lines, f"  {'total':24}{totals}"]
+
+
+def report_networks(models: Sequence[Model], options: Options) -> None:
+    """The time of each network, and where it goes if that is asked for."""
+    first = start()
+    columns: dict[str, Seconds] = {}
+    spots: list[str] = []
+    for model in models:
+        run = partial(import_and_optimise, *model.build(options.size))
+        _, seconds = best_of(run, options.runs)
+        columns[model.name] = {"start": first, **seconds}
+        if options.profile:
+            profile = Profile()
+            profile.runcall(run)
+            spots += ["", f"{model.name}, seconds while profiled", *hot_spots(profile)]
+    print("\n".join([*seconds_table(columns), *spots]))
+
+
+def report_layers(model: Model, layers: Sequence[int], options: Options) -> None:
+    """The time per operation for several numbers of layers."""
+    start()
+    counts: list[int] = []
+    found: list[Seconds] = []
+    for number in layers:
+        run = partial(import_and_optimise, *model.build(options.size, layers=number))
+        count, seconds = best_of(run, options.runs)
+        counts.append(count)
+        found.append({step: 1e6 * each / count for step, each in seconds.items()})
+    print("\n".join(table(model.name, counts, found)))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--networks", default="resnet-50,gpt-2")
+    parser.add_argument("--size", default="full", choices=("full", "small", "tiny"))
+    parser.add_argument("--layers", default="", help="numbers of layers to compare")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--profile", action="store_true", help="tell the hot spots")
+    options = parser.parse_args(arguments, namespace=Options())
+    names = options.networks.split(",")
+    if unknown := [name for name in names if name not in NETWORKS]:
+        known = ", ".join(NETWORKS)
+        parser.error(f"expected networks among {known}, got {', '.join(unknown)}")
+    models = [NETWORKS[name] for name in names]
+    if not options.layers:
+        report_networks(models, options)
+        return
+    for model in models:
+        layers = [int(number) for number in options.layers.split(",")]
+        report_layers(model, layers, options)
+
+
+if __name__ == "__main__":
+    main()
