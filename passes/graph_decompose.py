@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,14 +18,39 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import AccumulatingInterface, DecompositionInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ConstantInterface,
+    DecompositionInterface,
+)
 from tlf.dialects.types import like, tensor_type
-from tlf.passes.replacement import is_planned, replace_by_program
+from tlf.passes.replacement import build_program, is_planned
 
 
-def _stays(op: Operation, keep: tuple[str, ...]) -> bool:
-    """Whether an operation was named to stay, or a plan counts its iterators."""
-    return is_planned(op) or op.name.removeprefix("graph.") in keep
+def _mnemonic(op: Operation) -> str:
+    return op.name.removeprefix("graph.")
+
+
+def _why_kept(op: Operation, keep: tuple[str, ...]) -> str | None:
+    """Why an operation stays: it was named, or a plan counts its iterators."""
+    if is_planned(op):
+        return "its group has a plan"
+    return "named in keep" if _mnemonic(op) in keep else None
+
+
+def _counted(steps: Sequence[Operation]) -> str:
+    """How many operations compute something, constants apart."""
+    count = sum(not isinstance(each, ConstantInterface) for each in steps)
+    if not count:
+        return "its operand"
+    return f"{count} operation" + "s" * (count > 1)
+
+
+def _is_narrow(op: Operation) -> bool:
+    """Whether an accumulating operation rounds its accumulator to its result."""
+    if not isinstance(op, AccumulatingInterface):
+        return False
+    return tensor_type(op.results[0]).element_type != op.accumulator_type
 
 
 @dataclass
@@ -36,9 +62,12 @@ class DecomposePattern(RewritePattern):
     keep: tuple[str, ...]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, DecompositionInterface) or _stays(op, self.keep):
+        if not isinstance(op, DecompositionInterface) or _why_kept(op, self.keep):
             return
-        replace_by_program(op, rewriter, op.decompose)
+        steps, results = build_program(op, rewriter, op.decompose)
+        text = f"{_mnemonic(op)} became {_counted(steps)}"
+        graph.remark(op, GraphDecomposePass.name, "passed", text)
+        rewriter.replace(op, [], results)
 
 
 @dataclass
@@ -50,11 +79,13 @@ class WidenAccumulatorPattern(RewritePattern):
     keep: tuple[str, ...]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, AccumulatingInterface) or _stays(op, self.keep):
+        if not isinstance(op, AccumulatingInterface) or not _is_narrow(op):
+            return
+        if _why_kept(op, self.keep):
             return
         result, wide = tensor_type(op.results[0]), op.accumulator_type
-        if result.element_type == wide:
-            return
+        text = f"{_mnemonic(op)} keeps its accumulator of {wide}, and a cast rounds it"
+        graph.remark(op, GraphDecomposePass.name, "passed", text)
         operands: list[SSAValue] = list(op.inputs)
         if op.init_value is not None:
             init = rewriter.insert(graph.CastOp(op.init_value, wide))
@@ -72,6 +103,15 @@ class WidenAccumulatorPattern(RewritePattern):
         rewriter.replace(op, [widened, rounded])
 
 
+def _note_kept(op: Operation, keep: tuple[str, ...]) -> None:
+    """Note why an operation stays that might have been replaced."""
+    if not isinstance(op, DecompositionInterface) and not _is_narrow(op):
+        return
+    if (reason := _why_kept(op, keep)) is not None:
+        text = f"{_mnemonic(op)} stays: {reason}"
+        graph.remark(op, GraphDecomposePass.name, "missed", text)
+
+
 @dataclass(frozen=True)
 class GraphDecomposePass(ModulePass):
     """
@@ -82,6 +122,7 @@ class GraphDecomposePass(ModulePass):
     and a `graph.cast`.
 
     Operations of a group that has a plan stay, because the plan counts their iterators.
+    Functions get remarks about what became of operations, and why others stayed.
     """
 
     name = "graph-decompose"
@@ -101,3 +142,5 @@ class GraphDecomposePass(ModulePass):
                 [DecomposePattern(self.keep), WidenAccumulatorPattern(self.keep)]
             )
         ).rewrite_module(op)
+        for each in op.walk():
+            _note_kept(each, self.keep)

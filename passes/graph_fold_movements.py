@@ -20,7 +20,11 @@ from xdsl.pattern_rewriter import (
 
 from tlf.dialects import graph
 from tlf.dialects.access import Accesses
-from tlf.dialects.interfaces import ContractionInterface, MovementInterface
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    MovementInterface,
+    ViewInterface,
+)
 from tlf.dialects.types import tensor_type
 from tlf.passes.replacement import is_planned
 
@@ -123,6 +127,16 @@ def read_through(product: Product, side: int) -> Product | None:
     return changed if changed.is_whole() else None
 
 
+def _mnemonic(op: Operation) -> str:
+    return op.name.removeprefix("graph.")
+
+
+def _note_folded(op: Operation, what: str, movement: Operation) -> None:
+    """Note that a contraction `reads` or `writes` through a movement."""
+    text = f"{_mnemonic(op)} {what} through a {_mnemonic(movement)}"
+    graph.remark(op, GraphFoldMovementsPass.name, "passed", text)
+
+
 @dataclass
 class ReadThroughPattern(RewritePattern):
     """
@@ -134,7 +148,9 @@ class ReadThroughPattern(RewritePattern):
             return
         found = product
         for side in range(2):
-            found = read_through(found, side) or found
+            if (changed := read_through(found, side)) is not None:
+                _note_folded(op, "reads", cast(Operation, found.values[side].owner))
+                found = changed
         if found is not product:
             rewriter.replace(op, found.build())
 
@@ -159,6 +175,7 @@ class WriteThroughPattern(RewritePattern):
         iterator = dict(zip(source, product.result, strict=True))
         written = tuple(iterator[axis] for axis in moved)
         changed = Product(product.op, product.values, product.axes, written)
+        _note_folded(owner, "writes", op)
         rewriter.replace(op, changed.build())
         rewriter.erase(product.op)
 
@@ -166,6 +183,59 @@ class WriteThroughPattern(RewritePattern):
 def patterns() -> Sequence[RewritePattern]:
     """The rewrites of the pass."""
     return (ReadThroughPattern(), WriteThroughPattern())
+
+
+def _why_no_product(op: ContractionInterface) -> str | None:
+    """Why a contraction cannot take movements in."""
+    if is_planned(op):
+        return "the group has a plan"
+    if op.init_value is not None:
+        return f"the {_mnemonic(op)} starts from a tensor"
+    return None if Product.of(op) else f"the {_mnemonic(op)} has windows"
+
+
+def _why_not_moved(movement: MovementInterface) -> str | None:
+    """Why a movement is no order of whole axes."""
+    if is_planned(movement):
+        return "the group has a plan"
+    if moved_axes(movement) is not None:
+        return None
+    accesses = movement.operand_accesses()[0] or ()
+    if any(not access.terms for access in accesses):
+        return "an axis of extent 1 is repeated"
+    return "an axis is cut, padded or a window"
+
+
+def _moves(op: object) -> MovementInterface | None:
+    """The movement of one tensor that an operation is, unless it is a view."""
+    if not isinstance(op, MovementInterface) or isinstance(op, ViewInterface):
+        return None
+    return op if len(op.operands) == 1 else None
+
+
+def _note_read(op: ContractionInterface, side: int) -> None:
+    """Note why a contraction reads the result of a movement."""
+    if (movement := _moves(op.operands[side].owner)) is None:
+        return
+    reason = _why_no_product(op) or _why_not_moved(movement)
+    reason = reason or "an axis would run along no operand"
+    text = f"{_mnemonic(movement)} before {_mnemonic(op)} stays: {reason}"
+    graph.remark(op, GraphFoldMovementsPass.name, "missed", text)
+
+
+def _note_written(op: Operation) -> None:
+    """Note why the result of a contraction is moved."""
+    if (movement := _moves(op)) is None:
+        return
+    product = movement.operands[0].owner
+    if not isinstance(product, ContractionInterface):
+        return
+    reason = _why_no_product(product) or _why_not_moved(movement)
+    if reason is None and movement.operands[0].uses.get_length() > 1:
+        reason = "the result has other users"
+    reason = reason or "the result is repeated"
+    text = f"{_mnemonic(movement)} after {_mnemonic(product)} stays: {reason}"
+    graph.remark(movement, GraphFoldMovementsPass.name, "missed", text)
 
 
 @dataclass(frozen=True)
@@ -179,6 +249,8 @@ class GraphFoldMovementsPass(ModulePass):
     A movement stays where an axis is padded, cut or a window, where a broadcast repeats
     an axis of extent 1, and where the result of a contraction has other users.
     Operations of a group that has a plan stay, because the plan counts their iterators.
+    Functions get remarks about what was read and written through, and why other
+    movements stayed; those that are views of the same bytes need no remark.
     """
 
     name = "graph-fold-movements"
@@ -186,3 +258,9 @@ class GraphFoldMovementsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         applier = GreedyRewritePatternApplier(list(patterns()), dce_enabled=True)
         PatternRewriteWalker(applier).rewrite_module(op)
+        for each in op.walk():
+            if isinstance(each, ContractionInterface):
+                _note_read(each, 0)
+                _note_read(each, 1)
+            else:
+                _note_written(each)

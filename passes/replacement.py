@@ -17,19 +17,30 @@ def is_planned(op: Operation) -> bool:
     return isinstance(parent, graph.GroupOp) and parent.plan is not None
 
 
+def build_program(
+    op: Operation,
+    rewriter: PatternRewriter,
+    program: Callable[[Builder], Sequence[SSAValue]],
+) -> tuple[Sequence[Operation], Sequence[SSAValue]]:
+    """
+    Build a program in front of an operation, each step at its location; return the
+    steps, and the values that stand for its results.
+    """
+    before = op.prev_op
+    results = program(rewriter)
+    steps = list(_between(before, op))
+    for new in steps:
+        new.location = op.location
+    return steps, results
+
+
 def replace_by_program(
     op: Operation,
     rewriter: PatternRewriter,
     program: Callable[[Builder], Sequence[SSAValue]],
 ) -> None:
-    """
-    Build a program in the place of an operation, each step at its location, and use the
-    values that it returns for the results.
-    """
-    before = op.prev_op
-    results = program(rewriter)
-    for new in _between(before, op):
-        new.location = op.location
+    """Use the values that a program returns for the results of an operation."""
+    _, results = build_program(op, rewriter, program)
     rewriter.replace(op, [], results)
 
 
