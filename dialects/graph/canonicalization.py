@@ -8,6 +8,7 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects.graph import movement
+from tlf.dialects.graph.simplification import is_free
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
@@ -78,12 +79,15 @@ class MergeTransposesPattern(RewritePattern):
 
 class MergeSlicesPattern(RewritePattern):
     """
-    Cut out of what the first of two slices cut from.
+    Cut out of what the first of two slices cut from. Slices of tiles stay: they move
+    them from level to level.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         if not isinstance(first := op.operand.owner, SliceOp):
+            return
+        if not is_free(first) or not is_free(op):
             return
         pairs = list(zip(first.starts, first.steps, strict=True))
         offsets = [

@@ -73,7 +73,7 @@ def _rules(op: Operation) -> Iterator[Rule]:
         yield from ELEMENTWISE
 
 
-def _is_free(op: Operation) -> bool:
+def is_free(op: Operation) -> bool:
     """Whether an operation is one on whole tensors that no group has taken in."""
     values = (*op.operands, *op.results)
     is_whole = all(tensor_type(each).encoding == NoneAttr() for each in values)
@@ -86,6 +86,6 @@ def simplifications_of(op: Operation) -> Iterator[Simplification]:
     plans count what they iterate over, and tiles stay, because they were whole tensors
     before.
     """
-    if _is_free(op):
+    if is_free(op):
         for rule in _rules(op):
             yield from rule(op)

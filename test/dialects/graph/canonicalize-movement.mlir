@@ -36,6 +36,16 @@ func.func @slices(%x: tensor<20x8xf32>) -> tensor<2x4xf32> {
   func.return %3 : tensor<2x4xf32>
 }
 
+// Slices of tiles move them from level to level.
+// CHECK-LABEL: func.func @levels
+// CHECK-NEXT:    graph.slice
+// CHECK-NEXT:    graph.slice
+func.func @levels(%x: tensor<8xf32>) -> tensor<2xf32, #tile.encoding<L1>> {
+  %0 = graph.slice %x offsets [1] strides [1] : (tensor<8xf32>) -> tensor<4xf32, #tile.encoding<L2>>
+  %1 = graph.slice %0 offsets [1] strides [1] : (tensor<4xf32, #tile.encoding<L2>>) -> tensor<2xf32, #tile.encoding<L1>>
+  func.return %1 : tensor<2xf32, #tile.encoding<L1>>
+}
+
 // An elementwise operation broadcasts by itself, if its result stays as large.
 // CHECK-LABEL: func.func @broadcasts
 // CHECK-NEXT:    graph.add %x, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
