@@ -16,6 +16,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),
     "graph-group": ("graph_group", "GraphGroupPass"),
+    "graph-hoist-reshapes": ("graph_hoist_reshapes", "GraphHoistReshapesPass"),
     "graph-merge-products": ("graph_merge_products", "GraphMergeProductsPass"),
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),

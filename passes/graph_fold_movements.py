@@ -72,7 +72,7 @@ class Product:
 
     def build(self) -> graph.ContractOp:
         """The contraction by its maps."""
-        count = len(self.op.iterators())
+        count = len({*self.axes[0], *self.axes[1]})
         maps = [
             AffineMap(count, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
             for axes in (*self.axes, self.result)
