@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Accesses
-from tlf.dialects.interfaces import MovementInterface, ViewInterface
+from tlf.dialects.interfaces import MovementInterface, TilingInterface, ViewInterface
 from tlf.dialects.types import tensor_type
 
 
@@ -42,16 +43,21 @@ def is_stored_cut(op: Operation) -> bool:
     with other users. So the cut costs nothing, and needs no tensor of its own. Where it
     is seen under another shape, strides reach that too.
     """
-    if not is_cut(op):
+    if not is_cut(op) or _is_in_tile(op):
         return False
     (operand,) = op.operands
-    if isinstance(operand.owner, Operation) and operand.uses.get_length() == 1:
+    if isinstance(operand.owner, TilingInterface) and operand.uses.get_length() == 1:
         return False
     steps = [access.terms[0][1] for access in _read(op)]
     strides = [
         step * stride for step, stride in zip(steps, _strides(operand), strict=True)
     ]
     return _views_reach(op.results[0], strides)
+
+
+def _is_in_tile(op: Operation) -> bool:
+    """Whether an operation works on a tile, near the engines."""
+    return not isinstance(tensor_type(op.results[0]).encoding, NoneAttr)
 
 
 def _read(op: Operation) -> Accesses:

@@ -19,6 +19,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
 from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.target import Target
 from tlf.lowering.npu.clean import check_convertible, clean
@@ -35,9 +36,6 @@ NEAREST = "L1"
 """The level that the matrix and the vector engine work in."""
 
 CONVERTED = (mem.DmaOp, mem.FillOp, mem.MaskOp, mem.StructuredOp)
-
-RESULTS = "tlf.results"
-"""How many trailing arguments of a function are its results."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +164,9 @@ class _Conversion:
             body.erase_arg(body.args[-1])
         program = npu.ProgramOp(self.function.sym_name.data, Region(body), semaphores)
         program.location = self.function.location
+        for name in (PREPARES, TAKES):
+            if name in self.function.attributes:
+                program.attributes[name] = self.function.attributes[name]
         Rewriter.replace_op(self.function, program)
 
 

@@ -14,6 +14,7 @@ from tlf.dialects import triton
 from tlf.dialects.target import Target
 from tlf.lowering.triton.legality import check_kernel
 from tlf.lowering.triton.outline import Outliner
+from tlf.lowering.triton.share import share_kernels
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class ConvertMemToTritonPass(ModulePass):
     kernels of one program. A loop with the mapping `host`, or around a grid, stays in
     the host. Every kernel is checked: tiles have extents that are powers of two and at
     most 2**20 elements, values are not read through windows, and Triton has all
-    operations.
+    operations. Kernels that differ in nothing but names become one.
 
     The number of warps comes from the attribute `warps` of a grid loop, else from the
     pass; the number of stages is the largest of the kernel's loops, else from the pass.
@@ -63,10 +64,15 @@ class ConvertMemToTritonPass(ModulePass):
             for function in op.ops
             if isinstance(function, func.FuncOp)
         }
+        made: list[func.FuncOp] = []
         for function in functions:
             kernels = Outliner(
                 function, self.warps, self.stages, self.group, taken
             ).run()
             for kernel in kernels:
                 Rewriter.insert_op(kernel, InsertPoint.before(function))
+            made += kernels
+        share_kernels(op, made)
+        for kernel in op.ops:
+            if isinstance(kernel, func.FuncOp) and triton.KERNEL in kernel.attributes:
                 check_kernel(kernel)

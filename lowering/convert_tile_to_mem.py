@@ -7,6 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.dialects.prepared import RESULTS
 from tlf.dialects.target import Target
 from tlf.lowering.bufferize.function import FunctionConverter
 from tlf.lowering.bufferize.globals import Globals
@@ -31,6 +32,6 @@ class ConvertTileToMemPass(ModulePass):
         constants = Globals(op)
         functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
         for function in functions:
-            if not function.body.blocks or "tlf.results" in function.attributes:
+            if not function.body.blocks or RESULTS in function.attributes:
                 continue
             FunctionConverter(function, target, constants).convert()

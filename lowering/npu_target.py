@@ -44,18 +44,24 @@ class NpuTarget(Target):
     """
     Print the module's NPU program: the machine, the memory map, the code.
 
-    The module holds one `npu.program` and a target description.
+    The module holds an `npu.program` and a target description.
     """
 
     name = "npu"
 
+    function: str | None = None
+    """The function whose program to print, if there are several."""
+
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
-        if len(programs) != 1:
+        names = [op.sym_name.data for op in programs]
+        found = [op for op in programs if self.function in (None, op.sym_name.data)]
+        if len(found) != 1:
+            wanted = "one npu.program" if self.function is None else f"@{self.function}"
             raise DiagnosticException(
-                f"expected one npu.program in the module, got {len(programs)}"
+                f"expected {wanted} in the module, got {', '.join(names) or 'none'}"
             )
-        for line in _lines(target.Target.of(module), programs[0]):
+        for line in _lines(target.Target.of(module), found[0]):
             print(line, file=output)
 
 

@@ -37,7 +37,9 @@ PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
-        "graph-simplify,tidy,graph-decompose,tidy,graph-fold-movements,tidy"
+        "graph-simplify,tidy,graph-fold-batch-norm,graph-merge-products,"
+        "graph-fold-constants,graph-decompose,tidy,graph-hoist-reshapes,tidy,"
+        "graph-fold-movements,graph-fold-constants,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.

@@ -28,6 +28,11 @@ def structural_key(op: Operation) -> Hashable:
     return _op_key(op, {})
 
 
+def body_key(op: Operation) -> Hashable:
+    """A value that two operations share exactly if their regions compute the same."""
+    return tuple(_region_key(region, {}) for region in op.regions)
+
+
 def _op_key(op: Operation, local: Numbering) -> Hashable:
     key = (
         op.op_name.data if isinstance(op, UnregisteredOp) else op.name,

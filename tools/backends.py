@@ -2,85 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import (
-    argument_names,
-    entry_point,
-    interpret,
-    result_names,
-)
+from tlf.dialects import npu
+from tlf.dialects.interpreters.run import entry_point, result_count
+from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import pipelines_for
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit
+from tlf.tools.executables import (
+    Executable,
+    Interpreted,
+    Launched,
+    Preparation,
+    Signature,
+    Simulated,
+)
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes, build_target
-
-if TYPE_CHECKING:
-    from tlf.runtime.npu import Report as NpuReport
-    from tlf.runtime.npu.program import Program as NpuProgram
-    from tlf.runtime.triton.executable import Executable as TritonExecutable
-
-Row = tuple[str, str]
-
-Buffer: TypeAlias = Any
-"""A numpy array, or a torch tensor where the backend takes them."""
+from tlf.tools.prepared_program import PreparedProgram
 
 Manager: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
 """How a pass manager for a sequence of passes is made."""
-
-
-@dataclass
-class Outcome:
-    """The results of a run, and what is known of its cost as rows of a table."""
-
-    results: Mapping[str, Buffer]
-    rows: Sequence[Row] = ()
-    figures: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What is known of its cost, as numbers."""
-    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that the run came from, by file name."""
-
-
-@dataclass(frozen=True)
-class Signature:
-    """The names of the arguments and results of a function."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-    @staticmethod
-    def of(function: func.FuncOp) -> Signature:
-        """The names that `function` gives."""
-        return Signature(argument_names(function), result_names(function))
-
-
-class Executable(Protocol):
-    """A compiled program, to run as often as wanted."""
-
-    @property
-    def artifacts(self) -> Mapping[str, str]:
-        """Texts that it runs from, by file name."""
-        ...
-
-    @property
-    def takes_tensors(self) -> bool:
-        """Whether it runs on torch tensors where they lie, not on numpy arrays only."""
-        ...
-
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        """Run on arrays by the names of arguments."""
-        ...
 
 
 class Backend(Protocol):
@@ -97,23 +49,6 @@ class Backend(Protocol):
     ) -> Executable:
         """Make a lowered module ready to run."""
         ...
-
-
-@dataclass(frozen=True)
-class Interpreted:
-    """A program that the interpreters of its dialects run, on numpy arrays."""
-
-    module: ModuleOp
-    entry: str | None
-    names: tuple[str, ...]
-    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
-    takes_tensors: bool = False
-
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        with errors_located(self.module, "the reference"):
-            arrays = cast(Mapping[str, Array], inputs)
-            results = interpret(self.module, arrays, self.entry)
-        return Outcome(dict(zip(self.names, results, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -162,96 +97,45 @@ class CompilingBackend:
         pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
         manager(passes).run(context, module)
-        return signature
+        return replace(signature, preparation=_preparation(module, signature.name))
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
     ) -> Executable:
+        if signature.preparation is None:
+            return self._emitted(context, module, signature)
+        first, main = signature.split(signature.preparation)
+        prepare = self._emitted(context, module, first)
+        if isinstance(prepare, Launched):
+            prepare = replace(prepare, as_tensors=True)
+        return PreparedProgram(
+            self._emitted(context, module, main), prepare, first.inputs
+        )
+
+    def _emitted(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        """One function of a module, ready to run."""
         backend = self.target.backend
+        printer: Any = build_target(backend, TARGETS)
         with errors_located(module, f"target `{backend}`"):
-            text = emit(context, module, build_target(backend, TARGETS))
+            text = emit(context, module, replace(printer, function=signature.name))
         if backend == "npu":
             return Simulated.of(text, self.base, signature)
         return Launched.of(text, signature)
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """A program of the simulated NPU, on numpy arrays."""
-
-    program: NpuProgram
-    signature: Signature
-    artifacts: Mapping[str, str]
-    takes_tensors: bool = False
-
-    @staticmethod
-    def of(text: str, base: Path, signature: Signature) -> Simulated:
-        """The program that `text` holds."""
-        from tlf.runtime import npu
-
-        program = npu.parse(text, base)
-        return Simulated(program, signature, {"program.npu": text})
-
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        from tlf.runtime import npu
-
-        values = [cast(Array, inputs[name]) for name in self.signature.inputs]
-        named = dict(zip(self.program.inputs, values, strict=True))
-        report = npu.run(self.program, named)
-        outputs = report.outputs.values()
-        results = dict(zip(self.signature.outputs, outputs, strict=True))
-        rows = [
-            ("cycles", f"{report.cycles:,}"),
-            ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
-            ("lower bound", f"{report.bound:,} cycles"),
-            ("instructions", f"{sum(report.instructions.values()):,}"),
-        ]
-        for name, traffic in report.traffic.items():
-            moved = f"{traffic.read:,} read, {traffic.written:,} written"
-            peak = f"peak use {report.peak.get(name, 0):,}"
-            rows.append((f"{name} bytes", f"{moved}; {peak}"))
-        return Outcome(results, rows, _figures(report), self.artifacts)
-
-
-def _figures(report: NpuReport) -> dict[str, float]:
-    """Cycles, seconds, and bytes by level."""
-    figures: dict[str, float] = {
-        "cycles": report.cycles,
-        "bound": report.bound,
-        "seconds": report.seconds,
-        "instructions": sum(report.instructions.values()),
-    }
-    for name, traffic in report.traffic.items():
-        figures[f"{name}.read"] = traffic.read
-        figures[f"{name}.written"] = traffic.written
-        figures[f"{name}.peak"] = report.peak.get(name, 0)
-    return figures
-
-
-@dataclass(frozen=True)
-class Launched:
-    """Kernels of Triton, on numpy arrays or torch tensors."""
-
-    executable: TritonExecutable
-    signature: Signature
-    artifacts: Mapping[str, str]
-    takes_tensors: bool = True
-
-    @staticmethod
-    def of(text: str, signature: Signature) -> Launched:
-        """The plan that `text` holds, its kernels loaded."""
-        from tlf.runtime import triton
-
-        executable = triton.prepare(triton.load_plan(text))
-        return Launched(executable, signature, {"program.triton.py": text})
-
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        values = [inputs[name] for name in self.signature.inputs]
-        found = self.executable(values)
-        results = dict(zip(self.signature.outputs, found.values(), strict=True))
-        kernels = len(self.executable.plan.kernels)
-        rows = [("kernels", str(kernels))]
-        return Outcome(results, rows, {"kernels": kernels}, self.artifacts)
+def _preparation(module: ModuleOp, name: str) -> Preparation | None:
+    """What computes arguments of the function `name` of a lowered module."""
+    found = preparation_named(module, name)
+    match found:
+        case npu.ProgramOp(sym_name=symbol):
+            outputs = [b for b in npu.memory_map(found) if isinstance(b, npu.OutputOp)]
+            return Preparation(symbol.data, taken_by(found), len(outputs))
+        case func.FuncOp(sym_name=symbol):
+            return Preparation(symbol.data, taken_by(found), result_count(found))
+        case _:
+            return None
 
 
 def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:
@@ -260,6 +144,8 @@ def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:
         op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)
     }
     needed, pending = set[str](), [entry.sym_name.data]
+    if (preparation := preparation_of(entry)) is not None:
+        pending.append(preparation.sym_name.data)
     while pending:
         if (name := pending.pop()) in needed or name not in functions:
             continue

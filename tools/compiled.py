@@ -16,9 +16,10 @@ from tlf.dialects.graph import GroupOp
 from tlf.dialects.interpreters.run import argument_types, entry_point
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
-from tlf.tools.backends import Buffer, backend_named
+from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
+from tlf.tools.executables import Buffer
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
 from tlf.tools.source import Source, read_source
 

@@ -15,6 +15,7 @@ def weights_to_constants(imported: ImportedProgram, path: str) -> None:
     block = function.body.block
     first = block.first_op
     assert first is not None
+    function.arg_attrs = None
     for argument, source in zip(tuple(block.args), imported.arguments, strict=True):
         if not isinstance(source, str):
             continue

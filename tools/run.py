@@ -15,9 +15,10 @@ from tlf.dialects.interpreters.run import entry_point, interpret
 from tlf.dialects.target import Target
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.tools.backends import Outcome, Row, backend_named
+from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
+from tlf.tools.executables import Outcome, Row
 from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
 from tlf.tools.run_check import compare

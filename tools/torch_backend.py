@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -72,11 +72,16 @@ class CompiledGraph:
         ]
 
 
-def compile_graph(source: fx.GraphModule, target: str | Target) -> Run:
+def compile_graph(
+    source: fx.GraphModule, target: str | Target, parameters: Container[int] = ()
+) -> Run:
     """
-    Compile the parts of a graph of ATen operations that TLF has. Returns a function
-    from the inputs of the graph to its outputs.
+    Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
+    positions of inputs that hold weights. Returns a function from the inputs of the
+    graph to its outputs.
     """
+    inputs = source.graph.find_nodes(op="placeholder")
+    weights = {node.name for at, node in enumerate(inputs) if at in parameters}
     parts = partitioned(source)
     REPORT.compiled += parts.compiled
     REPORT.eager.update(reason.operation for reason in parts.left_out)
@@ -85,8 +90,10 @@ def compile_graph(source: fx.GraphModule, target: str | Target) -> Run:
     for name in parts.submodules:
         part = parts.module.get_submodule(name)
         assert isinstance(part, fx.GraphModule)
+        taken = part.graph.find_nodes(op="placeholder")
+        fixed = [at for at, node in enumerate(taken) if node.name in weights]
         with _real_tensors():
-            compiled = CompiledGraph(import_graph(part), target)
+            compiled = CompiledGraph(import_graph(part, parameters=fixed), target)
         parts.module.delete_submodule(name)
         setattr(parts.module, name, _Part(compiled, part))
     return parts.module.forward
@@ -162,7 +169,7 @@ def _compiled(
     from torch._dynamo.backends.common import aot_autograd
 
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
-        return _boxed(compile_graph(graph, target))
+        return _boxed(compile_graph(graph, target, _weights()))
 
     compiler: Any = aot_autograd(
         fw_compiler=inference,
@@ -172,6 +179,15 @@ def _compiled(
     )
     with sdpa_kernel([SDPBackend.MATH]):
         return compiler(source, inputs)
+
+
+def _weights() -> Sequence[int]:
+    """
+    Which inputs of the graph being compiled are parameters and buffers of a module.
+    """
+    context = import_module("torch._guards").TracingContext.try_get()
+    known = None if context is None else context.fw_metadata
+    return () if known is None else tuple(known.static_input_indices or ())
 
 
 def _boxed(run: Run) -> Run:

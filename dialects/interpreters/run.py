@@ -16,19 +16,31 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.tile import undefined
+from tlf.dialects.prepared import (
+    RESULTS,
+    is_preparation,
+    preparation_of,
+    prepared_count,
+    taken_by,
+)
 from tlf.dialects.types import AnyTensor
 
 
 def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     """
-    The function called `name`, or the only one with a body.
+    The function called `name`, or the only one with a body that computes no arguments
+    of another.
 
     Raises `DiagnosticException` where there is no such function.
     """
     functions = [
         op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
     ]
-    named = [op for op in functions if name is None or op.sym_name.data == name]
+    named = [
+        op
+        for op in functions
+        if (not is_preparation(op) if name is None else op.sym_name.data == name)
+    ]
     if len(named) == 1:
         return named[0]
     known = ", ".join(op.sym_name.data for op in functions) or "none"
@@ -38,14 +50,18 @@ def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
 
 def result_count(function: func.FuncOp) -> int:
     """How many trailing arguments hold results; none before bufferisation."""
-    count = function.attributes.get("tlf.results")
+    count = function.attributes.get(RESULTS)
     return count.value.data if isinstance(count, IntegerAttr) else 0
 
 
 def argument_names(function: func.FuncOp) -> tuple[str, ...]:
-    """The names of the arguments that are not results, unique in their order."""
+    """
+    The names of the arguments that a caller gives, neither results nor prepared by
+    another function, unique in their order.
+    """
     arguments = function.body.block.args
-    inputs = arguments[: len(arguments) - result_count(function)]
+    others = result_count(function) + prepared_count(function)
+    inputs = arguments[: len(arguments) - others]
     return _unique(
         [each.name_hint or f"arg{position}" for position, each in enumerate(inputs)]
     )
@@ -107,13 +123,21 @@ def interpret(
     declared results.
     """
     function = entry_point(module, entry)
-    arguments = [inputs[name] for name in argument_names(function)]
-    outputs = [
-        _place(argument.type) for argument in function.body.block.args[len(arguments) :]
-    ]
+    given = [inputs[name] for name in argument_names(function)]
     interpreter = _interpreter(module)
     with np.errstate(all="ignore"):
-        returned = interpreter.call_op(function, (*arguments, *outputs))
+        if (preparation := preparation_of(function)) is not None:
+            taken = [given[position] for position in taken_by(preparation)]
+            given += _call(interpreter, preparation, taken)
+        return _call(interpreter, function, given)
+
+
+def _call(
+    interpreter: Interpreter, function: func.FuncOp, arguments: Sequence[Array]
+) -> tuple[Array, ...]:
+    places = function.body.block.args[len(arguments) :]
+    outputs = [_place(argument.type) for argument in places]
+    returned = interpreter.call_op(function, (*arguments, *outputs))
     return tuple(outputs) if outputs else cast(tuple[Array, ...], returned)
 
 

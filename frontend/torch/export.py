@@ -111,8 +111,10 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         source if isinstance(source, str) else name
         for name, source in zip(names, sources, strict=True)
     ]
-    function = import_graph(program.graph_module, labels, optional)
     outputs, mutated = _outputs(program, dict(zip(names, sources, strict=True)))
+    fixed = set(weights) - set(mutated.values())
+    parameters = [place for place, source in enumerate(sources) if source in fixed]
+    function = import_graph(program.graph_module, labels, optional, parameters)
     call = program.call_spec
     return ImportedProgram(
         function,

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.parameters import mark_parameters
 from tlf.frontend.torch.convert import (
     Value,
     convert,
@@ -66,14 +67,21 @@ def import_graph(
     source: fx.GraphModule,
     names: Sequence[str] | None = None,
     optional: Container[int] = (),
+    parameters: Container[int] = (),
     name: str = "main",
 ) -> Function:
     """
     Convert a graph of ATen operations with fake tensors in its metadata. `names` are
-    those of the arguments; `optional` ones are left out where nothing uses them. Raises
-    `ImportFailure`, naming the operation and its place.
+    those of the arguments; `optional` ones are left out where nothing uses them, and
+    `parameters` hold weights. Raises `ImportFailure`, naming the operation and its
+    place.
     """
-    return _Import(source, names, optional, name).run()
+    found = _Import(source, names, optional, name).run()
+    (function,) = (op for op in found.module.ops if isinstance(op, func.FuncOp))
+    places = [at for at, each in enumerate(found.inputs) if each in parameters]
+    if places:
+        mark_parameters(function, places)
+    return found
 
 
 class _Import:

@@ -26,6 +26,7 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     ViewInterface,
 )
+from tlf.dialects.prepared import RESULTS
 from tlf.dialects.target import Target
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
 from tlf.lowering.bufferize import loops, structured, tiles
@@ -76,7 +77,7 @@ class FunctionConverter:
         if self.function.arg_attrs is not None:
             nothing = [DictionaryAttr({})] * results
             self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
-        self.function.attributes["tlf.results"] = IntegerAttr(results, i64)
+        self.function.attributes[RESULTS] = IntegerAttr(results, i64)
 
     def _argument(self, new: Block, argument: SSAValue) -> None:
         type_ = argument.type

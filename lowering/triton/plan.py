@@ -84,7 +84,9 @@ class PlanBuilder:
             raise DiagnosticException(
                 f"expected at most {len(values)} results, got {len(values) - split}"
             )
-        names = argument_names(self.function)
+        hints = [value.name_hint or "prepared" for value in values]
+        names = [*argument_names(self.function)]
+        names += hints[len(names) : split]
         for value, name in zip(values[:split], names, strict=True):
             self._buffer(value, "argument", name)
         names = result_names(self.function)[: len(values) - split]

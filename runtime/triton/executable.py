@@ -37,10 +37,13 @@ class Executable:
             if buffer.kind in ("constant", "temporary")
         }
 
-    def __call__(self, inputs: Inputs) -> dict[str, Array]:
+    def __call__(
+        self, inputs: Inputs, as_tensors: bool | None = None
+    ) -> dict[str, Array]:
         """
-        Run the plan. Results are fresh torch tensors if all inputs are torch tensors,
-        else numpy arrays. Raises `GuardError` and `KernelError`.
+        Run the plan. Results are fresh torch tensors or numpy arrays; if `as_tensors`
+        does not say, torch tensors if all inputs are. Raises `GuardError` and
+        `KernelError`.
         """
         values = self._named(inputs)
         bound = dict(self._static)
@@ -51,7 +54,10 @@ class Executable:
             bound[name] = tensors.allocate(self.plan.buffer(name), self.device)
         self._run(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
-        if values and all(isinstance(v, torch.Tensor) for v in values.values()):
+        if as_tensors is None:
+            given = [isinstance(each, torch.Tensor) for each in values.values()]
+            as_tensors = bool(given) and all(given)
+        if as_tensors:
             return cast(dict[str, Array], results)
         return {
             name: tensors.to_numpy(tensor, self.plan.buffer(name).dtype)

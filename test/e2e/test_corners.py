@@ -66,6 +66,15 @@ func.func @main(%a: tensor<7x30xf32>, %b: tensor<3x5x4xf32>) -> tensor<3x4x4xf32
   %g = graph.add %e, %f : (tensor<3x4x4xf32>, tensor<3x1x4xf32>) -> tensor<3x4x4xf32>
   func.return %g : tensor<3x4x4xf32>
 }""",
+    "a part of what a movement made": """
+func.func @main(%a: tensor<5x8xf32>) -> (tensor<8x5xf32>, tensor<4x1xf32>) {
+  %c = graph.transpose %a permutation [1, 0] : (tensor<5x8xf32>) -> tensor<8x5xf32>
+  %d = graph.slice %c offsets [4, 4] strides [1, 1]
+      : (tensor<8x5xf32>) -> tensor<4x1xf32>
+  %e = graph.round %c : tensor<8x5xf32>
+  %f = graph.neg %d : tensor<4x1xf32>
+  func.return %e, %f : tensor<8x5xf32>, tensor<4x1xf32>
+}""",
     "a part under a shape that no strides reach": """
 func.func @main(%a: tensor<6x15xf32>) -> tensor<15x2xf32> {
   %c = graph.slice %a offsets [0, 4] strides [1, 1]

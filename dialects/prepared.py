@@ -1,0 +1,74 @@
+"""Functions that compute once what another function would compute at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Operation
+
+from tlf.dialects.mixed_index import IntArray
+
+PREPARES = "tlf.prepares"
+"""The attribute of a function whose results are the last arguments of another one,
+which it names."""
+
+TAKES = "tlf.takes"
+"""The attribute that says which arguments of the other function it takes."""
+
+RESULTS = "tlf.results"
+"""How many trailing arguments of a function hold its results, after bufferisation."""
+
+
+def mark_preparation(
+    preparation: func.FuncOp, function: func.FuncOp, takes: Sequence[int]
+) -> None:
+    """Say that `preparation` computes the last arguments of `function`."""
+    preparation.attributes[PREPARES] = SymbolRefAttr(function.sym_name)
+    preparation.attributes[TAKES] = DenseArrayBase.from_list(i64, list(takes))
+
+
+def is_preparation(function: func.FuncOp) -> bool:
+    """Whether a function computes arguments of another one."""
+    return PREPARES in function.attributes
+
+
+def preparation_named(module: Operation, name: str) -> Operation | None:
+    """What computes the last arguments of the function `name`, lowered or not."""
+    for op in module.regions[0].block.ops:
+        named = op.attributes.get(PREPARES)
+        if isinstance(named, SymbolRefAttr) and named.string_value() == name:
+            return op
+    return None
+
+
+def preparation_of(function: func.FuncOp) -> func.FuncOp | None:
+    """The function of the same module that computes the last arguments of another."""
+    module = function.parent_op()
+    if module is None:
+        return None
+    found = preparation_named(module, function.sym_name.data)
+    return found if isinstance(found, func.FuncOp) else None
+
+
+def taken_by(preparation: Operation) -> tuple[int, ...]:
+    """Which arguments of the other function a preparation takes."""
+    return tuple(cast(IntArray, preparation.attributes[TAKES]).get_values())
+
+
+def prepared_count(function: func.FuncOp) -> int:
+    """How many arguments of a function another one computes; they come last."""
+    preparation = preparation_of(function)
+    if preparation is None:
+        return 0
+    count = preparation.attributes.get(RESULTS)
+    if isinstance(count, IntegerAttr):
+        return count.value.data
+    return len(preparation.function_type.outputs)

@@ -1,0 +1,117 @@
+"""Whether something is better computed once than at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.builder import Builder
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from tlf.dialects.cuts import is_stored_cut
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ElementwiseInterface,
+    ReferenceInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.passes.analysis.work import size_in_bytes, work_of
+
+FUNCTION = 16
+"""What a function of `math` costs, in additions: a chip has few units for them, or a
+polynomial."""
+
+OPERATIONS_PER_BYTE = 2
+"""How many additions take as long as reading a byte, at the least of all targets."""
+
+SMALL = 1024
+"""Bytes that are read in no time."""
+
+
+def effort(op: Operation) -> int:
+    """The cost of an operation in additions."""
+    if not isinstance(op, ElementwiseInterface):
+        return work_of(op).flops
+    body = Block(arg_types=[tensor_type(each).element_type for each in op.operands])
+    op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+    each = sum(
+        FUNCTION if inner.name.startswith("math.") else 1
+        for inner in body.ops
+        if not inner.has_trait(ConstantLike)
+    )
+    return each * tensor_type(op.results[0]).element_count()
+
+
+def pays(value: SSAValue, inside: set[SSAValue]) -> bool:
+    """
+    Whether reading a value that was computed before is cheaper than computing it of
+    others: of weights and constants that have to be read themselves.
+    """
+    ops = list(computing(value, inside))
+    read = {
+        operand
+        for op in ops
+        for operand in op.operands
+        if isinstance(operand.owner, Block) or _is_stored(operand.owner)
+    }
+    cost = sum(map(effort, ops)) // OPERATIONS_PER_BYTE + size_in_bytes(read)
+    return cost >= size_in_bytes([value])
+
+
+def _is_stored(op: Operation) -> bool:
+    """Whether an operation is a constant that is read from memory."""
+    return isinstance(op, ConstantInterface) and op.splat() is None
+
+
+def computing(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
+    """The operations behind a value, each once, but for constants."""
+    pending, seen = [value.owner], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Block) or op in seen or isinstance(op, ConstantInterface):
+            continue
+        seen.add(op)
+        yield op
+        pending += [each.owner for each in op.operands if each in inside]
+
+
+def worthwhile(
+    roots: Iterable[SSAValue], inside: set[SSAValue], least: int = 0
+) -> list[SSAValue]:
+    """
+    The values, among `roots` and what they are computed from, that are better computed
+    once: it pays, or they have no more than `least` bytes. Views are never among them.
+    """
+    chosen: list[SSAValue] = []
+    pending, seen = list(roots), set[SSAValue]()
+    while pending:
+        value = pending.pop(0)
+        owner = value.owner
+        if value in seen or isinstance(owner, Block | ConstantInterface):
+            continue
+        seen.add(value)
+        is_view = isinstance(owner, ViewInterface) or is_stored_cut(owner)
+        is_small = size_in_bytes([value]) <= least
+        if owner.operands and not is_view and (is_small or pays(value, inside)):
+            chosen.append(value)
+        else:
+            pending += [each for each in owner.operands if each in inside]
+    return chosen
+
+
+def roots_of(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
+    """The values of a set that operations outside of it use, in program order."""
+    return [
+        result
+        for op in block.ops
+        if isinstance(op, ReferenceInterface)
+        for result in op.results
+        if result in inside
+        and any(
+            not use.operation.results
+            or any(each not in inside for each in use.operation.results)
+            for use in result.uses
+        )
+    ]

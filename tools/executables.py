@@ -1,0 +1,188 @@
+"""Compiled programs, whatever runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import argument_names, interpret, result_names
+from tlf.tools.diagnostics import errors_located
+
+if TYPE_CHECKING:
+    from tlf.runtime.npu import Report as NpuReport
+    from tlf.runtime.npu.program import Program as NpuProgram
+    from tlf.runtime.triton.executable import Executable as TritonExecutable
+
+Row = tuple[str, str]
+
+Buffer: TypeAlias = Any
+"""A numpy array, or a torch tensor where the backend takes them."""
+
+
+@dataclass
+class Outcome:
+    """The results of a run, and what is known of its cost as rows of a table."""
+
+    results: Mapping[str, Buffer]
+    rows: Sequence[Row] = ()
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What is known of its cost, as numbers."""
+    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Texts that the run came from, by file name."""
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The function that computes the last arguments of another one."""
+
+    name: str
+    takes: tuple[int, ...]
+    """Which arguments of the other function it takes."""
+    results: int
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The names of the arguments and results of a function."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    name: str = ""
+    preparation: Preparation | None = None
+
+    @staticmethod
+    def of(function: func.FuncOp) -> Signature:
+        """The names that `function` gives."""
+        name = function.sym_name.data
+        return Signature(argument_names(function), result_names(function), name)
+
+    def split(self, prepared: Preparation) -> tuple[Signature, Signature]:
+        """The signatures of the preparation, and of the function it prepares."""
+        names = tuple(f"prepared {number}" for number in range(prepared.results))
+        taken = tuple(self.inputs[position] for position in prepared.takes)
+        return (
+            Signature(taken, names, prepared.name),
+            Signature((*self.inputs, *names), self.outputs, self.name),
+        )
+
+
+class Executable(Protocol):
+    """A compiled program, to run as often as wanted."""
+
+    @property
+    def artifacts(self) -> Mapping[str, str]:
+        """Texts that it runs from, by file name."""
+        ...
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether it runs on torch tensors where they lie, not on numpy arrays only."""
+        ...
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        """Run on arrays by the names of arguments."""
+        ...
+
+
+@dataclass(frozen=True)
+class Interpreted:
+    """A program that the interpreters of its dialects run, on numpy arrays."""
+
+    module: ModuleOp
+    entry: str | None
+    names: tuple[str, ...]
+    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
+    takes_tensors: bool = False
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        with errors_located(self.module, "the reference"):
+            arrays = cast(Mapping[str, Array], inputs)
+            results = interpret(self.module, arrays, self.entry)
+        return Outcome(dict(zip(self.names, results, strict=True)))
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A program of the simulated NPU, on numpy arrays."""
+
+    program: NpuProgram
+    signature: Signature
+    artifacts: Mapping[str, str]
+    takes_tensors: bool = False
+
+    @staticmethod
+    def of(text: str, base: Path, signature: Signature) -> Simulated:
+        """The program that `text` holds."""
+        from tlf.runtime import npu
+
+        program = npu.parse(text, base)
+        return Simulated(program, signature, {"program.npu": text})
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        from tlf.runtime import npu
+
+        values = [cast(Array, inputs[name]) for name in self.signature.inputs]
+        named = dict(zip(self.program.inputs, values, strict=True))
+        report = npu.run(self.program, named)
+        outputs = report.outputs.values()
+        results = dict(zip(self.signature.outputs, outputs, strict=True))
+        rows = [
+            ("cycles", f"{report.cycles:,}"),
+            ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
+            ("lower bound", f"{report.bound:,} cycles"),
+            ("instructions", f"{sum(report.instructions.values()):,}"),
+        ]
+        for name, traffic in report.traffic.items():
+            moved = f"{traffic.read:,} read, {traffic.written:,} written"
+            peak = f"peak use {report.peak.get(name, 0):,}"
+            rows.append((f"{name} bytes", f"{moved}; {peak}"))
+        return Outcome(results, rows, _figures(report), self.artifacts)
+
+
+def _figures(report: NpuReport) -> dict[str, float]:
+    """Cycles, seconds, and bytes by level."""
+    figures: dict[str, float] = {
+        "cycles": report.cycles,
+        "bound": report.bound,
+        "seconds": report.seconds,
+        "instructions": sum(report.instructions.values()),
+    }
+    for name, traffic in report.traffic.items():
+        figures[f"{name}.read"] = traffic.read
+        figures[f"{name}.written"] = traffic.written
+        figures[f"{name}.peak"] = report.peak.get(name, 0)
+    return figures
+
+
+@dataclass(frozen=True)
+class Launched:
+    """Kernels of Triton, on numpy arrays or torch tensors."""
+
+    executable: TritonExecutable
+    signature: Signature
+    artifacts: Mapping[str, str]
+    takes_tensors: bool = True
+    as_tensors: bool | None = None
+    """Whether results are torch tensors; if not given, where all arguments are."""
+
+    @staticmethod
+    def of(text: str, signature: Signature) -> Launched:
+        """The plan that `text` holds, its kernels loaded."""
+        from tlf.runtime import triton
+
+        executable = triton.prepare(triton.load_plan(text))
+        return Launched(executable, signature, {"program.triton.py": text})
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        values = [inputs[name] for name in self.signature.inputs]
+        found = self.executable(values, self.as_tensors)
+        results = dict(zip(self.signature.outputs, found.values(), strict=True))
+        kernels = len(self.executable.plan.kernels)
+        rows = [("kernels", str(kernels))]
+        return Outcome(results, rows, {"kernels": kernels}, self.artifacts)

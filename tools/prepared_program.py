@@ -1,0 +1,110 @@
+"""Programs whose last arguments another program computes from weights."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tlf.tools.executables import Buffer, Executable, Outcome
+
+
+class PreparedProgram:
+    """
+    A program that another one, the preparation, has to run before: at the first call,
+    and when the arguments that it takes changed since.
+
+    Arrays of numpy are compared with what they were. A tensor of torch counts as
+    changed if it is another one or was written to, as its version counter tells, which
+    misses what is written through `.data`.
+    """
+
+    def __init__(
+        self, main: Executable, preparation: Executable, taken: tuple[str, ...]
+    ) -> None:
+        self.main = main
+        self.preparation = preparation
+        self.taken = taken
+        self._seen: dict[str, _Seen] = {}
+        self._outcome: Outcome | None = None
+
+    @property
+    def artifacts(self) -> Mapping[str, str]:
+        """Texts that it runs from, by file name."""
+        first = self.preparation.artifacts
+        return {
+            **self.main.artifacts,
+            **{f"prepare_{name}": text for name, text in first.items()},
+        }
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether it runs on torch tensors where they lie."""
+        return self.main.takes_tensors
+
+    def forget(self) -> None:
+        """Run the preparation again at the next call."""
+        self._outcome = None
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        """Run on arrays by the names of arguments."""
+        first = self._outcome
+        if first is None or any(
+            not self._seen[name].is_still(inputs[name]) for name in self.taken
+        ):
+            taken = {name: inputs[name] for name in self.taken}
+            first = self._outcome = self.preparation(taken)
+            self._seen = {name: _Seen(value) for name, value in taken.items()}
+        outcome = self.main({**inputs, **first.results})
+        rows = [(f"prepare: {title}", text) for title, text in first.rows]
+        figures = {f"prepare.{name}": value for name, value in first.figures.items()}
+        artifacts: Mapping[str, str] = self.artifacts if outcome.artifacts else {}
+        return Outcome(
+            outcome.results,
+            [*outcome.rows, *rows],
+            {**outcome.figures, **figures},
+            artifacts,
+        )
+
+
+class _Seen:
+    """An argument as it was."""
+
+    def __init__(self, value: Buffer) -> None:
+        self.value: Any = value if _is_tensor(value) else np.array(value)
+        self.version = _version(value)
+
+    def is_still(self, value: Buffer) -> bool:
+        """Whether an argument holds what this one held."""
+        if not _is_tensor(value) or not _is_tensor(self.value):
+            return not _is_tensor(self.value) and _is_equal(self.value, value)
+        version = _version(value)
+        return (
+            version is not None
+            and version == self.version
+            and value.data_ptr() == self.value.data_ptr()
+            and value.stride() == self.value.stride()
+            and value.device == self.value.device
+        )
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    """Whether arrays of one shape and dtype have the same bits."""
+    return np.array_equal(
+        np.ascontiguousarray(left).reshape(-1).view(np.uint8),
+        np.ascontiguousarray(right).reshape(-1).view(np.uint8),
+    )
+
+
+def _is_tensor(value: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _version(value: Any) -> int | None:
+    """The version of a tensor, if it counts them."""
+    if not _is_tensor(value) or value.is_inference():
+        return None
+    return value._version
