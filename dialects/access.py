@@ -124,11 +124,21 @@ class Access:
     terms: tuple[tuple[int, int], ...] = ()
     offset: int = 0
     width: int = 1
+    index: int | None = None
+    """The operand whose element says which one of these an iteration touches."""
 
     @staticmethod
     def of(iterator: int) -> Access:
         """The index is the iterator itself."""
         return Access(((iterator, 1),))
+
+    @staticmethod
+    def named_by(operand: int, extent: int) -> Access:
+        """
+        One of `extent` indices, or none: the value of what the iteration reads of
+        another operand.
+        """
+        return Access(width=extent, index=operand)
 
     def interval(self, box: Box) -> Interval:
         """The least interval over what all iterations of `box` touch."""

@@ -295,6 +295,27 @@ class MovementInterface(TilingInterface):
         return (0,)
 
 
+class IndexedInterface(MovementInterface):
+    """
+    A movement that reads its first operand, along one axis, at the place that an
+    element of another operand names. Accesses say which: that of the axis has an
+    `index`. Places that are not there read as the border of the first operand.
+    """
+
+    @property
+    def indexed_axis(self) -> int:
+        """The axis of the first operand along which places are named."""
+        accesses = self.operand_accesses()[0] or ()
+        indices = [access.index for access in accesses]
+        return next(axis for axis, index in enumerate(indices) if index is not None)
+
+    @property
+    def index_operand(self) -> int:
+        """The number of the operand that names places."""
+        accesses = self.operand_accesses()[0] or ()
+        return next(each.index for each in accesses if each.index is not None)
+
+
 class WindowInterface(TilingInterface):
     """
     An operation whose iterations read windows of an operand that overlap.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
 from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.slicing import SliceOp
@@ -32,7 +34,14 @@ from tlf.dialects.graph.tensors import (
     verify_element,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.interfaces import (
+    Array,
+    DecompositionInterface,
+    IndexedInterface,
+    Iterator,
+    Scalar,
+    parallel,
+)
 
 INDICES = (i64, i32)
 """The element types of indices."""
@@ -58,20 +67,13 @@ def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, 
     return (*shape[:axis], *shape_of(indices), *shape[axis + 1 :])
 
 
-@irdl_op_definition
-class TakeOp(IRDLOperation, DecompositionInterface):
+class IndexingOperation(
+    IRDLOperation, IndexedInterface, DecompositionInterface, abc.ABC
+):
     """
-    The slices of a tensor, along an axis, that indices name: the axis gives way to
-    those of the indices. Where an index is negative, or not less than the extent of the
-    axis, elements are 0.
-
-    ```mlir
-    %y = graph.take %x, %indices axis 1
-        : (tensor<4x9x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3x8xf32>
-    ```
+    An operation that reads a tensor, along an axis, where indices say. Where an index
+    is negative, or not less than the extent of the axis, elements are 0.
     """
-
-    name = "graph.take"
 
     operand = operand_def(GraphTensor())
     indices = operand_def(GraphTensor(INDICES))
@@ -84,6 +86,35 @@ class TakeOp(IRDLOperation, DecompositionInterface):
         "$operand `,` $indices `axis` $axis attr-dict"
         " `:` functional-type(operands, results)"
     )
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        return tuple(parallel(extent) for extent in shape_of(self.result))
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (identity(len(shape_of(self.result))),)
+
+    def border(self, operand: int) -> Scalar | None:
+        return 0 if operand == 0 else None
+
+    def along_axis(self) -> Access:
+        """What an iteration reads of the operand along the axis."""
+        return Access.named_by(1, shape_of(self.operand)[self.axis.value.data])
+
+
+@irdl_op_definition
+class TakeOp(IndexingOperation):
+    """
+    The slices of a tensor, along an axis, that indices name: the axis gives way to
+    those of the indices. Where an index is negative, or not less than the extent of the
+    axis, elements are 0.
+
+    ```mlir
+    %y = graph.take %x, %indices axis 1
+        : (tensor<4x9x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3x8xf32>
+    ```
+    """
+
+    name = "graph.take"
 
     def __init__(
         self,
@@ -103,6 +134,15 @@ class TakeOp(IRDLOperation, DecompositionInterface):
         axis = self.axis.value.data
         verify_shape(self.result, _taken_shape(self.operand, self.indices, axis))
         verify_element(self.result, element_of(self.operand))
+
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        """The axes of the result: those before, those of the indices, those behind."""
+        rank, axis = len(shape_of(self.operand)), self.axis.value.data
+        count = len(shape_of(self.indices))
+        before = identity(axis)
+        behind = [Access.of(each + count - 1) for each in range(axis + 1, rank)]
+        indices = tuple(Access.of(axis + each) for each in range(count))
+        return (*before, self.along_axis(), *behind), indices
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices = operands
@@ -132,7 +172,7 @@ class TakeOp(IRDLOperation, DecompositionInterface):
 
 
 @irdl_op_definition
-class GatherOp(IRDLOperation, DecompositionInterface):
+class GatherOp(IndexingOperation):
     """
     For each index the element at its place, but along an axis at the index instead. The
     indices may be fewer than the operand along the other axes. Where an index is
@@ -145,18 +185,6 @@ class GatherOp(IRDLOperation, DecompositionInterface):
     """
 
     name = "graph.gather"
-
-    operand = operand_def(GraphTensor())
-    indices = operand_def(GraphTensor(INDICES))
-    axis = prop_def(IntegerAttr.constr(i64))
-    result = result_def(GraphTensor())
-
-    traits = traits_def(Pure())
-
-    assembly_format = (
-        "$operand `,` $indices `axis` $axis attr-dict"
-        " `:` functional-type(operands, results)"
-    )
 
     def __init__(
         self,
@@ -178,6 +206,11 @@ class GatherOp(IRDLOperation, DecompositionInterface):
         verify_indices(self.indices, shape, axis)
         verify_shape(self.result, shape_of(self.indices))
         verify_element(self.result, element_of(self.operand))
+
+    def operand_accesses(self) -> tuple[Accesses | None, ...]:
+        own = identity(len(shape_of(self.result)))
+        axis = self.axis.value.data
+        return (*own[:axis], self.along_axis(), *own[axis + 1 :]), own
 
     @property
     def part_shape(self) -> tuple[int, ...]:

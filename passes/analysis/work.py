@@ -17,6 +17,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
+    IndexedInterface,
     TilingInterface,
     ViewInterface,
 )
@@ -69,6 +70,8 @@ def work_of(op: Operation) -> Work:
 def _operations(op: Operation) -> tuple[dict[str, int], int]:
     """The operations of products, by type, and all others."""
     match op:
+        case IndexedInterface():
+            return {}, op.flops()
         case DecompositionInterface():
             return _of_program(op)
         case ContractionInterface():

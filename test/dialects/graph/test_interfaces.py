@@ -203,7 +203,15 @@ def inverse(box: Box, shape: Sequence[int]) -> Box:
     )
 
 
-HIDING = (graph.AndOp, graph.CompareOp, graph.OrOp, graph.RemOp, graph.SelectOp)
+HIDING = (
+    graph.AndOp,
+    graph.CompareOp,
+    graph.GatherOp,
+    graph.OrOp,
+    graph.RemOp,
+    graph.SelectOp,
+    graph.TakeOp,
+)
 """Operations whose result need not change where an operand does."""
 
 
