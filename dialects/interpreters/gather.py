@@ -18,22 +18,44 @@ def gather(
     indexing: AffineMap,
     sizes: Sequence[int],
     fill: object,
+    named: tuple[int, Array] | None = None,
 ) -> Array:
     """
     The elements of `source` at `offsets + indexing(e)` for each `e` of a box, and
-    `fill` where that lies outside. The box has `sizes` elements along its axes.
+    `fill` where that lies outside. The box has `sizes` elements along its axes. Along
+    one axis of the source the places may be `named` instead, one for each `e`.
     """
     grid = np.indices(tuple(sizes), sparse=True)
     inside = np.ones(tuple(sizes), np.bool_)
     index: list[NDArray[np.int64]] = []
-    for access, offset, extent in zip(
-        accesses(indexing), offsets, source.shape, strict=True
+    for dimension, (access, offset, extent) in enumerate(
+        zip(accesses(indexing), offsets, source.shape, strict=True)
     ):
         position = np.full(tuple(sizes), offset + access.constant, np.int64)
         for coefficient, axis in zip(access.coefficients, grid, strict=True):
             position = position + coefficient * axis
+        if named is not None and named[0] == dimension:
+            position = named[1].astype(np.int64)
         inside &= (position >= 0) & (position < extent)
         index.append(np.clip(position, 0, extent - 1))
     found = np.full(tuple(sizes), fill, source.dtype)
-    found[inside] = source[tuple(index)][inside]
+    elements = np.broadcast_to(source[tuple(index)], tuple(sizes))
+    found[inside] = elements[inside]
     return found
+
+
+def gather_named(
+    source: Array,
+    offsets: Sequence[int],
+    maps: tuple[AffineMap, AffineMap],
+    axis: int,
+    indices: Array,
+    sizes: Sequence[int],
+    fill: object,
+) -> Array:
+    """
+    The same with `maps[0]`, but along `axis` of the source at the places that
+    `indices` hold at `maps[1](e)`.
+    """
+    places = gather(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    return gather(source, offsets, maps[0], sizes, fill, (axis, places))

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.gather import gather
+from tlf.dialects.interpreters.gather import gather, gather_named
 from tlf.dialects.interpreters.tile import overlap, poison, undefined
 from tlf.dialects.mem import Index
 from tlf.dialects.stored_elements import stored_elements
@@ -149,6 +149,25 @@ class MoveFunctions(InterpreterFunctions):
             result[box] = gather(source, offsets, op.map.data, op.box, outside)
             return (result,)
         result[box] = fetch(source, offsets, op.box, op.fill_value)
+        return (result,)
+
+    @impl(mem.GatherOp)
+    def run_gather(
+        self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic, indices = args
+        result = undefined(op.value_type)
+        if op.fill_value is not None:
+            result[...] = op.fill_value
+        result[(*(slice(size) for size in op.box), ...)] = gather_named(
+            source,
+            offsets_of(op.mixed_offsets, iter(dynamic)),
+            (op.source_map, op.index_map),
+            op.axis.value.data,
+            indices,
+            op.box,
+            result.reshape(-1)[0],
+        )
         return (result,)
 
     @impl(mem.StoreOp)

@@ -23,7 +23,7 @@ from xdsl.interpreter import (
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.gather import gather
+from tlf.dialects.interpreters.gather import gather, gather_named
 from tlf.dialects.types import AnyTensor, dtype_of, scalar_value
 
 
@@ -59,7 +59,10 @@ def overlap(
     return tuple(whole), tuple(box)
 
 
-def _offsets(op: tile.SliceOp | tile.DesliceOp | tile.MaskOp, values: PythonValues):
+def _offsets(
+    op: tile.SliceOp | tile.DesliceOp | tile.GatherOp | tile.MaskOp,
+    values: PythonValues,
+):
     dynamic = iter(values)
     return [
         offset if isinstance(offset, int) else int(next(dynamic))
@@ -87,6 +90,25 @@ class TileFunctions(InterpreterFunctions):
             return (result,)
         whole, box = overlap(offsets, op.extents, source.shape)
         result[box] = source[whole]
+        return (result,)
+
+    @impl(tile.GatherOp)
+    def run_gather(
+        self, interpreter: Interpreter, op: tile.GatherOp, args: PythonValues
+    ) -> PythonValues:
+        source, indices, *dynamic = args
+        result = undefined(op.result.type)
+        if op.fill is not None:
+            result[...] = scalar_value(op.fill)
+        result[tuple(slice(extent) for extent in op.extents)] = gather_named(
+            source,
+            _offsets(op, tuple(dynamic)),
+            (op.source_map, op.index_map),
+            op.axis.value.data,
+            indices,
+            op.extents,
+            result.reshape(-1)[0],
+        )
         return (result,)
 
     @impl(tile.DesliceOp)

@@ -46,6 +46,7 @@ from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
 from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
+from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
 from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
@@ -58,6 +59,7 @@ Mem = Dialect(
         ContractOp,
         DmaOp,
         FillOp,
+        GatherOp,
         LoadOp,
         MapOp,
         MaskOp,
@@ -77,6 +79,7 @@ __all__ = [
     "ContractOp",
     "DmaOp",
     "FillOp",
+    "GatherOp",
     "Index",
     "Linear",
     "LoadOp",

@@ -17,6 +17,7 @@ from tlf.dialects.tile.attributes import (
     MappingAttr,
     level_of,
 )
+from tlf.dialects.tile.gather import GatherOp
 from tlf.dialects.tile.loops import WhileOp, YieldOp
 from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.mask import MaskOp
@@ -28,6 +29,7 @@ Tile = Dialect(
         DesliceOp,
         EmptyOp,
         FillOp,
+        GatherOp,
         MaskOp,
         RollOp,
         SliceOp,
@@ -46,6 +48,7 @@ __all__ = [
     "EmptyOp",
     "EncodingAttr",
     "FillOp",
+    "GatherOp",
     "Index",
     "LoopKind",
     "LoopKindAttr",

@@ -1,0 +1,133 @@
+"""Cutting tiles out of tensors where indices say."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from tlf.dialects.indexed_move import IndexedMove, maps_attribute
+from tlf.dialects.mixed_index import Index, split
+from tlf.dialects.tile.offsets import (
+    Number,
+    OffsetOperation,
+    extents_attribute,
+    valid_extents,
+    verify_element_types,
+    verify_number,
+)
+from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+
+
+@irdl_op_definition
+class GatherOp(OffsetOperation):
+    """
+    Cut a tile out of a tensor, along one axis where indices say.
+
+    Element `e` of the tile is that of the source at `offsets + maps[0](e)`, but along
+    `axis` at the element `maps[1](e)` of the indices. Elements outside of the source
+    read as `fill`, and are undefined without it. So are elements of the tile beyond its
+    `valid` extents, whatever their indices, where these are given.
+
+    ```mlir
+    %t = tile.gather %x[0, %j] axis 0 at %n
+        maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>]
+        fill 0.0 : f32 : tensor<100x64xf32>, tensor<16xi64, #tile.encoding<L1>>
+        -> tensor<16x8xf32, #tile.encoding<L1>>
+    ```
+    """
+
+    name = "tile.gather"
+
+    source = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    maps = prop_def(ArrayAttr[AffineMapAttr])
+    fill = opt_prop_def(FloatAttr | IntegerAttr)
+    valid = opt_prop_def(DenseArrayBase.constr(i64))
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        "$source `` custom<DynamicIndexList>($offsets, $static_offsets)"
+        " `axis` $axis `at` $indices `maps` $maps (`valid` $valid^)? (`fill` $fill^)?"
+        " attr-dict `:` type($source) `,` type($indices) `->` type($result)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        offsets: Sequence[Index],
+        axis: int,
+        indices: SSAValue,
+        maps: tuple[AffineMap, AffineMap],
+        result_type: AnyTensor,
+        fill: Number | None = None,
+        valid: Sequence[int] | None = None,
+    ) -> None:
+        static, dynamic = split(offsets)
+        number = (
+            None if fill is None else scalar_attribute(fill, result_type.element_type)
+        )
+        super().__init__(
+            operands=[source, indices, dynamic],
+            properties={
+                "static_offsets": static,
+                "axis": IntegerAttr(axis, i64),
+                "maps": maps_attribute(*maps),
+                "fill": number,
+                "valid": extents_attribute(valid),
+            },
+            result_types=[result_type],
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is cut, which may be less than the tile's."""
+        return valid_extents(self.valid, tensor_type(self.result))
+
+    @property
+    def source_map(self) -> AffineMap:
+        """From an element of the tile to its place in the source."""
+        return self.maps.data[0].data
+
+    @property
+    def index_map(self) -> AffineMap:
+        """From an element of the tile to its index."""
+        return self.maps.data[1].data
+
+    def verify_(self) -> None:
+        source, result = tensor_type(self.source), tensor_type(self.result)
+        indices = tensor_type(self.indices)
+        verify_element_types(source, result)
+        self.verify_offsets(source.get_num_dims())
+        IndexedMove(
+            source.get_shape(),
+            indices.get_shape(),
+            result.get_shape(),
+            self.axis.value.data,
+            self.mixed_offsets,
+            [each.data for each in self.maps],
+        ).verify(indices.element_type)
+        verify_number(self.fill, result)
+        self.verify_valid(self.valid, result.get_shape())
