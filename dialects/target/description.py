@@ -65,6 +65,8 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     burst: Count
     alignment: Count
     scope: Literal["core", "chip"] = "chip"
+    indexed_loads: bool = False
+    """Whether a move into it can find each element where an index says."""
 
 
 class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,6 +154,11 @@ class Target:
         return list(self.levels.values())[-1]
 
     @property
+    def indexed_loads(self) -> bool:
+        """Whether moves from the outermost memory can follow indices."""
+        return any(level.indexed_loads for level in self.tile_levels[:1])
+
+    @property
     def tile_levels(self) -> tuple[Level, ...]:
         """The memories that loops bring tiles into, outermost first."""
         inner = list(self.levels.values())[:-1]
@@ -198,6 +205,12 @@ def from_data(data: Mapping[str, Data]) -> Target:
         raise DiagnosticException(
             f"target: expected levels of different names, got {', '.join(names)}"
         )
+    for level in description.levels:
+        if level.indexed_loads and level.kind is not LevelKind.VALUE:
+            raise DiagnosticException(
+                f"target: expected indexed loads into a level of values, "
+                f"got {level.name} of the kind {level.kind}"
+            )
     return Target(
         name=description.name,
         backend=description.backend,

@@ -71,6 +71,22 @@ def module_of(target: Target) -> ModuleOp:
     return module
 
 
+INDEXED = "burst = 32\nindexed_loads = true"
+
+
+def test_indexed_loads(tmp_path: Path):
+    assert load("h200").indexed_loads
+    assert not load("npu").indexed_loads
+    text = chip(1024, 2048).replace("burst = 32", INDEXED, 1)
+    with pytest.raises(DiagnosticException, match="into a level of values, got L1"):
+        load(written(tmp_path, text))
+    text = text.replace('kind = "buffer"', 'kind = "value"', 1)
+    assert load(written(tmp_path, text)).indexed_loads
+    # The outermost of the levels that tiles are brought to decides.
+    text += LEVEL.format(number=3, capacity=4096)
+    assert not load(written(tmp_path, text)).indexed_loads
+
+
 @pytest.mark.parametrize("name", presets())
 def test_presets(name: str):
     target = load(name)
