@@ -254,3 +254,11 @@ def test_identity():
     box = (Interval(Linear.of("a"), 4, 8), Interval.whole(3))
     assert region(identity(2), box) == box
     assert iterations(identity(2), (9, 3), box) == box
+
+
+def test_access_by_indices_is_anywhere_on_its_axis():
+    access = Access.named_by(1, 9)
+    assert access.index == 1
+    box = (Interval(Linear.of("a"), 4), Interval(Linear(2), 3))
+    accesses = (access, Access.of(1))
+    assert region(accesses, box) == (Interval.whole(9), box[1])
