@@ -22,7 +22,9 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
     DecompositionInterface,
+    IndexedInterface,
 )
+from tlf.dialects.target import Target
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.replacement import build_program, is_planned
 
@@ -60,9 +62,13 @@ class DecomposePattern(RewritePattern):
     """
 
     keep: tuple[str, ...]
+    indexed_loads: bool = False
+    """Whether the target finds elements by indices as it loads them."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, DecompositionInterface) or _why_kept(op, self.keep):
+            return
+        if self.indexed_loads and isinstance(op, IndexedInterface):
             return
         steps, results = build_program(op, rewriter, op.decompose)
         text = f"{_mnemonic(op)} became {_counted(steps)}"
@@ -103,13 +109,16 @@ class WidenAccumulatorPattern(RewritePattern):
         rewriter.replace(op, [widened, rounded])
 
 
-def _note_kept(op: Operation, keep: tuple[str, ...]) -> None:
+def _note_kept(op: Operation, keep: tuple[str, ...], indexed_loads: bool) -> None:
     """Note why an operation stays that might have been replaced."""
     if not isinstance(op, DecompositionInterface) and not _is_narrow(op):
         return
     if (reason := _why_kept(op, keep)) is not None:
         text = f"{_mnemonic(op)} stays: {reason}"
         graph.remark(op, GraphDecomposePass.name, "missed", text)
+    elif indexed_loads and isinstance(op, IndexedInterface):
+        text = f"{_mnemonic(op)} stays: loads follow its indices"
+        graph.remark(op, GraphDecomposePass.name, "passed", text)
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,8 @@ class GraphDecomposePass(ModulePass):
     with a result narrower than their accumulator get a result of the accumulator's type
     and a `graph.cast`.
 
+    A movement that finds its elements by indices stays where the target has indexed
+    loads; elsewhere, and without a target, it becomes comparisons with all indices.
     Operations of a group that has a plan stay, because the plan counts their iterators.
     Functions get remarks about what became of operations, and why others stayed.
     """
@@ -137,10 +148,14 @@ class GraphDecomposePass(ModulePass):
                 raise PassFailedException(
                     f"graph-decompose: expected operations of graph to keep, got {name}"
                 )
+        indexed = Target.is_known(op) and Target.of(op).indexed_loads
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
-                [DecomposePattern(self.keep), WidenAccumulatorPattern(self.keep)]
+                [
+                    DecomposePattern(self.keep, indexed),
+                    WidenAccumulatorPattern(self.keep),
+                ]
             )
         ).rewrite_module(op)
         for each in op.walk():
-            _note_kept(each, self.keep)
+            _note_kept(each, self.keep, indexed)

@@ -12,10 +12,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
-from tlf.dialects.access import Box, Linear
+from tlf.dialects.access import Box, Linear, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
+    IndexedInterface,
     PositionInterface,
     TilingInterface,
     ViewInterface,
@@ -139,15 +140,22 @@ class TileBuilder:
             for access in accesses
         ]
         source = self.inputs[op.operands[0]]
-        shape = tensor_type(op.results[0]).get_shape()
-        cut = tile.SliceOp(
-            source,
-            [self.indices.of(builder, offset) for offset in offsets],
-            self._type(tensor_type(op.results[0]), tiled.result),
-            op.border(0),
-            _valid(tiled.result, shape),
-            source_map(accesses, op.result_accesses()[0]),
-        )
+        type_ = tensor_type(op.results[0])
+        starts = [self.indices.of(builder, offset) for offset in offsets]
+        wanted = self._type(type_, tiled.result)
+        fill, valid = op.border(0), _valid(tiled.result, type_.get_shape())
+        map_ = source_map(accesses, op.result_accesses()[0])
+        if isinstance(op, IndexedInterface):
+            axis, number = op.indexed_axis, op.index_operand
+            named = op.operand_accesses()[number] or ()
+            box = region(named, tiled.box)
+            indices = self._fetch(builder, op, number, box, tiled.scope)
+            maps = (map_, source_map(named, op.result_accesses()[0]))
+            cut = tile.GatherOp(
+                source, starts, axis, indices, maps, wanted, fill, valid
+            )
+        else:
+            cut = tile.SliceOp(source, starts, wanted, fill, valid, map_)
         cut.location = op.location
         return builder.insert(cut).result
 

@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    IndexedInterface,
     IteratorKind,
     MovementInterface,
     TilingInterface,
@@ -35,6 +36,8 @@ from tlf.passes.tiling.model import (
     same_box,
 )
 from tlf.passes.tiling.pieces import piece_of
+
+FROM_MEMORY = "its operand must come from memory, not from the group"
 
 
 def analyse(
@@ -237,15 +240,13 @@ class _Analysis:
             box = self._reduction_box(op, box, reduce)
         result = region(op.result_accesses()[0], box)
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope)
-        if self.rules.gathers and isinstance(op, MovementInterface):
-            if self._is_gathered(op):
-                self.tiling.gathered.add(op)
-                return
-            self._check_permutes(op)
-        self._check_rooms(op, box)
+        self._check_move(op)
+        if op not in self.tiling.gathered:
+            self._check_rooms(op, box)
         inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         for position, accesses in enumerate(op.operand_accesses()):
-            if accesses is None:
+            is_moved = op in self.tiling.gathered and position == 0
+            if accesses is None or is_moved:
                 continue
             operand = op.operands[position]
             is_init = isinstance(op, AccumulatingInterface) and (
@@ -255,12 +256,27 @@ class _Analysis:
             need = Read(op, position, region(accesses, box), needed)
             self.needs.setdefault(operand, []).append(need)
 
+    def _check_move(self, op: TilingInterface) -> None:
+        """Find out whether a move does an operation, or how it is done otherwise."""
+        if not isinstance(op, MovementInterface):
+            return
+        if isinstance(op, IndexedInterface) and not self.rules.indexed:
+            raise TilingError(
+                op, "the target cannot load by indices: run `graph-decompose`"
+            )
+        if self.rules.gathers and self._is_gathered(op):
+            self.tiling.gathered.add(op)
+        elif self.rules.gathers:
+            self._check_permutes(op)
+
     def _is_gathered(self, op: MovementInterface) -> bool:
         """Whether the move that cuts a tile can do a movement, element by element."""
         source = op.operands[0].owner
         from_outside = not isinstance(source, Operation) or source not in self.members
         accesses = [*(op.operand_accesses()[0] or ()), *op.result_accesses()[0]]
-        return from_outside and all(access.width == 1 for access in accesses)
+        return from_outside and all(
+            access.width == 1 or access.index is not None for access in accesses
+        )
 
     @staticmethod
     def _check_permutes(op: MovementInterface) -> None:
@@ -268,12 +284,12 @@ class _Analysis:
         used: set[int] = set()
         for access in op.operand_accesses()[0] or ():
             terms = access.terms
+            if access.index is not None:
+                raise TilingError(op, FROM_MEMORY)
             many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
             used.update(iterator for iterator, _ in terms)
             if many or any(factor != 1 for _, factor in terms):
-                raise TilingError(
-                    op, "its operand must come from memory, not from the group"
-                )
+                raise TilingError(op, FROM_MEMORY)
 
     def _check_rooms(self, op: TilingInterface, box: Box) -> None:
         """Every tile that an operation reads has an extent that tiles may have."""

@@ -67,6 +67,8 @@ class Rules:
     """A part of a tile can be used without copying it."""
     gathers: bool = False
     """A movement of an input of a group is done by the move that cuts its tile."""
+    indexed: bool = False
+    """So is one that finds elements by indices."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
 
@@ -133,7 +135,7 @@ class GroupTiling:
     """For each result of the group, the part that one tile writes."""
 
     gathered: set[Operation] = field(default_factory=set[Operation])
-    """Movements that the move of their operand does."""
+    """Movements that the move of their first operand does."""
 
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
