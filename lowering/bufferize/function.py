@@ -152,6 +152,8 @@ class FunctionConverter:
                 scope.fill(op.result, scalar_value(op.value))
             case tile.SliceOp():
                 tiles.convert_slice(scope, op)
+            case tile.GatherOp():
+                tiles.convert_gather(scope, op)
             case tile.DesliceOp():
                 tiles.convert_deslice(scope, op)
             case tile.MaskOp():
@@ -200,6 +202,7 @@ TILES = (
     tile.DesliceOp,
     tile.EmptyOp,
     tile.FillOp,
+    tile.GatherOp,
     tile.MaskOp,
     tile.RollOp,
     tile.SliceOp,

@@ -69,6 +69,26 @@ def _check_move(op: tile.SliceOp) -> None:
         )
 
 
+def convert_gather(scope: Scope, op: tile.GatherOp) -> None:
+    """A load of the elements that indices name."""
+    type_, from_ = tensor_type(op.result), scope.level(op.source.type)
+    if not scope.is_value(type_):
+        raise BufferizationError(op, "cannot move by indices into a buffer")
+    if from_ != scope.target.outermost.name:
+        outermost = scope.target.outermost.name
+        raise BufferizationError(op, f"expected a source in {outermost}, got {from_}")
+    if not scope.is_value(op.indices.type):
+        raise BufferizationError(op, "expected indices that are a tile of registers")
+    source, offsets = scope.operand(op.source), scope.indices(op.mixed_offsets)
+    indices = scope.operand(op.indices)
+    scope.reading(op.source, op.indices)
+    fill = None if op.fill is None else scalar_value(op.fill)
+    maps = op.source_map, op.index_map
+    axis = op.axis.value.data
+    load = mem.GatherOp(source, offsets, axis, indices, maps, type_, fill, op.extents)
+    scope.bind(op.result, scope.builder.insert(load).value, Storage())
+
+
 def _view(
     scope: Scope, op: tile.SliceOp, source: SSAValue, offsets: Sequence[Index]
 ) -> None:
