@@ -132,7 +132,8 @@ class RepairedBuilder(_Builder):
         self, ptrs: Any, mask: Any, other: Any, *options: Any, **named: Any
     ) -> Any:
         sanitizers.check_load(ptrs, mask, self.grid_idx)
-        if other is None and sanitizers.poisons():
+        # Triton drops a fill value of one zero, as if there were none.
+        if other is None and ptrs.data.size > 1 and sanitizers.poisons():
             element_type = ptrs.get_element_ty()
             dtype = _triton._get_np_dtype(element_type)
             other = _Handle(sanitizers.poison(ptrs.data.shape, dtype), element_type)

@@ -1,7 +1,8 @@
 """
 Faults that a GPU does not report, found while a kernel runs in the interpreter.
 
-- *poison*: lanes that a load masks off without `other=` become NaN, not zero.
+- *poison*: lanes that a load of several masks off without `other=` become NaN, not
+  zero.
 - *bounds*: no access may leave the tensors that the kernel got.
 - *races*: no program may touch an element that another program of the launch writes.
 
