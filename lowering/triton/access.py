@@ -128,23 +128,23 @@ class Access:
         The expression that loads the value of `op`.
         """
         view, room = self.views[op.source], shape_of(op.value)
-        positions = Positions.of(self._at(op.mixed_offsets), room, op.source_map)
-        address = self._address(view, positions)
-        mask = self._mask(positions, Extents(op.box, view.shape))
+        positions = Positions.of(self.places(op.mixed_offsets), room, op.source_map)
+        address = self.address(view, positions)
+        mask = self.condition(positions, Extents(op.box, view.shape))
         missing = positions.missing
         if mask is not None and len(missing) == len(room) > 0:
             # One pointer takes one condition.
             address, missing = f"tl.broadcast_to({address}, {list(room)})", []
         text = f"tl.load({address})"
         if mask is not None:
-            text = f"tl.load({address}, mask={mask}{_other(op)})"
+            text = f"tl.load({address}, mask={mask}{otherwise(op)})"
         return f"tl.broadcast_to({text}, {list(room)})" if missing else text
 
     def store(self, op: mem.StoreOp, value: str) -> None:
         view, room = self.views[op.destination], shape_of(op.value)
-        positions = Positions.of(self._at(op.mixed_offsets), room)
-        address = self._address(view, positions)
-        mask = self._mask(positions, Extents(op.box, view.shape))
+        positions = Positions.of(self.places(op.mixed_offsets), room)
+        address = self.address(view, positions)
+        mask = self.condition(positions, Extents(op.box, view.shape))
         where = "" if mask is None else f", mask={mask}"
         self.source.line(f"tl.store({address}, {value}{where})")
 
@@ -153,8 +153,8 @@ class Access:
         The expression of a masked value, which is `value` if all of it is in bounds.
         """
         shape = shape_of(op.source)
-        positions = Positions.of(self._at(op.mixed_offsets), shape)
-        condition = self._mask(positions, Extents(op.extents, op.limits))
+        positions = Positions.of(self.places(op.mixed_offsets), shape)
+        condition = self.condition(positions, Extents(op.extents, op.limits))
         if condition is None:
             return value
         type_ = element_of(op.source)
@@ -162,7 +162,7 @@ class Access:
         other = f"tl.full({list(shape)}, {fill}, {triton_name(type_)})"
         return f"tl.where({condition}, {value}, {other})"
 
-    def _at(self, offsets: Sequence[SSAValue | int]) -> list[Index]:
+    def places(self, offsets: Sequence[SSAValue | int]) -> list[Index]:
         return [self.indices.of(offset) for offset in offsets]
 
     def _named(self, index: Index) -> Index:
@@ -200,7 +200,7 @@ class Access:
             terms.append(_times(_along(vector, dim, len(room)), factor * stride))
         return terms
 
-    def _address(self, view: View, positions: Positions) -> str:
+    def address(self, view: View, positions: Positions) -> str:
         """
         The pointers to the elements of a value.
         """
@@ -223,7 +223,7 @@ class Access:
     def _note(self, reach: int) -> None:
         self.greatest = max(self.greatest, reach)
 
-    def _mask(self, positions: Positions, extents: Extents) -> str | None:
+    def condition(self, positions: Positions, extents: Extents) -> str | None:
         """
         The condition that elements are valid and their positions lie in [0, limit), or
         None if they always do.
@@ -262,7 +262,7 @@ def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
     )
 
 
-def _other(op: mem.LoadOp) -> str:
+def otherwise(op: mem.LoadOp | mem.GatherOp) -> str:
     """
     What a masked element reads as; nothing is said where nobody asks.
     """

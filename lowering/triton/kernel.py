@@ -20,6 +20,7 @@ from tlf.lowering.triton.access import OFFSET_LIMIT, Access, View
 from tlf.lowering.triton.compute import COMBINERS, Compute
 from tlf.lowering.triton.contraction import contract
 from tlf.lowering.triton.dot import Product, accumulation, carried
+from tlf.lowering.triton.gather import gather
 from tlf.lowering.triton.grid import (
     mapping_of,
     program_numbers,
@@ -120,6 +121,9 @@ class KernelWriter:
         match op:
             case mem.LoadOp():
                 self.compute.bind(op.value, self.access.load(op))
+            case mem.GatherOp():
+                text = gather(self.access, op, self.names[op.indices])
+                self.compute.bind(op.value, text)
             case mem.StoreOp():
                 self._barrier(op.destination)
                 self.access.store(op, self.names[op.value])
@@ -290,7 +294,7 @@ def _root(value: SSAValue) -> SSAValue:
 
 
 def _loaded(op: func.FuncOp) -> set[str]:
-    loads = (o for o in op.walk() if isinstance(o, mem.LoadOp))
+    loads = (o for o in op.walk() if isinstance(o, mem.LoadOp | mem.GatherOp))
     return {_parameter_name(_root(load.source)) for load in loads}
 
 

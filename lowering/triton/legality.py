@@ -15,7 +15,7 @@ from tlf.lowering.triton import scalars
 from tlf.lowering.triton.alignment import dimensions
 from tlf.lowering.triton.contraction import MAX_ELEMENTS, elements
 from tlf.lowering.triton.indices import OPERATIONS
-from tlf.lowering.triton.types import is_supported
+from tlf.lowering.triton.types import is_supported, shape_of
 
 _STRUCTURAL = (
     func.ReturnOp,
@@ -31,6 +31,7 @@ _STRUCTURAL = (
 _COMPUTE = (
     mem.ContractOp,
     mem.FillOp,
+    mem.GatherOp,
     mem.LoadOp,
     mem.MapOp,
     mem.MaskOp,
@@ -60,6 +61,8 @@ def _check_operation(op: Operation) -> None:
         )
     if isinstance(op, mem.StructuredOp):
         _check_structured(op)
+    elif isinstance(op, mem.GatherOp):
+        _check_indices(op)
     elif isinstance(op, OPERATIONS):
         if not isinstance(op.results[0].type, IndexType):
             raise PassFailedException(
@@ -89,6 +92,13 @@ def _check_type(op: Operation, type_: Attribute) -> None:
             f"{op.name}: expected tiles of at most {MAX_ELEMENTS} elements, got "
             f"{math.prod(shape)} in {tensor}"
         )
+
+
+def _check_indices(op: mem.GatherOp) -> None:
+    try:
+        dimensions(op.index_map, shape_of(op.value))
+    except DiagnosticException as error:
+        raise PassFailedException(f"{op.name}: {error}") from error
 
 
 def _check_structured(op: mem.StructuredOp) -> None:

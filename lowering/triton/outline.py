@@ -30,7 +30,14 @@ from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 _BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
 """Operations of the host that give a buffer."""
 
-_DEVICE = (mem.LoadOp, mem.StoreOp, mem.MaskOp, mem.StructuredOp, mem.DmaOp)
+_DEVICE = (
+    mem.DmaOp,
+    mem.GatherOp,
+    mem.LoadOp,
+    mem.MaskOp,
+    mem.StoreOp,
+    mem.StructuredOp,
+)
 """Operations that compute or move outside of loops, beside fills of buffers."""
 
 _COPIED = (memref.SubviewOp, memref.ReinterpretCastOp, mem.FillOp, *OPERATIONS)

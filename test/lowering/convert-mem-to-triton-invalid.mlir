@@ -129,3 +129,13 @@ func.func @nested(%x: memref<8xf32, "L3">) {
   }) {mapping = "grid"} : (index, index, index) -> ()
   func.return
 }
+
+// -----
+
+func.func @diagonal(%x: memref<100xf32, "L3">, %n: memref<4x4xi64, "L3">) {
+  %m = mem.load %n[0, 0] size [4, 4] : memref<4x4xi64, "L3"> -> tensor<4x4xi64>
+  // expected-error@+1 {{mem.gather: cannot read the diagonal of a value: (d0) -> (d0, d0)}}
+  %v = mem.gather %x[0] axis 0 at %m maps [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0, d0)>] size [4] : memref<100xf32, "L3">, tensor<4x4xi64> -> tensor<4xf32>
+  mem.store %v to %x[0] : tensor<4xf32> to memref<100xf32, "L3">
+  func.return
+}
