@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
+    IndexedInterface,
     MovementInterface,
     ReductionInterface,
     ViewInterface,
@@ -213,7 +214,8 @@ TILES = (
 
 def check_supported(op: Operation) -> None:
     """Check that an operation is known here, or knows nothing of tensors."""
-    if isinstance(op, (*COMPUTE, *TILES, func.ReturnOp)):
+    known = isinstance(op, (*COMPUTE, *TILES, func.ReturnOp))
+    if known and not isinstance(op, IndexedInterface):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
         raise BufferizationError(

@@ -19,3 +19,14 @@ func.func @far(%t: tensor<8xf32>, %n: tensor<4xi64>) {
       : tensor<8xf32>, tensor<4xi64> -> tensor<4xf32, #tile.encoding<L1>>
   func.return
 }
+
+// -----
+
+// Nothing looks up elements in a tile, not even in one of a single row.
+// CHECK: error: graph.take: expected an operation on tiles: run `graph-decompose`, `graph-group` and
+func.func @tile(%t: tensor<1x4xf32>, %n: tensor<4xi64>) {
+  %a = tile.slice %t[0, 0] : tensor<1x4xf32> -> tensor<1x4xf32, #tile.encoding<L1>>
+  %m = tile.slice %n[0] : tensor<4xi64> -> tensor<4xi64, #tile.encoding<L1>>
+  %v = graph.take %a, %m axis 0 : (tensor<1x4xf32, #tile.encoding<L1>>, tensor<4xi64, #tile.encoding<L1>>) -> tensor<4x4xf32, #tile.encoding<L1>>
+  func.return
+}
