@@ -8,7 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from differential import Arrays, executed, parsed, printed, runnable, steps_of
+from differential import (
+    Arrays,
+    executed,
+    make_case,
+    parsed,
+    printed,
+    runnable,
+    steps_of,
+)
+from differential import check as differential_check
 from indexed_programs import DTYPES, Lookup, some_indices, some_table
 from numpy.random import Generator
 
@@ -316,3 +325,52 @@ def test_tables_are_whole(name: str, rng: Generator):
     text, groups = APART[name]
     check(text, drawn(text, rng))
     assert compiled(text)[graph.GroupOp] == groups
+
+
+LAYERS = {
+    "normalized": """
+func.func @main(%t: tensor<50x24x{T}>, %n: tensor<3x7xi64>, %p: tensor<7x24x{T}>,
+                %w: tensor<24x{T}>) -> tensor<3x7x24x{T}> {{
+  %0 = graph.take %t, %n axis 0
+    : (tensor<50x24x{T}>, tensor<3x7xi64>) -> tensor<3x7x24x{T}>
+  %1 = graph.add %0, %p
+    : (tensor<3x7x24x{T}>, tensor<7x24x{T}>) -> tensor<3x7x24x{T}>
+  %y = graph.layer_norm %1 weight %w epsilon 1.0e-5
+    : (tensor<3x7x24x{T}>, tensor<24x{T}>) -> tensor<3x7x24x{T}>
+  func.return %y : tensor<3x7x24x{T}>
+}}""",
+    "multiplied": """
+func.func @main(%t: tensor<50x70x{T}>, %n: tensor<37xi64>, %w: tensor<70x33x{T}>)
+    -> tensor<37x33x{T}> {{
+  %0 = graph.take %t, %n axis 0
+    : (tensor<50x70x{T}>, tensor<37xi64>) -> tensor<37x70x{T}>
+  %y = graph.matmul %0, %w
+    : (tensor<37x70x{T}>, tensor<70x33x{T}>) -> tensor<37x33x{T}>
+  func.return %y : tensor<37x33x{T}>
+}}""",
+    "multiplied-along": """
+func.func @main(%t: tensor<50x33x{T}>, %n: tensor<37xi64>, %w: tensor<29x37x{T}>)
+    -> tensor<29x33x{T}> {{
+  %0 = graph.take %t, %n axis 0
+    : (tensor<50x33x{T}>, tensor<37xi64>) -> tensor<37x33x{T}>
+  %y = graph.matmul %w, %0
+    : (tensor<29x37x{T}>, tensor<37x33x{T}>) -> tensor<29x33x{T}>
+  func.return %y : tensor<29x33x{T}>
+}}""",
+    "bag": """
+func.func @main(%t: tensor<50x24x{T}>, %n: tensor<5x37xi32>) -> tensor<5x24x{T}> {{
+  %0 = graph.take %t, %n axis 0
+    : (tensor<50x24x{T}>, tensor<5x37xi32>) -> tensor<5x37x24x{T}>
+  %y = graph.mean %0 axes [1] : (tensor<5x37x24x{T}>) -> tensor<5x24x{T}>
+  func.return %y : tensor<5x24x{T}>
+}}""",
+}
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_take_rows_as_they_need_them(name: str, element: str):
+    text = LAYERS[name].format(T=element)
+    fault = differential_check(make_case(text), "h200")
+    assert fault is None, str(fault)
+    assert compiled(text)[graph.GroupOp] == 1

@@ -12,10 +12,12 @@ import pytest
 from differential import Fault, check, disagreement, make_case, parsed
 from graph_program import Program, Step, Value
 from random_chains import random_chain
+from random_lookups import random_lookup
 from random_programs import RULES, random_program
 
 SEEDS = range(1000, 1028)
 CHAIN_SEEDS = range(3000, 3016)
+LOOKUP_SEEDS = range(4000, 4020)
 PLANNED_SEEDS = range(2000, 2016)
 
 LIMITS = {
@@ -50,6 +52,15 @@ def test_random_programs(seed: int, target: str):
 def test_random_chains(seed: int, target: str):
     """Slices, pads, concatenations and gatherings, one of the other."""
     program = random_chain(seed)
+
+    expect_right(check(make_case(program.text()), target), target, program)
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "h200"])
+@pytest.mark.parametrize("seed", LOOKUP_SEEDS)
+def test_random_lookups(seed: int, target: str):
+    """Values that are read where others say, between all kinds of steps."""
+    program = random_lookup(seed)
 
     expect_right(check(make_case(program.text()), target), target, program)
 
