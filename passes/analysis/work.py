@@ -35,7 +35,7 @@ class Work:
     vector: int = 0
     """All others."""
     bytes: int = 0
-    """Of the operands, each once, and of the results."""
+    """Of the operands, each once and as far as it is read, and of the results."""
 
     @property
     def flops(self) -> int:
@@ -63,8 +63,15 @@ def work_of(op: Operation) -> Work:
     if isinstance(op, ConstantInterface | ViewInterface) or is_stored_cut(op):
         return Work()
     matrix, vector = _operations(op)
-    moved = size_in_bytes((*op.operands, *op.results))
-    return Work(tuple(sorted(matrix.items())), vector, moved)
+    return Work(tuple(sorted(matrix.items())), vector, _moved(op))
+
+
+def _moved(op: Operation) -> int:
+    """The bytes of operands and results; by indices no more is read than written."""
+    if not isinstance(op, IndexedInterface):
+        return size_in_bytes((*op.operands, *op.results))
+    table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
+    return min(table, written) + size_in_bytes(op.operands[1:]) + written
 
 
 def _operations(op: Operation) -> tuple[dict[str, int], int]:
