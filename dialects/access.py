@@ -164,6 +164,17 @@ def identity(rank: int) -> Accesses:
     return tuple(Access.of(axis) for axis in range(rank))
 
 
+def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
+    """How an operand of `shape` is read when it is broadcast to `result`."""
+    first = len(result) - len(shape)
+    return tuple(
+        Access()
+        if extent == 1 and result[first + axis] != 1
+        else Access.of(first + axis)
+        for axis, extent in enumerate(shape)
+    )
+
+
 def region(accesses: Accesses, box: Box) -> Box:
     """The box of an operand or a result that a box of iterations touches."""
     return tuple(access.interval(box) for access in accesses)

@@ -22,7 +22,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from tlf.dialects.access import Access, Accesses
+from tlf.dialects.access import Access, Accesses, broadcast_accesses
 from tlf.dialects.types import tensor_type
 
 Array: TypeAlias = NDArray[np.generic]
@@ -376,17 +376,6 @@ class SimplificationInterface(Operation, abc.ABC):
     @abc.abstractmethod
     def simplifications(self) -> Iterable[Simplification]:
         """The ways that apply here, the best first."""
-
-
-def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
-    """How an operand of `shape` is read when it is broadcast to `result`."""
-    first = len(result) - len(shape)
-    return tuple(
-        Access()
-        if extent == 1 and result[first + axis] != 1
-        else Access.of(first + axis)
-        for axis, extent in enumerate(shape)
-    )
 
 
 def indexing_map(accesses: Accesses, iterators: int) -> AffineMapAttr:

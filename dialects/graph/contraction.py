@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses, identity
+from tlf.dialects.access import Access, Accesses, broadcast_accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
 from tlf.dialects.graph.batched_product import sum_of_products
 from tlf.dialects.graph.tensors import (
@@ -46,7 +46,6 @@ from tlf.dialects.interfaces import (
     Array,
     ContractionInterface,
     Iterator,
-    broadcast_accesses,
     parallel,
     reduction,
 )

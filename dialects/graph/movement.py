@@ -26,7 +26,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses, identity
+from tlf.dialects.access import Access, Accesses, broadcast_accesses, identity
 from tlf.dialects.graph.tensors import (
     GraphTensor,
     axes_attribute,
@@ -42,7 +42,6 @@ from tlf.dialects.interfaces import (
     Iterator,
     MovementInterface,
     ViewInterface,
-    broadcast_accesses,
     parallel,
 )
 
