@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -18,7 +19,7 @@ from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
-    MovementInterface,
+    ElementwiseInterface,
     ReductionInterface,
     TilingInterface,
     ViewInterface,
@@ -26,9 +27,15 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
+from tlf.passes.fusion.notes import Notes, listed
+from tlf.passes.fusion.order import is_convex
+from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.returned_values import copy_returned_values
-from tlf.passes.tiling.group import Members, feasible, members_of, smallest
+from tlf.passes.tiling.group import Members, members_of, misfit, smallest, too_large
 from tlf.passes.tiling.uniform import UniformGroups
+
+Groups: TypeAlias = dict[Operation, list[TilingInterface]]
+"""For each operation of a block, those that it runs with, in program order."""
 
 
 @dataclass
@@ -39,7 +46,9 @@ class Grouping:
     target: Target
     contractions: int
     operations: int
+    notes: Notes = field(default_factory=lambda: Notes(GraphGroupPass.name))
     uniform: UniformGroups = field(init=False)
+    prologues: Prologues = field(init=False)
     position: dict[Operation, int] = field(
         init=False, default_factory=dict[Operation, int]
     )
@@ -47,30 +56,74 @@ class Grouping:
 
     def __post_init__(self) -> None:
         self.uniform = UniformGroups(self.level)
+        self.prologues = Prologues(self.level, self.target)
 
     def partition(self, block: Block) -> list[list[TilingInterface]]:
         """
         Split the operations of a block into groups, each in program order.
 
         Every operation first stands alone; going down the block, it then joins the
-        groups of its operands wherever the rules allow it.
+        groups of its operands wherever the rules allow it. At last, what reads the same
+        joins, where that is all that keeps it apart.
         """
         self.position = {op: index for index, op in enumerate(block.ops)}
-        group_of: dict[Operation, list[TilingInterface]] = {}
+        groups: Groups = {}
+        missed: list[tuple[Operation, Operation, str]] = []
         for op in block.ops:
             if not self.groupable(op) or not isinstance(op, TilingInterface):
                 continue
-            group_of[op] = [op]
-            for producer in self._producers(op, group_of):
-                if group_of[producer] is group_of[op]:
+            groups[op] = [op]
+            for producer in self._producers(op, groups):
+                if (reason := self._join(producer, op, groups)) is not None:
+                    missed.append((producer, op, reason))
+        self._join_siblings(groups)
+        parts = {id(members): members for members in groups.values()}.values()
+        kept = [members for members in parts if not _are_views(members)]
+        self._note(kept, missed, groups)
+        return kept
+
+    def _join(self, first: Operation, second: Operation, groups: Groups) -> str | None:
+        """Let the groups of two operations become one, or say what stands against."""
+        if groups[first] is groups[second]:
+            return None
+        joined = [*groups[first], *groups[second]]
+        joined.sort(key=self.position.__getitem__)
+        if (reason := self.objection(joined, groups)) is None:
+            groups.update((member, joined) for member in joined)
+        return reason
+
+    def _join_siblings(self, groups: Groups) -> None:
+        """
+        Let groups of elementwise operations on one shape run together where they read
+        the same tensor of this shape, which is then read once.
+        """
+        readers: dict[SSAValue, TilingInterface] = {}
+        for op in list(groups):
+            if not isinstance(op, ElementwiseInterface):
+                continue
+            for operand in self.uniform.read_whole(op):
+                sibling = readers.get(operand)
+                readers[operand] = op
+                if sibling is None or operand.owner in groups[op]:
                     continue
-                joined = [*group_of[producer], *group_of[op]]
-                joined.sort(key=self.position.__getitem__)
-                if self.may_join(joined, group_of):
-                    for member in joined:
-                        group_of[member] = joined
-        groups = {id(members): members for members in group_of.values()}.values()
-        return [members for members in groups if not _are_views(members)]
+                if self.uniform.fit([*groups[sibling], *groups[op]]):
+                    self._join(sibling, op, groups)
+
+    def _note(
+        self,
+        groups: Sequence[Sequence[TilingInterface]],
+        missed: Sequence[tuple[Operation, Operation, str]],
+        group_of: Groups,
+    ) -> None:
+        """Tell what runs together, and why what follows each other does not."""
+        for members in groups:
+            if len(members) > 1:
+                text = f"run together: {listed(members)}"
+                self.notes.add(members[-1], "passed", text)
+        kept = {op for members in groups for op in members}
+        for first, second, reason in missed:
+            if {first, second} <= kept and group_of[first] is not group_of[second]:
+                self.notes.add(second, "missed", f"apart from its operand: {reason}")
 
     def groupable(self, op: Operation) -> bool:
         """Whether an operation is to be tiled for this level."""
@@ -101,50 +154,32 @@ class Grouping:
             each for each in owners if isinstance(each, Operation) and each in groups
         ]
 
-    def may_join(
+    def objection(
         self,
         operations: Sequence[TilingInterface],
         groups: Mapping[Operation, Sequence[TilingInterface]],
-    ) -> bool:
-        """Whether operations, in program order, may form a group beside others."""
+    ) -> str | None:
+        """
+        Why operations, in program order, may not form a group beside others, or None
+        where they may.
+        """
         if len(operations) > self.operations:
-            return False
+            return f"a group holds {self.operations} operations at most"
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
-        reductions = sum(isinstance(op, ReductionInterface) for op in operations)
-        if contractions > self.contractions or (contractions and reductions):
-            return False
-        if contractions and not self._contractions_first(operations):
-            return False
+        if contractions > self.contractions:
+            return f"a group holds {self.contractions} contractions at most"
+        if contractions and any(
+            isinstance(op, ReductionInterface) for op in operations
+        ):
+            return "a contraction and a reduction share no loops"
+        if contractions and self.contractions == 1:
+            if (reason := self.prologues.objection(operations)) is not None:
+                return reason
         if not is_convex(operations, self.position, groups):
-            return False
-        if (fits := self.uniform.fit(operations)) is not None:
-            return fits
-        return feasible(members_of(operations), self.level, self.target)
-
-    def _contractions_first(self, operations: Sequence[TilingInterface]) -> bool:
-        """
-        Whether the group computes no operand of a contraction, unless by moving data
-        where moves can do that.
-        """
-        if self.contractions > 1:
-            return True
-        inside = set[Operation](operations)
-        producers = [
-            operand.owner
-            for op in operations
-            if isinstance(op, ContractionInterface)
-            for operand in op.operands
-            if isinstance(operand.owner, Operation) and operand.owner in inside
-        ]
-        return all(self._is_gathered(op, inside) for op in producers)
-
-    def _is_gathered(self, op: Operation, inside: set[Operation]) -> bool:
-        """Whether the move of its operand does a movement that only the group needs."""
-        if not isinstance(op, MovementInterface) or self.level.kind != "value":
-            return False
-        users = [use.operation for result in op.results for use in result.uses]
-        from_outside = all(operand.owner not in inside for operand in op.operands)
-        return from_outside and all(user in inside for user in users)
+            return "a value would leave the group and come back to it"
+        if (fits := self.uniform.fit(operations)) is None:
+            return misfit(members_of(operations), self.level, self.target)
+        return None if fits else too_large(self.level)
 
 
 def _are_views(operations: Sequence[TilingInterface]) -> bool:
@@ -161,50 +196,6 @@ def _is_squeeze(op: TilingInterface) -> bool:
         if each is not None
         for access in each
     )
-
-
-def is_convex(
-    operations: Sequence[Operation],
-    position: Mapping[Operation, int],
-    groups: Mapping[Operation, Sequence[Operation]],
-) -> bool:
-    """
-    Whether no value leaves the operations of one block, given in program order, and
-    comes back to them, be it by way of another group. `position` says where the
-    operations of the block are, `groups` with which others, in program order, each is.
-    """
-    inside = set(operations)
-    block, first = operations[0].parent, position[operations[0]]
-    pending = [op for member in operations for op in _operands(member, block)]
-    pending = [op for op in pending if op not in inside]
-    seen = set[Operation]()
-    while pending:
-        op = pending.pop()
-        together = groups.get(op, (op,))
-        # What comes before all of the group uses nothing of it.
-        if op in seen or position[together[-1]] < first:
-            continue
-        seen.update(together)
-        for producer in (p for each in together for p in _operands(each, block)):
-            if producer in inside:
-                return False
-            pending.append(producer)
-    return True
-
-
-def _operands(op: Operation, block: Block | None) -> list[Operation]:
-    """The operations of a block that an operation, or what is inside of it, uses."""
-    found: list[Operation] = []
-    for inner in op.walk():
-        for operand in inner.operands:
-            owner = operand.owner
-            if (
-                isinstance(owner, Operation)
-                and owner.parent is block
-                and owner is not op
-            ):
-                found.append(owner)
-    return found
 
 
 def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.GroupOp:
@@ -326,6 +317,7 @@ class GraphGroupPass(ModulePass):
         for block in blocks:
             if block is not None:
                 group_block(block, grouping)
+        grouping.notes.write()
 
 
 def _in_group(op: Operation) -> bool:

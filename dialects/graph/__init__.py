@@ -68,7 +68,7 @@ from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.pooling import MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
-from tlf.dialects.graph.remark import RemarkAttr, remark, remarks_of
+from tlf.dialects.graph.remark import RemarkAttr, remark, remark_all, remarks_of
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
@@ -279,5 +279,6 @@ __all__ = [
     "convert_scalar",
     "dense_attribute",
     "remark",
+    "remark_all",
     "remarks_of",
 ]

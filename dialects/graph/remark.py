@@ -104,7 +104,12 @@ def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
     Note on the function around `op` what the pass `source` did there, or why it did
     not. Remarks of the same text become one with several places.
     """
-    function = _function_of(op)
+    remark_all([op], source, kind, text)
+
+
+def remark_all(ops: Sequence[Operation], source: str, kind: Kind, text: str) -> None:
+    """Note the same of several operations of one function."""
+    function = _function_of(ops[0]) if ops else None
     if function is None:
         return
     known = {
@@ -112,7 +117,8 @@ def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
         for each in remarks_of(function)
     }
     added = (StringAttr(kind), StringAttr(source), StringAttr(text))
-    known[added] = tuple(dict.fromkeys((*known.get(added, ()), *_place(op))))
+    places = [*known.get(added, ()), *(name for op in ops for name in _place(op))]
+    known[added] = tuple(dict.fromkeys(places))
     function.attributes[ATTRIBUTE] = ArrayAttr(
         [
             RemarkAttr(of.data, by.data, what.data, at)

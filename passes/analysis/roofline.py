@@ -46,16 +46,20 @@ def _number(engine: Figures, name: str) -> float:
     return float(value) if isinstance(value, int | float) else 1.0
 
 
+def vector_rate(target: Target) -> float:
+    """Scalar operations per cycle."""
+    engine = target.engines.get("vector", {})
+    return _number(engine, "lanes") * _number(engine, "cores")
+
+
 def floor_of(work: Work, target: Target) -> Floor:
     """The least times of work on a target."""
-    engines = target.engines
-    matrix, vector = engines.get("matrix", {}), engines.get("vector", {})
+    matrix = target.engines.get("matrix", {})
     hertz = target.clock_ghz * 1e9
-    lanes = _number(vector, "lanes") * _number(vector, "cores")
     products = sum(count / matrix_rate(matrix, name) for name, count in work.matrix)
     return Floor(
         products / hertz,
-        work.vector / lanes / hertz,
+        work.vector / vector_rate(target) / hertz,
         work.bytes / target.outermost.bandwidth / hertz,
     )
 

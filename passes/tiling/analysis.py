@@ -56,6 +56,24 @@ def analyse(
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
+    tiling = outline(operations, results, tile, reduce, rules)
+    root = results[0].owner
+    assert isinstance(root, TilingInterface)
+    tiling.pieces = [piece_of(tiling, value, root) for value in results]
+    return tiling
+
+
+def outline(
+    operations: Sequence[TilingInterface],
+    results: Sequence[SSAValue],
+    tile: Sequence[int],
+    reduce: Sequence[int] = (),
+    rules: Rules | None = None,
+) -> GroupTiling:
+    """
+    The tiles of a group without the pieces of its results: several tiles may write the
+    same elements.
+    """
     return _Analysis(operations, results, rules or Rules()).run(tile, reduce)
 
 
@@ -95,9 +113,6 @@ class _Analysis:
         self._collect_reads()
         if not self.rules.views:
             self._check_no_views()
-        self.tiling.pieces = [
-            piece_of(self.tiling, value, root) for value in self.results
-        ]
         return self.tiling
 
     def _root(self) -> TilingInterface:
@@ -293,6 +308,8 @@ class _Analysis:
 
     def _check_rooms(self, op: TilingInterface, box: Box) -> None:
         """Every tile that an operation reads has an extent that tiles may have."""
+        if not self.rules.power_of_two:
+            return
         for accesses in op.operand_accesses():
             for interval in region(accesses or (), box):
                 if interval.room != self.rules.capacity(interval.room):

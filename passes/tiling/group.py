@@ -13,7 +13,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
-from tlf.passes.tiling.analysis import analyse
+from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
 
 
@@ -96,6 +96,20 @@ class Members:
         """
         The axes that can be tiled. Raises `TilingError` where the group does not tile.
         """
+        axes = self._parallel_axes(rules)
+        looped = self._with_reduction(axes)
+        if looped is axes or self._tiled_least(looped, rules) is None:
+            return axes
+        return looped
+
+    def smallest(self, rules: Rules) -> GroupTiling:
+        """The smallest tiles. Raises `TilingError` where the group does not tile."""
+        axes = self._parallel_axes(rules)
+        tiling = self._tiled_least(self._with_reduction(axes), rules)
+        return tiling or self.tiling(axes.least(), (), rules)
+
+    def _parallel_axes(self, rules: Rules) -> Axes:
+        """The axes, were reductions to run whole."""
         root = self.root
         parallel = extents(root, IteratorKind.PARALLEL)
         whole = _untileable(root, IteratorKind.PARALLEL)
@@ -103,7 +117,8 @@ class Members:
             extent if position in whole else 1
             for position, extent in enumerate(parallel)
         ]
-        tiling = self.tiling(unit, (), replace(rules, views=True))
+        views = replace(rules, views=True)
+        tiling = outline(self.operations, self.results, unit, (), views)
         positions = [
             position
             for position, iterator in enumerate(root.iterators())
@@ -113,23 +128,24 @@ class Members:
             position in tiling.loops and self._all_move(tiling, position)
             for position in positions
         )
-        whole_reduction = Axes(parallel, free, (), ())
+        return Axes(parallel, free, (), ())
+
+    def _with_reduction(self, axes: Axes) -> Axes:
+        """The axes with those of the only reduction, if there is one."""
         if len(self.accumulating) != 1:
-            return whole_reduction
+            return axes
         (anchor,) = self.accumulating
         reduction = extents(anchor, IteratorKind.REDUCTION)
         kept = _untileable(anchor, IteratorKind.REDUCTION)
-        reduction_free = tuple(at not in kept for at in range(len(reduction)))
-        axes = Axes(parallel, free, reduction, reduction_free)
-        return axes if self._loops(axes, rules) else whole_reduction
+        free = tuple(at not in kept for at in range(len(reduction)))
+        return replace(axes, reduction=reduction, reduction_free=free)
 
-    def _loops(self, axes: Axes, rules: Rules) -> bool:
-        """Whether the reduction can have a loop."""
+    def _tiled_least(self, axes: Axes, rules: Rules) -> GroupTiling | None:
+        """The smallest tiles, if the reduction can have a loop."""
         try:
-            self.tiling(axes.least(), axes.least_reduction(), rules)
+            return self.tiling(axes.least(), axes.least_reduction(), rules)
         except TilingError:
-            return False
-        return True
+            return None
 
     def _all_move(self, tiling: GroupTiling, position: int) -> bool:
         loop = tiling.loops[position]
@@ -167,23 +183,27 @@ def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
     return needed <= level.capacity
 
 
-def feasible(members: Members, level: Level, target: Target) -> bool:
+def misfit(members: Members, level: Level, target: Target) -> str | None:
     """
-    Whether the group computes something that is used, can be tiled, and its smallest
-    tiles fit in the level.
+    Why operations are no group: it computes nothing that is used, cannot be tiled, or
+    its smallest tiles do not fit in the level. None if they are one.
     """
     if not members.results:
-        return False
-    tiling = smallest(members, level, target)
-    return tiling is not None and fits(tiling, level, target)
+        return "nothing uses what it computes"
+    if (tiling := smallest(members, level, target)) is None:
+        return "no tile of one is computed from a tile of the other"
+    return None if fits(tiling, level, target) else too_large(level)
+
+
+def too_large(level: Level) -> str:
+    """What is said of a group whose smallest tiles do not fit in a level."""
+    return f"the smallest tiles of both do not fit into {level.name}"
 
 
 def smallest(members: Members, level: Level, target: Target) -> GroupTiling | None:
     """The smallest tiles of a group, or None where it cannot be tiled."""
-    rules = rules_of(target, level.name)
     try:
-        axes = members.axes(rules)
-        return members.tiling(axes.least(), axes.least_reduction(), rules)
+        return members.smallest(rules_of(target, level.name))
     except TilingError:
         return None
 

@@ -62,6 +62,16 @@ class UniformGroups:
         total = sum(self._bytes(value) for value in read if value.owner not in inside)
         return total + computed if self.level.kind == "buffer" else total
 
+    def read_whole(self, op: TilingInterface) -> tuple[SSAValue, ...]:
+        """The operands of the shape of the result."""
+        if (point := self._point(op)) is None:
+            return ()
+        return tuple(
+            operand
+            for operand in point.operands
+            if tensor_type(operand).get_shape() == point.shape
+        )
+
     def _bytes(self, value: SSAValue) -> int:
         return align(_itemsize(value), self.level.alignment)
 

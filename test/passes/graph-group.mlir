@@ -42,19 +42,6 @@ func.func @convolution(%x: tensor<1x8x9x9xf32>, %w: tensor<8x8x3x3xf32>) -> tens
   func.return %1 : tensor<1x8x9x9xf32>
 }
 
-// What comes before a product is not computed again for each of its tiles.
-// CHECK-LABEL: func.func @prologue
-// CHECK-NEXT:    [[P:%.*]] = graph.group ins([[X:%.*]] = %x : {{.*}}) -> (tensor<40x30xf32>) {
-// CHECK-NEXT:      graph.relu [[X]]
-// CHECK:         graph.group ins([[L:%.*]] = [[P]], [[W:%.*]] = %w : {{.*}}) -> (tensor<40x20xf32>) {
-// CHECK-NEXT:      graph.matmul [[L]], [[W]]
-// CHECK-NEXT:      graph.yield
-func.func @prologue(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> {
-  %0 = graph.relu %x : tensor<40x30xf32>
-  %1 = graph.matmul %0, %w : (tensor<40x30xf32>, tensor<30x20xf32>) -> tensor<40x20xf32>
-  func.return %1 : tensor<40x20xf32>
-}
-
 // A value that leaves and comes back keeps its two ends apart.
 // CHECK-LABEL: func.func @detour
 // CHECK-NEXT:    [[P:%.*]] = graph.group ins([[X:%.*]] = %x : {{.*}}) -> (tensor<30x30xf32>) {

@@ -1,0 +1,1 @@
+"""Fusion, the decisions: which operations may run together, and whether it pays."""
