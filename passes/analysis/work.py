@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
 
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
@@ -21,7 +23,14 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
+
+QUICK = (
+    *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
+    *(math.CeilOp, math.FloorOp, math.RoundEvenOp, math.RoundOp, math.TruncOp),
+)
+SLOW = (arith.DivfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,32 @@ def _moved(op: Operation) -> int:
         return size_in_bytes((*op.operands, *op.results))
     table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
     return min(table, written) + size_in_bytes(op.operands[1:]) + written
+
+
+def lane_steps(op: Operation, target: Target) -> int:
+    """
+    The steps that a lane of the vector engine takes for an elementwise operation.
+    Functions, quotients, and conversions between integers and floats take several.
+    """
+    if not isinstance(op, ElementwiseInterface):
+        return 0
+    slow = target.engines.get("vector", {}).get("transcendental", 1)
+    factor = slow if isinstance(slow, int) else 1
+    types = [tensor_type(each).element_type for each in op.operands]
+    body = Block(arg_types=types)
+    op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+    steps = sum(
+        factor if _is_slow(each) else 1
+        for each in body.ops
+        if not each.has_trait(ConstantLike)
+    )
+    return steps * tensor_type(op.results[0]).element_count()
+
+
+def _is_slow(op: Operation) -> bool:
+    if op.dialect_name() == "math":
+        return not isinstance(op, QUICK)
+    return isinstance(op, SLOW)
 
 
 def _operations(op: Operation) -> tuple[dict[str, int], int]:

@@ -24,7 +24,7 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.analysis.roofline import vector_rate
-from tlf.passes.analysis.work import size_in_bytes, work_of
+from tlf.passes.analysis.work import lane_steps, size_in_bytes
 
 MOVED = "an operand of a contraction is moved or reduced, not computed by element"
 SHARED = "others use what is computed for an operand of a contraction"
@@ -32,6 +32,9 @@ COSTLY = "to compute an operand of a contraction for every tile of it does not p
 
 TILES = 3
 """A contraction works on a tile of each operand and of the result."""
+
+PASSING = 3
+"""The steps that hand an element on to the matrix engine: put down, wait, pick up."""
 
 
 @dataclass
@@ -41,11 +44,10 @@ class Prologues:
     level: Level
     target: Target
     rate: float = field(init=False)
-    """Scalar operations per cycle."""
-    vector: dict[Operation, int] = field(
+    """Steps of a lane per cycle."""
+    steps: dict[Operation, int] = field(
         init=False, default_factory=dict[Operation, int]
     )
-    """The scalar operations of operations."""
 
     def __post_init__(self) -> None:
         self.rate = vector_rate(self.target)
@@ -90,28 +92,37 @@ class Prologues:
         self, op: ContractionInterface, position: int, computing: set[Operation]
     ) -> bool:
         """
-        Whether the bytes that are not moved take longer than what is computed again.
+        Whether the bytes that are not moved take longer than what is computed.
 
-        Apart, the inputs are read once, the operand is written once, and read once for
-        every tile of the other axes; together, the inputs are read as often, and the
-        operand is computed as often.
+        Apart, the operand is written, and read instead of the inputs for every tile of
+        the other axes, the first time from where it was written; the vector engine
+        works while this is under way. Together, the matrix engine waits for it.
         """
         value = op.operands[position]
         times = self.times(op, position)
-        read, stored = size_in_bytes(_inputs(computing)), size_in_bytes([value])
-        saved = stored * (1 + times) - read * (times - 1)
-        again = (times - 1) * sum(self._operations(each) for each in computing)
-        return saved / self._bandwidth(value) >= again / self.rate
+        stored = size_in_bytes([value])
+        more = stored - size_in_bytes(_inputs(computing))
+        near, far = self._bandwidths(value)
+        saved = 2 * stored / far + (times - 1) * more / near
+        steps = sum(self._steps(each) for each in computing)
+        passed_on = PASSING * tensor_type(value).element_count()
+        return saved >= times * (steps + passed_on) / self.rate
 
-    def _operations(self, op: Operation) -> int:
-        if op not in self.vector:
-            self.vector[op] = work_of(op).vector
-        return self.vector[op]
+    def _steps(self, op: Operation) -> int:
+        """The steps of one lane that an operation takes."""
+        if op not in self.steps:
+            self.steps[op] = lane_steps(op, self.target)
+        return self.steps[op]
 
-    def _bandwidth(self, value: SSAValue) -> int:
-        """The bytes per cycle of the memory that a value would be written to."""
-        level = self.target.levels.get(level_of(value.type) or "")
-        return (level or self.target.outermost).bandwidth
+    def _bandwidths(self, value: SSAValue) -> tuple[int, int]:
+        """
+        The bytes per cycle of the memory next to the level, which may be a cache, and
+        of that which a value would be written to.
+        """
+        levels = list(self.target.levels.values())
+        near = levels[levels.index(self.level) + 1]
+        far = self.target.levels.get(level_of(value.type) or "")
+        return near.bandwidth, (far or self.target.outermost).bandwidth
 
     def times(self, op: ContractionInterface, position: int) -> int:
         """How often a contraction reads every element of an operand, about."""
@@ -125,14 +136,11 @@ class Prologues:
             for axis, iterator in enumerate(iterators)
             if iterator.kind is IteratorKind.PARALLEL and axis not in used
         )
-        # Windows overlap along an axis that moves with results and within a sum.
-        windows = prod(
-            iterators[each].extent
-            for axis in axes
-            if len({kinds[each] for each in axis}) > 1
-            for each in axis
-            if kinds[each] is IteratorKind.REDUCTION
-        )
+        # Along an axis that moves with results and within a sum, windows overlap,
+        # unless they all are in one tile.
+        sliding = sum(len({kinds[each] for each in axis}) > 1 for axis in axes)
+        share = self.level.capacity // TILES
+        windows = 1 if size_in_bytes([op.operands[position]]) <= share else 2**sliding
         return ceil(others / self._side(op, position)) * windows
 
     def _side(self, op: ContractionInterface, position: int) -> int:
