@@ -17,6 +17,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
 from tlf.lowering.tiling.emit import TileBuilder
@@ -52,6 +53,7 @@ class TileGroupPattern(RewritePattern):
             plan.loop_mapping,
             _order(plan.loop_order, tiling, members.root),
             plan.stage_count if plan.stage_count > 1 else None,
+            _overwritten(op),
         )
         results = tiles.build(Builder(InsertPoint.before(op)), op.yielded)
         _inherit_location(op, results[0].owner)
@@ -65,6 +67,15 @@ class TileGroupPattern(RewritePattern):
             raise TilingError(
                 op, f"expected a plan for one of the levels {known}, got {level}"
             )
+
+
+def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:
+    """For what the group yields, the operand that may be overwritten with it."""
+    return {
+        value: op.inputs[number]
+        for value, number in zip(op.yielded, in_place_of(op), strict=True)
+        if number is not None
+    }
 
 
 def _order(

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from tlf.dialects.target import Target
 
 
-def tiling(level: str) -> str:
-    """The passes that bring the program's tiles to one more memory level."""
+def tiling(level: str, mark: str = "") -> str:
+    """
+    The passes that bring the program's tiles to one more memory level, with others
+    before groups become loops.
+    """
     return (
         f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
-        "convert-graph-to-tile"
+        f"{mark}convert-graph-to-tile"
     )
 
 
@@ -26,7 +29,9 @@ def npu_pipeline(levels: Sequence[str]) -> str:
     From whole tensors to instructions: one level of tiles after the other, outermost
     first, then buffers, addresses and instructions.
     """
-    steps = ",".join(tiling(level) for level in levels)
+    outermost, *nearer = levels
+    first = tiling(outermost, "graph-mark-in-place,")
+    steps = ",".join((first, *map(tiling, nearer)))
     return (
         f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan,"
         "convert-mem-to-npu,tidy"
@@ -45,7 +50,8 @@ PIPELINES: Mapping[str, str] = {
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
         "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-choose-tiles,dce,"
-        "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
+        "graph-mark-in-place,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,"
+        "convert-mem-to-triton"
     ),
 }
 """The pipelines for a chip with the three levels that the presets have."""

@@ -19,6 +19,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),
     "graph-group": ("graph_group", "GraphGroupPass"),
     "graph-hoist-reshapes": ("graph_hoist_reshapes", "GraphHoistReshapesPass"),
+    "graph-mark-in-place": ("graph_mark_in_place", "GraphMarkInPlacePass"),
     "graph-merge-products": ("graph_merge_products", "GraphMergeProductsPass"),
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),

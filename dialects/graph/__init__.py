@@ -48,6 +48,7 @@ from tlf.dialects.graph.functions import (
     TanhOp,
 )
 from tlf.dialects.graph.group import GroupOp, YieldOp
+from tlf.dialects.graph.in_place import InPlaceAttr
 from tlf.dialects.graph.indexing import GatherOp, TakeOp
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
@@ -175,6 +176,7 @@ Graph = Dialect(
     [
         FileAttr,
         GeluKindAttr,
+        InPlaceAttr,
         PlanAttr,
         ReduceKindAttr,
         RelationAttr,
@@ -224,6 +226,7 @@ __all__ = [
     "GeluOp",
     "Graph",
     "GroupOp",
+    "InPlaceAttr",
     "IotaOp",
     "LayerNormOp",
     "Log1pOp",

@@ -31,6 +31,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.in_place import verify_in_place
 from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.tensors import GraphTensor
 from tlf.dialects.interfaces import (
@@ -197,6 +198,7 @@ class GroupOp(IRDLOperation):
                 f"expected the body to yield {_listed(self.outputs.types)}, "
                 f"got {_listed(found)}"
             )
+        verify_in_place(self)
         if self.plan is not None:
             self._verify_plan(self.plan)
 

@@ -49,6 +49,7 @@ class TileBuilder:
         mapping: tile.Mapping,
         order: Sequence[int] | None = None,
         stages: int | None = None,
+        overwritten: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
@@ -56,6 +57,7 @@ class TileBuilder:
         self.mapping = mapping
         self.order = order
         self.stages = stages
+        self.overwritten = overwritten or {}
         self.indices = Indices()
         self.values: dict[SSAValue, SSAValue] = {}
         self.slices: dict[tuple[SSAValue, Scope], list[tuple[Box, SSAValue]]] = {}
@@ -103,8 +105,11 @@ class TileBuilder:
 
     def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
-        Where a result goes: into what it was accumulated on, or a place of its own.
+        Where a result goes: into what it was accumulated on or may overwrite, or a
+        place of its own.
         """
+        if (operand := self.overwritten.get(result)) is not None:
+            return operand
         owner = result.owner
         if isinstance(owner, AccumulatingInterface) and owner.init_value is not None:
             given = self.inputs.get(owner.init_value)

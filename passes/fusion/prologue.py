@@ -70,7 +70,7 @@ class Prologues:
         self, op: ContractionInterface, position: int, inside: set[Operation]
     ) -> str | None:
         value = op.operands[position]
-        computing = _computing(value, inside)
+        computing = computing_operations(value, inside)
         if value not in op.inputs or not all(
             isinstance(each, ElementwiseInterface) or self._is_gathered(each, inside)
             for each in computing
@@ -154,7 +154,7 @@ class Prologues:
         return max(1, isqrt(self.level.capacity // TILES // itemsize))
 
 
-def _computing(value: SSAValue, inside: set[Operation]) -> set[Operation]:
+def computing_operations(value: SSAValue, inside: set[Operation]) -> set[Operation]:
     """The operations of a group that compute a value."""
     found, pending = set[Operation](), [value]
     while pending:

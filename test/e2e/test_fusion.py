@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import pytest
-from differential import check, make_case, parsed
+from differential import check, compiled_text, make_case, parsed
 
 from tlf.dialects import graph
 from tlf.dialects.target import load
@@ -183,3 +183,74 @@ def test_padding_comes_after_the_prologue(target: str):
         assert together == "add,exp,conv2d"
 
     assert check(make_case(PADDED), target) is None
+
+
+OVERWRITES: Mapping[str, str] = {
+    "a chain in one buffer": f"""
+{HEAD[:-1]}, %v: tensor<17x13xf32>) -> {X} {{
+  %0 = graph.matmul %x, %w : ({X}, {W}) -> {Y}
+  %1 = graph.softmax %0 axis 1 : ({Y}) -> {Y}
+  %2 = graph.matmul %1, %v : ({Y}, tensor<17x13xf32>) -> {X}
+  %3 = graph.softmax %2 axis 1 : ({X}) -> {X}
+  func.return %3 : {X} }}""",
+    "a square, read transposed and straight": """
+func.func @f(%x: tensor<37x37xf32>) -> tensor<37x37xf32> {
+  %0 = graph.softmax %x axis 1 : (tensor<37x37xf32>) -> tensor<37x37xf32>
+  %1 = graph.transpose %0 permutation [1, 0]
+      : (tensor<37x37xf32>) -> tensor<37x37xf32>
+  %2 = graph.softmax %1 axis 1 : (tensor<37x37xf32>) -> tensor<37x37xf32>
+  %3 = graph.matmul %2, %2
+      : (tensor<37x37xf32>, tensor<37x37xf32>) -> tensor<37x37xf32>
+  %4 = graph.add %3, %2 : (tensor<37x37xf32>, tensor<37x37xf32>) -> tensor<37x37xf32>
+  func.return %4 : tensor<37x37xf32>
+}""",
+    "an operand that is used twice": f"""
+{HEAD} -> {Y} {{
+  %0 = graph.matmul %x, %w : ({X}, {W}) -> {Y}
+  %1 = graph.reduce %0 <max> axes [1] keepdims : ({Y}) -> {C}
+  %2 = graph.sub %0, %1 : ({Y}, {C}) -> {Y}
+  %3 = graph.mul %0, %2 : ({Y}, {Y}) -> {Y}
+  func.return %3 : {Y} }}""",
+    "an operand that is broadcast, of a shape by chance the same": """
+func.func @f(%x: tensor<1x19xf32>, %w: tensor<19x19xf32>) -> tensor<1x19xf32> {
+  %0 = graph.matmul %x, %w : (tensor<1x19xf32>, tensor<19x19xf32>) -> tensor<1x19xf32>
+  %1 = graph.reduce %0 <sum> axes [1] keepdims : (tensor<1x19xf32>) -> tensor<1x1xf32>
+  %2 = graph.div %0, %1 : (tensor<1x19xf32>, tensor<1x1xf32>) -> tensor<1x19xf32>
+  func.return %2 : tensor<1x19xf32>
+}""",
+    "a view of what is overwritten is returned": f"""
+{HEAD} -> ({Y}, tensor<357xf32>) {{
+  %0 = graph.matmul %x, %w : ({X}, {W}) -> {Y}
+  %1 = graph.softmax %0 axis 1 : ({Y}) -> {Y}
+  %2 = graph.reshape %0 : ({Y}) -> tensor<357xf32>
+  func.return %1, %2 : {Y}, tensor<357xf32> }}""",
+    "a view is overwritten, and the result seen as another": f"""
+{HEAD} -> tensor<17x21xf32> {{
+  %0 = graph.matmul %x, %w : ({X}, {W}) -> {Y}
+  %1 = graph.reshape %0 : ({Y}) -> tensor<51x7xf32>
+  %2 = graph.softmax %1 axis 1 : (tensor<51x7xf32>) -> tensor<51x7xf32>
+  %3 = graph.reshape %2 : (tensor<51x7xf32>) -> tensor<17x21xf32>
+  func.return %3 : tensor<17x21xf32> }}""",
+    "two results, two operands": f"""
+{HEAD} -> ({Y}, {Y}) {{
+  %0 = graph.matmul %x, %w : ({X}, {W}) -> {Y}
+  %1 = graph.softmax %0 axis 1 : ({Y}) -> {Y}
+  %2 = graph.softmax %0 axis 0 : ({Y}) -> {Y}
+  %3 = graph.mul %1, %2 : ({Y}, {Y}) -> {Y}
+  %4 = graph.sub %1, %2 : ({Y}, {Y}) -> {Y}
+  func.return %3, %4 : {Y}, {Y} }}""",
+}
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
+@pytest.mark.parametrize("name", OVERWRITES)
+def test_overwriting(name: str, target: str):
+    """Results are right where buffers are used again, and where they must not be."""
+    assert check(make_case(OVERWRITES[name]), target) is None
+
+
+def test_a_chain_takes_one_buffer():
+    """The first product; the second is computed where the result belongs."""
+    text = compiled_text(OVERWRITES["a chain in one buffer"], "h200")
+
+    assert text.count('"kind": "temporary"') == 1

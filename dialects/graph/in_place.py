@@ -1,0 +1,95 @@
+"""Which operand an operation may overwrite with a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+ATTRIBUTE = "tlf.in_place"
+"""The attribute of an operation that holds an `InPlaceAttr`."""
+
+
+@irdl_attr_definition
+class InPlaceAttr(ParametrizedAttribute):
+    """
+    For each result of an operation the operand whose buffer it may be put in, by its
+    number, or none.
+
+    ```mlir
+    #graph.in_place<none, 2>
+    ```
+    """
+
+    name = "graph.in_place"
+
+    operands: ArrayAttr[IntAttr]
+    """Minus one stands for none."""
+
+    def __init__(self, operands: Sequence[int | None]):
+        numbers = [IntAttr(-1 if each is None else each) for each in operands]
+        super().__init__(ArrayAttr(numbers))
+
+    @property
+    def numbers(self) -> tuple[int | None, ...]:
+        """One for each result."""
+        return tuple(each.data if each.data >= 0 else None for each in self.operands)
+
+    def verify(self) -> None:
+        taken = [number for number in self.numbers if number is not None]
+        if len(taken) != len(set(taken)):
+            raise VerifyException("expected every operand to be overwritten once")
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            texts = ("none" if each is None else str(each) for each in self.numbers)
+            printer.print_string(", ".join(texts))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        def parse_one() -> int | None:
+            if parser.parse_optional_keyword("none") is not None:
+                return None
+            return parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+        with parser.in_angle_brackets():
+            numbers = parser.parse_comma_separated_list(
+                parser.Delimiter.NONE, parse_one
+            )
+        return InPlaceAttr(numbers).parameters
+
+
+def in_place_of(op: Operation) -> tuple[int | None, ...]:
+    """The operand that each result may be put in."""
+    found = op.attributes.get(ATTRIBUTE)
+    if isinstance(found, InPlaceAttr):
+        return found.numbers
+    return (None,) * len(op.results)
+
+
+def verify_in_place(op: Operation) -> None:
+    """Check that an operation's results have the types of what they overwrite."""
+    numbers = in_place_of(op)
+    if len(numbers) != len(op.results):
+        raise VerifyException(
+            f"expected an operand or none for each of {len(op.results)} results, "
+            f"got {len(numbers)}"
+        )
+    for number, result in zip(numbers, op.results, strict=True):
+        if number is None:
+            continue
+        if number >= len(op.operands):
+            raise VerifyException(
+                f"expected one of {len(op.operands)} operands to be overwritten, "
+                f"got number {number}"
+            )
+        if op.operands[number].type != result.type:
+            raise VerifyException(
+                f"expected to overwrite an operand of type {result.type}, "
+                f"got {op.operands[number].type}"
+            )

@@ -1,0 +1,63 @@
+// RUN: tlf-opt %s --target h200 -p "graph-group,graph-choose-tiles,graph-mark-in-place" --split-input-file | filecheck %s
+
+// A result takes the place of an operand of its type that is not needed any more.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME:    #graph.remark<passed "graph-mark-in-place" "a result may overwrite an operand" at "%c">
+// CHECK:         %b = graph.group
+// CHECK:         %c = graph.group {{.*}}attributes {tlf.in_place = #graph.in_place<0>}
+// CHECK-NEXT:      graph.reduce
+func.func @chain(%x: tensor<40x30xf32>, %w: tensor<30x30xf32>) -> tensor<40x30xf32> {
+  %b = graph.matmul %x, %w : (tensor<40x30xf32>, tensor<30x30xf32>) -> tensor<40x30xf32>
+  %m = graph.reduce %b <max> axes [1] keepdims : (tensor<40x30xf32>) -> tensor<40x1xf32>
+  %c = graph.sub %b, %m : (tensor<40x30xf32>, tensor<40x1xf32>) -> tensor<40x30xf32>
+  func.return %c : tensor<40x30xf32>
+}
+
+// -----
+
+// Not one that is needed later, if only under another shape.
+// CHECK-LABEL: func.func @needed
+// CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "its operand is needed later" at "%c">
+// CHECK-NOT:     in_place
+func.func @needed(%x: tensor<40x30xf32>, %w: tensor<30x30xf32>) -> (tensor<40x30xf32>, tensor<1200xf32>) {
+  %b = graph.matmul %x, %w : (tensor<40x30xf32>, tensor<30x30xf32>) -> tensor<40x30xf32>
+  %v = graph.reshape %b : (tensor<40x30xf32>) -> tensor<1200xf32>
+  %m = graph.reduce %b <max> axes [1] keepdims : (tensor<40x30xf32>) -> tensor<40x1xf32>
+  %c = graph.sub %b, %m : (tensor<40x30xf32>, tensor<40x1xf32>) -> tensor<40x30xf32>
+  func.return %c, %v : tensor<40x30xf32>, tensor<1200xf32>
+}
+
+// -----
+
+// Nor one that is read where others write: transposed, or as the row of a product.
+// CHECK-LABEL: func.func @elsewhere
+// CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "it reads its operand where it does not write" at "%c", "%d">
+// CHECK-NOT:     in_place
+func.func @elsewhere(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %b = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %c = graph.group ins(%a = %b : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
+    %t = graph.transpose %a permutation [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %s = graph.add %a, %t : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    graph.yield %s : tensor<8x8xf32>
+  }
+  %d = graph.matmul %c, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  func.return %d : tensor<8x8xf32>
+}
+
+// -----
+
+// Nor one that comes to it twice, nor arguments and constants.
+// CHECK-LABEL: func.func @twice
+// CHECK-SAME:    "an argument, a constant or a part of a tensor keeps its elements" at "%a"
+// CHECK-SAME:    "it uses the buffer of its operand in two ways" at "%c"
+// CHECK-NOT:     in_place
+func.func @twice(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %a = graph.exp %x : tensor<8x8xf32>
+  %b = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %v = graph.reshape %b : (tensor<8x8xf32>) -> tensor<64xf32>
+  %u = graph.reshape %v : (tensor<64xf32>) -> tensor<8x8xf32>
+  %m = graph.reduce %b <max> axes [1] keepdims : (tensor<8x8xf32>) -> tensor<8x1xf32>
+  %d = graph.sub %b, %m : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %c = graph.add %d, %u : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  func.return %a, %c : tensor<8x8xf32>, tensor<8x8xf32>
+}
