@@ -85,13 +85,21 @@ class Marker:
         value, result = self.op.operands[position], self.members.results[number]
         if isinstance(self.op, graph.GroupOp):
             value = self.op.body.block.args[position]
-        if any(value in op.operands for op in self.tiling.gathered):
+        if any(self._reads_anywhere(op, value) for op in self.members.operations):
             return False
         if (value, Scope.INNER) in self.tiling.reads or self._is_multiplied(value):
             return False
         boxes = self.tiling.reads.get((value, Scope.OUTER), [])
         piece = self.tiling.pieces[self.members.results.index(result)]
         return len(boxes) == 1 and same_box(boxes[0], piece)
+
+    def _reads_anywhere(self, op: TilingInterface, value: SSAValue) -> bool:
+        """Whether an operation reads of a value what no tile of it tells."""
+        pairs = zip(op.operands, op.operand_accesses(), strict=True)
+        return any(
+            operand is value and (accesses is None or op in self.tiling.gathered)
+            for operand, accesses in pairs
+        )
 
     def _moves_tiles(self) -> bool:
         """Whether engines move several tiles, known to them as one range of bytes."""
