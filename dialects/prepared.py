@@ -35,8 +35,8 @@ def mark_preparation(
     preparation.attributes[TAKES] = DenseArrayBase.from_list(i64, list(takes))
 
 
-def is_preparation(function: func.FuncOp) -> bool:
-    """Whether a function computes arguments of another one."""
+def is_preparation(function: Operation) -> bool:
+    """Whether a function, lowered or not, computes arguments of another one."""
     return PREPARES in function.attributes
 
 

@@ -2,15 +2,21 @@
 // normalisation, around a skip of the block's own input.
 func.func @bottleneck(
     %x: tensor<2x64x30x28xf32>,
-    %w1: tensor<16x64x1x1xf32> {tlf.range = [-0.125, 0.125]},
-    %w2: tensor<16x16x3x3xf32> {tlf.range = [-0.083, 0.083]},
-    %w3: tensor<64x16x1x1xf32> {tlf.range = [-0.25, 0.25]}, %mean1: tensor<16xf32>,
-    %variance1: tensor<16xf32> {tlf.range = [0.5, 1.5]}, %gamma1: tensor<16xf32>,
-    %beta1: tensor<16xf32>, %mean2: tensor<16xf32>,
-    %variance2: tensor<16xf32> {tlf.range = [0.5, 1.5]}, %gamma2: tensor<16xf32>,
-    %beta2: tensor<16xf32>, %mean3: tensor<64xf32>,
-    %variance3: tensor<64xf32> {tlf.range = [0.5, 1.5]}, %gamma3: tensor<64xf32>,
-    %beta3: tensor<64xf32>)
+    %w1: tensor<16x64x1x1xf32> {tlf.parameter, tlf.range = [-0.125, 0.125]},
+    %w2: tensor<16x16x3x3xf32> {tlf.parameter, tlf.range = [-0.083, 0.083]},
+    %w3: tensor<64x16x1x1xf32> {tlf.parameter, tlf.range = [-0.25, 0.25]},
+    %mean1: tensor<16xf32> {tlf.parameter},
+    %variance1: tensor<16xf32> {tlf.parameter, tlf.range = [0.5, 1.5]},
+    %gamma1: tensor<16xf32> {tlf.parameter},
+    %beta1: tensor<16xf32> {tlf.parameter},
+    %mean2: tensor<16xf32> {tlf.parameter},
+    %variance2: tensor<16xf32> {tlf.parameter, tlf.range = [0.5, 1.5]},
+    %gamma2: tensor<16xf32> {tlf.parameter},
+    %beta2: tensor<16xf32> {tlf.parameter},
+    %mean3: tensor<64xf32> {tlf.parameter},
+    %variance3: tensor<64xf32> {tlf.parameter, tlf.range = [0.5, 1.5]},
+    %gamma3: tensor<64xf32> {tlf.parameter},
+    %beta3: tensor<64xf32> {tlf.parameter})
     -> tensor<2x64x30x28xf32> {
   %conv1 = graph.conv2d %x, %w1
       : (tensor<2x64x30x28xf32>, tensor<16x64x1x1xf32>) -> tensor<2x16x30x28xf32>

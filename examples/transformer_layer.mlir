@@ -1,19 +1,23 @@
 // One layer of a transformer encoder with pre-normalisation: attention of 4 heads, then two
 // linear layers around a GELU, each with a residual connection.
 func.func @transformer_layer(
-    %x: tensor<2x100x192xf32>, %w_q: tensor<192x192xf32> {tlf.range = [-0.072, 0.072]},
-    %b_q: tensor<192xf32> {tlf.range = [-0.072, 0.072]},
-    %w_k: tensor<192x192xf32> {tlf.range = [-0.072, 0.072]},
-    %b_k: tensor<192xf32> {tlf.range = [-0.072, 0.072]},
-    %w_v: tensor<192x192xf32> {tlf.range = [-0.072, 0.072]},
-    %b_v: tensor<192xf32> {tlf.range = [-0.072, 0.072]},
-    %w_o: tensor<192x192xf32> {tlf.range = [-0.072, 0.072]},
-    %b_o: tensor<192xf32> {tlf.range = [-0.072, 0.072]},
-    %w1: tensor<192x768xf32> {tlf.range = [-0.072, 0.072]},
-    %b1: tensor<768xf32> {tlf.range = [-0.072, 0.072]},
-    %w2: tensor<768x192xf32> {tlf.range = [-0.036, 0.036]},
-    %b2: tensor<192xf32> {tlf.range = [-0.036, 0.036]}, %gamma1: tensor<192xf32>,
-    %beta1: tensor<192xf32>, %gamma2: tensor<192xf32>, %beta2: tensor<192xf32>)
+    %x: tensor<2x100x192xf32>,
+    %w_q: tensor<192x192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %b_q: tensor<192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %w_k: tensor<192x192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %b_k: tensor<192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %w_v: tensor<192x192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %b_v: tensor<192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %w_o: tensor<192x192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %b_o: tensor<192xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %w1: tensor<192x768xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %b1: tensor<768xf32> {tlf.parameter, tlf.range = [-0.072, 0.072]},
+    %w2: tensor<768x192xf32> {tlf.parameter, tlf.range = [-0.036, 0.036]},
+    %b2: tensor<192xf32> {tlf.parameter, tlf.range = [-0.036, 0.036]},
+    %gamma1: tensor<192xf32> {tlf.parameter},
+    %beta1: tensor<192xf32> {tlf.parameter},
+    %gamma2: tensor<192xf32> {tlf.parameter},
+    %beta2: tensor<192xf32> {tlf.parameter})
     -> tensor<2x100x192xf32> {
   // Attention: queries, keys and values, split into heads.
   %norm = graph.layer_norm %x weight %gamma1 bias %beta1 epsilon 1.0e-05

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
+from tlf.dialects.graph import GroupOp
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.parts import part_of
+from tlf.dialects.prepared import is_preparation
 from tlf.passes.graph_analyze import Cost, analyzed, total
 
 FORMATS = ("table", "json")
@@ -24,7 +27,8 @@ FORMATS = ("table", "json")
 class AnalysisTarget(Target):
     """
     Print the cost of every operation of `graph`, as `graph-analyze` finds it, and the
-    totals of each class. Needs a module with a target description.
+    totals of each class: of groups instead of what is inside of them, and not of what
+    is computed once. Needs a module with a target description.
     """
 
     name = "analysis"
@@ -38,12 +42,31 @@ class AnalysisTarget(Target):
                 f"analysis: expected a format of {', '.join(FORMATS)}, "
                 f"got {self.format}"
             )
-        rows = [(op, cost) for op, cost in analyzed(module) if cost.work.bytes]
+        rows = [
+            (op, cost)
+            for op, cost in analyzed(module)
+            if cost.work.bytes and _is_counted(op)
+        ]
         if self.format == "json":
             json.dump(_json(rows), output, indent=1)
             output.write("\n")
             return
         output.write(_table(rows))
+
+
+def _is_counted(op: Operation) -> bool:
+    """Whether an operation is in no group, and runs at every call."""
+    parent = op.parent_op()
+    is_once = isinstance(parent, func.FuncOp) and is_preparation(parent)
+    return not isinstance(parent, GroupOp) and not is_once
+
+
+def _name(op: Operation) -> str:
+    """The name of an operation, or of those in a group but for constants."""
+    if not isinstance(op, GroupOp):
+        return op.name.removeprefix("graph.")
+    names = [each.name.removeprefix("graph.") for each in op.body.block.ops]
+    return ", ".join(name for name in names[:-1] if name != "constant")
 
 
 def _totals(costs: Sequence[Cost]) -> dict[str, Cost]:
@@ -84,7 +107,7 @@ COLUMNS = f"{'class':<9}{'flops':>16}{'bytes':>14}{'flops/byte':>12}{'floor us':
 
 def _table(rows: Sequence[tuple[Operation, Cost]]) -> str:
     totals = _totals([cost for _, cost in rows])
-    names = [op.name.removeprefix("graph.") for op, _ in rows]
+    names = [_name(op) for op, _ in rows]
     width = max(map(len, [*names, *totals, "operation"])) + 2
     lines = [f"{'operation':<{width}}{COLUMNS}  part"]
     for name, (op, cost) in zip(names, rows, strict=True):

@@ -23,6 +23,7 @@ from xdsl.utils.target import Target
 from tlf.dialects import npu, target
 from tlf.dialects.mem.numbers import number_text
 from tlf.dialects.mixed_index import Index
+from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target.description import Data
 from tlf.dialects.types import dtype_of
 
@@ -50,16 +51,28 @@ class NpuTarget(Target):
     name = "npu"
 
     function: str | None = None
-    """The function whose program to print, if there are several."""
+    """The function whose program to print; unless given, the one that prepares no
+    other."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
-        names = [op.sym_name.data for op in programs]
-        found = [op for op in programs if self.function in (None, op.sym_name.data)]
-        if len(found) != 1:
-            wanted = "one npu.program" if self.function is None else f"@{self.function}"
+        found = [
+            op
+            for op in programs
+            if (
+                op.sym_name.data == self.function
+                if self.function
+                else not is_preparation(op)
+            )
+        ]
+        names = ", ".join(op.sym_name.data for op in programs) or "none"
+        if self.function is not None and not found:
             raise DiagnosticException(
-                f"expected {wanted} in the module, got {', '.join(names) or 'none'}"
+                f"expected a program of @{self.function}, got {names}"
+            )
+        if len(found) != 1:
+            raise DiagnosticException(
+                f"expected one npu.program in the module, got {names}"
             )
         for line in _lines(target.Target.of(module), found[0]):
             print(line, file=output)

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
 from tlf.dialects import triton
+from tlf.dialects.prepared import is_preparation
 from tlf.lowering.triton.plan import Json, PlanBuilder
 
 MARKER = "# plan"
@@ -36,7 +37,7 @@ class TritonTarget(Target):
     """What to print: `all`, `source` or `plan`."""
 
     function: str | None = None
-    """The host function to plan, if there are several."""
+    """The host function to plan; unless given, the one that prepares no other."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         if self.parts not in PARTS:
@@ -66,7 +67,8 @@ class PrintedPlan:
 
 def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
     """
-    The plan of a host function of `module`, the only one unless it is named.
+    The plan of a host function of `module`: unless it is named, the only one that
+    computes no arguments of another.
 
     Raises `DiagnosticException`.
     """
@@ -77,7 +79,11 @@ def build_plan(module: ModuleOp, function: str | None = None) -> PrintedPlan:
         and not op.is_declaration
         and triton.KERNEL not in op.attributes
     ]
-    found = [op for op in hosts if function in (None, op.sym_name.data)]
+    found = [
+        op
+        for op in hosts
+        if (op.sym_name.data == function if function else not is_preparation(op))
+    ]
     if len(found) != 1:
         names = ", ".join(op.sym_name.data for op in hosts)
         wanted = "one host function" if function is None else f"a function {function}"

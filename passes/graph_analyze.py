@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -23,7 +23,7 @@ from tlf.dialects.graph import GroupOp, YieldOp
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.target import Target
 from tlf.passes.analysis.roofline import class_of, floor_of
-from tlf.passes.analysis.work import Work, work_of
+from tlf.passes.analysis.work import Work, size_in_bytes, work_of
 
 ATTRIBUTE = "tlf.analysis"
 
@@ -49,15 +49,34 @@ class Cost:
 
 
 def analyzed(module: ModuleOp) -> Iterator[tuple[Operation, Cost]]:
-    """The operations of the graph dialect in a module, in order, with their cost."""
+    """
+    The operations of the graph dialect in a module, in order, with their cost; a group
+    comes after those inside.
+    """
     target = Target.of(module)
+    inside = list[Cost]()
     for op in module.walk():
-        is_work = op.name.startswith("graph.")
-        if not is_work or isinstance(op, GroupOp | YieldOp):
+        if not op.name.startswith("graph."):
             continue
-        work = work_of(op)
-        floor = floor_of(work, target)
-        yield op, Cost(class_of(work, floor), work, floor.seconds)
+        if isinstance(op, GroupOp):
+            inside = []
+        elif isinstance(op, YieldOp):
+            group = op.parent_op()
+            assert isinstance(group, GroupOp)
+            work = _work_of_group(group, inside)
+            floor = floor_of(work, target)
+            yield group, Cost(class_of(work, floor), work, floor.seconds)
+        else:
+            work = work_of(op)
+            floor = floor_of(work, target)
+            inside.append(cost := Cost(class_of(work, floor), work, floor.seconds))
+            yield op, cost
+
+
+def _work_of_group(group: GroupOp, inside: Sequence[Cost]) -> Work:
+    """The work inside of a group, and the bytes that go into it and come out."""
+    moved = size_in_bytes((*group.operands, *group.results))
+    return replace(total(inside).work, bytes=moved)
 
 
 @dataclass(frozen=True)
@@ -70,7 +89,9 @@ class GraphAnalyzePass(ModulePass):
 
     The class is `compute` where arithmetic takes longest on the target, `memory` where
     the bandwidth of the outermost memory does, and `movement` where nothing is
-    computed. Views and constants cost nothing. The program computes what it did.
+    computed. Views and constants cost nothing. A group moves what goes into it and
+    comes out, each tensor once; functions count groups, not what is inside of them. The
+    program computes what it did.
     """
 
     name = "graph-analyze"
@@ -81,11 +102,15 @@ class GraphAnalyzePass(ModulePass):
             each.attributes[ATTRIBUTE] = cost.attribute()
         for function in op.walk():
             if isinstance(function, func.FuncOp):
-                inside = [costs[each] for each in function.walk() if each in costs]
+                inside = [
+                    costs[each]
+                    for each in function.walk()
+                    if each in costs and not isinstance(each.parent_op(), GroupOp)
+                ]
                 function.attributes[ATTRIBUTE] = total(inside).attribute()
 
 
-def total(costs: list[Cost]) -> Cost:
+def total(costs: Sequence[Cost]) -> Cost:
     """The sum of costs, one operation after the other, by its greatest class."""
     matrix = dict[str, int]()
     for cost in costs:

@@ -48,7 +48,7 @@ class _Folder:
 
     def run(self, block: Block) -> None:
         roots = roots_of(block, self.inside)
-        for value in worthwhile(roots, self.inside, SMALL):
+        for value in worthwhile(roots, self.inside, SMALL, views=True):
             op = value.owner
             assert isinstance(op, Operation)
             size = size_in_bytes([value])

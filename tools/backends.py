@@ -97,7 +97,7 @@ class CompilingBackend:
         pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
         manager(passes).run(context, module)
-        return replace(signature, preparation=_preparation(module, signature.name))
+        return lowered_signature(module, signature)
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
@@ -125,17 +125,25 @@ class CompilingBackend:
         return Launched.of(text, signature)
 
 
+def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
+    """The signature of a function once its module is lowered."""
+    return replace(signature, preparation=_preparation(module, signature.name))
+
+
 def _preparation(module: ModuleOp, name: str) -> Preparation | None:
     """What computes arguments of the function `name` of a lowered module."""
     found = preparation_named(module, name)
-    match found:
-        case npu.ProgramOp(sym_name=symbol):
-            outputs = [b for b in npu.memory_map(found) if isinstance(b, npu.OutputOp)]
-            return Preparation(symbol.data, taken_by(found), len(outputs))
-        case func.FuncOp(sym_name=symbol):
-            return Preparation(symbol.data, taken_by(found), result_count(found))
-        case _:
-            return None
+    if not isinstance(found, npu.ProgramOp | func.FuncOp):
+        return None
+    count = lowered_results(found)
+    return Preparation(found.sym_name.data, taken_by(found), count)
+
+
+def lowered_results(op: npu.ProgramOp | func.FuncOp) -> int:
+    """How many results a lowered function has."""
+    if isinstance(op, func.FuncOp):
+        return result_count(op)
+    return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
 
 
 def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:

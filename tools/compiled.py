@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph import GroupOp
+from tlf.dialects.graph import GroupOp, RemarkAttr, remarks_of
 from tlf.dialects.interpreters.run import argument_types, entry_point
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
@@ -21,6 +22,7 @@ from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
 from tlf.tools.executables import Buffer
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
+from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import Source, read_source
 
 
@@ -76,6 +78,14 @@ class CompiledProgram:
         self._figures.update(outcome.figures)
         results = [outcome.results[name] for name in self.signature.outputs]
         return tuple(_as_tensor(each) if as_tensors else each for each in results)
+
+    def refresh(self) -> None:
+        """
+        Compute what follows from weights again at the next call. That happens by itself
+        where a weight changed, but for tensors that were written to through `.data`.
+        """
+        if isinstance(self.executable, PreparedProgram):
+            self.executable.forget()
 
     def _bound(
         self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
@@ -153,7 +163,10 @@ class CompiledProgram:
         return f"{self._stages[stage]!s}\n"
 
     def explain(self) -> str:
-        """What runs together, and by which plan: a line for each group."""
+        """
+        What runs together, and by which plan: a line for each group. Then what passes
+        did, and what they left alone and why.
+        """
         chosen = [name for name in self._stages if name.startswith("graph-choose")]
         if not chosen:
             return "the reference runs each operation by itself"
@@ -162,11 +175,17 @@ class CompiledProgram:
             names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
             plan = "" if group.plan is None else f"  {group.plan}"
             lines.append(f"group {number}: {', '.join(names[:-1])}{plan}")
-        return "\n".join(lines)
+        noted = [str(each) for each in _remarks(self._stages[chosen[0]])]
+        return "\n".join([*lines, *noted])
 
 
 def _groups(module: ModuleOp) -> list[GroupOp]:
     return [op for op in module.walk() if isinstance(op, GroupOp)]
+
+
+def _remarks(module: ModuleOp) -> list[RemarkAttr]:
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    return [each for function in functions for each in remarks_of(function)]
 
 
 def _is_tensor(value: object) -> bool:

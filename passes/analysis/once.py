@@ -56,8 +56,8 @@ def pays(value: SSAValue, inside: set[SSAValue]) -> bool:
         for operand in op.operands
         if isinstance(operand.owner, Block) or _is_stored(operand.owner)
     }
-    cost = sum(map(effort, ops)) // OPERATIONS_PER_BYTE + size_in_bytes(read)
-    return cost >= size_in_bytes([value])
+    computing_it = sum(map(effort, ops)) // OPERATIONS_PER_BYTE
+    return max(computing_it, size_in_bytes(read)) >= size_in_bytes([value])
 
 
 def _is_stored(op: Operation) -> bool:
@@ -78,11 +78,15 @@ def computing(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
 
 
 def worthwhile(
-    roots: Iterable[SSAValue], inside: set[SSAValue], least: int = 0
+    roots: Iterable[SSAValue],
+    inside: set[SSAValue],
+    least: int = 0,
+    views: bool = False,
 ) -> list[SSAValue]:
     """
     The values, among `roots` and what they are computed from, that are better computed
-    once: it pays, or they have no more than `least` bytes. Views are never among them.
+    once: it pays, or they have no more than `least` bytes. Those that are other values
+    under another shape, or parts of them, are among them only if `views` is set.
     """
     chosen: list[SSAValue] = []
     pending, seen = list(roots), set[SSAValue]()
@@ -93,6 +97,7 @@ def worthwhile(
             continue
         seen.add(value)
         is_view = isinstance(owner, ViewInterface) or is_stored_cut(owner)
+        is_view = is_view and not views
         is_small = size_in_bytes([value]) <= least
         if owner.operands and not is_view and (is_small or pays(value, inside)):
             chosen.append(value)

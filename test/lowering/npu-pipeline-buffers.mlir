@@ -2,7 +2,7 @@
 
 // Every tile has a buffer with an offset in its memory. The two tensors between the
 // groups are in L3, behind the arguments; the result is an argument.
-// CHECK-LABEL: func.func @bottleneck
+// CHECK-LABEL: func.func @bottleneck(
 // CHECK-SAME:    [[Y:%y[_0-9]*]]: memref<2x64x30x28xf32, "L3">{{.*}}tlf.results = 1 : i64,{{.*}} tlf.peak = {L1 = 
 // CHECK-NOT:   {{concat|memref.copy|tensor<}}
 // CHECK:       [[A:%.*]] = mem.alloc at {{[0-9]+}} : memref<2x16x30x28xf32, "L3">
@@ -10,7 +10,7 @@
 // CHECK:         [[X:%.*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L2">
 // CHECK-NEXT:    [[XT:%.*]] = mem.dma %x[{{.*}}] to [[X]][0, 0, 0, 0] {{.*}} : memref<2x64x30x28xf32, "L3"> to memref<{{.*}}, "L2">
 // CHECK-NEXT:    [[W:%.*]] = mem.alloc at {{[0-9]+}} : memref<16x64x1x1xf32, "L2">
-// CHECK-NEXT:    mem.dma %w1[0, 0, 0, 0] to [[W]][0, 0, 0, 0]
+// CHECK-NEXT:    mem.dma %prepared{{[_0-9]*}}[0, 0, 0, 0] to [[W]][0, 0, 0, 0]
 // CHECK:         [[R:%.*]] = mem.alloc at {{[0-9]+}} : memref<1x16x{{.*}}, "L2">
 // CHECK-NEXT:    mem.wait {{.*}}[[XT]]
 // CHECK:         "scf.parallel"

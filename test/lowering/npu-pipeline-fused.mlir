@@ -3,7 +3,7 @@
 
 // All three convolutions run on one tile in L2, in one nest: a slice of the input with a
 // halo serves the first of them and, through its interior, the skip.
-// CHECK-LABEL: func.func @bottleneck
+// CHECK-LABEL: func.func @bottleneck(
 // CHECK-NEXT:    [[E:%.*]] = tile.empty : tensor<2x64x30x28xf32>
 // CHECK-NEXT:    [[Y:%.*]] = tile.while ({{%.*}}, [[J:%.*]] = 0 to 30 step {{[0-9]+}}, {{.*}}) parallel mapping(loop) into([[O:%.*]] = [[E]] :
 // CHECK:           [[H:%.*]] = affine.apply affine_map<(d0) -> ((d0 + -1))> ([[J]])
@@ -21,7 +21,7 @@
 // CHECK:         func.return [[Y]]
 
 // What lies between them is never in L3.
-// MEM-LABEL: func.func @bottleneck
+// MEM-LABEL: func.func @bottleneck(
 // MEM-NOT:     mem.alloc {{.*}}"L3">
 // MEM:         mem.dma %x{{.*}} : memref<2x64x30x28xf32, "L3"> to memref<{{.*}}, "L2">
 // MEM-NOT:     mem.alloc {{.*}}"L3">

@@ -12,18 +12,28 @@ from pathlib import Path
 import numpy as np
 from random_plans import scramble
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.npu import ProgramOp
+from tlf.dialects.prepared import PREPARES
 from tlf.dialects.target import Target, load
+from tlf.dialects.triton import KERNEL
 from tlf.lowering.pipelines import pipelines_for
 from tlf.runtime import npu, triton
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
+from tlf.tools.backends import (
+    CompilingBackend,
+    lowered_results,
+    lowered_signature,
+)
 from tlf.tools.diagnostics import CompileError, errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.tools.executables import Signature
 from tlf.tools.pass_manager import PassManager, verify
 from tlf.tools.pipeline import build_passes, build_target
 from tlf.tools.run_check import LARGEST, TOLERANCES
@@ -221,6 +231,26 @@ def executed(text: str, target: Target, inputs: Arrays) -> tuple[Array, ...]:
     return tuple(np.asarray(each) for each in outputs.values())
 
 
+def run_lowered(
+    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+) -> tuple[Array, ...]:
+    """
+    Run a lowered program, with what it computes once, on inputs in order. Raises
+    `CompileError` and what the runtimes do.
+    """
+    (entry,) = (
+        op
+        for op in module.ops
+        if isinstance(op, ProgramOp | func.FuncOp)
+        and not {PREPARES, KERNEL} & {*op.attributes}
+    )
+    outputs = tuple(f"result {n}" for n in range(lowered_results(entry)))
+    signature = Signature(tuple(inputs), outputs, entry.sym_name.data)
+    backend = CompilingBackend(target, None, Path())
+    program = backend.build(context, module, lowered_signature(module, signature))
+    return tuple(np.asarray(each) for each in program(inputs).results.values())
+
+
 def tiled(text: str, target: Target, pipeline: str | None = None) -> ModuleOp:
     """A program after the last pass that makes loops over tiles."""
     context, module = parsed(text)
@@ -250,7 +280,11 @@ def compiled_results(
     """The results of a program, on `reference` or on a target by name."""
     if name == "reference":
         return interpret(parsed(text)[1], inputs)
-    return executed(compiled_text(text, name, pipeline), load(name), inputs)
+    target = load(name)
+    context, module = parsed(text)
+    target.attach(module)
+    PassManager(steps_of(target, pipeline)).run(context, module)
+    return run_lowered(context, module, target, inputs)
 
 
 def _run(
@@ -258,8 +292,7 @@ def _run(
 ) -> Fault | None:
     step = f"running on {target.name}"
     try:
-        text = printed(context, module, target)
-        results = executed(text, target, case.inputs)
+        results = run_lowered(context, module, target, case.inputs)
     except CompileError as error:
         return _compile_fault(step, error)
     except (NPUError, TritonRuntimeError) as error:

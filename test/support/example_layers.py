@@ -55,7 +55,7 @@ class LayerMaker(Maker):
             ):
                 self.given[value.name] = value
         for name in ("gamma1", "beta1", "gamma2", "beta2"):
-            self.given[name] = self.argument(name, model)
+            self.given[name] = self.argument(name, model, parameter=True)
 
     def norm(self, name: str, x: Value, which: int) -> Value:
         """A layer normalisation."""
@@ -177,11 +177,13 @@ class BlockMaker(Maker):
             fan = channels * taps * taps
             self._keep(self.weight(f"w{layer}", *shape, fan=fan))
         for layer, outputs in self.outputs.items():
-            self._keep(self.argument(f"mean{layer}", outputs))
-            variance = f"variance{layer}"
-            self._keep(self.argument(variance, outputs, low=0.5, high=1.5))
-            self._keep(self.argument(f"gamma{layer}", outputs))
-            self._keep(self.argument(f"beta{layer}", outputs))
+            for name in ("mean", "variance", "gamma", "beta"):
+                low, high = (0.5, 1.5) if name == "variance" else (-1.0, 1.0)
+                self._keep(
+                    self.argument(
+                        f"{name}{layer}", outputs, low=low, high=high, parameter=True
+                    )
+                )
 
     def _keep(self, value: Value) -> None:
         self.given[value.name] = value

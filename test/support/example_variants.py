@@ -42,17 +42,22 @@ class Maker:
         self.steps: list[Step] = []
 
     def argument(
-        self, name: str, *shape: int, low: float = -1.0, high: float = 1.0
+        self,
+        name: str,
+        *shape: int,
+        low: float = -1.0,
+        high: float = 1.0,
+        parameter: bool = False,
     ) -> Value:
         """A new argument, its elements between `low` and `high`."""
-        value = Value(name, shape, self.element, low, high)
+        value = Value(name, shape, self.element, low, high, parameter=parameter)
         self.arguments.append(value)
         return value
 
     def weight(self, name: str, *shape: int, fan: int) -> Value:
-        """An argument of which sums over `fan` elements stay of the order of 1."""
+        """A weight of which sums over `fan` elements stay of the order of 1."""
         bound = round(1 / math.sqrt(fan), 3)
-        return self.argument(name, *shape, low=-bound, high=bound)
+        return self.argument(name, *shape, low=-bound, high=bound, parameter=True)
 
     def step(
         self, name: str, pattern: str, shape: Sequence[int], *operands: Value

@@ -19,6 +19,8 @@ class Value:
     high: float = 1.0
     exact: bool = True
     """Whether every way to compute it gives the same bits."""
+    parameter: bool = False
+    """Whether it is an argument that holds a weight."""
 
     @property
     def type(self) -> str:
@@ -117,7 +119,8 @@ def _without(values: Iterable[Value], value: Value) -> Sequence[Value]:
 
 
 def _argument(value: Value) -> str:
-    if not value.is_float or (value.low, value.high) == (-1.0, 1.0):
-        return f"%{value.name}: {value.type}"
-    bounds = f"[{value.low:e}, {value.high:e}]"
-    return f"%{value.name}: {value.type} {{tlf.range = {bounds}}}"
+    attributes = ["tlf.parameter"] if value.parameter else []
+    if value.is_float and (value.low, value.high) != (-1.0, 1.0):
+        attributes.append(f"tlf.range = [{value.low:e}, {value.high:e}]")
+    listed = f" {{{', '.join(attributes)}}}" if attributes else ""
+    return f"%{value.name}: {value.type}{listed}"

@@ -91,7 +91,8 @@ class Builder:
         elif element == "i1":
             low, high = 0, 1
         name = f"a{len(self.arguments)}"
-        value = Value(name, tuple(shape), element, low, high)
+        is_weight = len(self.arguments) % 3 == 1
+        value = Value(name, tuple(shape), element, low, high, parameter=is_weight)
         self.arguments.append(value)
         return value
 

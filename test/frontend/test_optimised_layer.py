@@ -1,0 +1,136 @@
+"""A transformer layer once its graph is optimised: what is left, and what it moves."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_model import T, randomise
+from torch_models_attention import PreNormLayer
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import graph
+from tlf.dialects.cuts import is_stored_cut
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    MovementInterface,
+    ViewInterface,
+)
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import load
+from tlf.frontend.torch import from_torch
+from tlf.lowering.analysis_target import AnalysisTarget
+from tlf.lowering.pipelines import pipelines_for
+from tlf.tools.driver import PASSES, emit, new_context
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.torch_module import compile_module
+
+BATCH, TOKENS, WIDTH, HEADS = 2, 5, 8, 2
+
+
+class EncodedLayer(nn.Module):
+    """A layer on a sequence to which sines and cosines of positions are added."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = PreNormLayer(WIDTH, HEADS, is_fused=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        place = T.arange(TOKENS, dtype=x.dtype)[:, None]
+        rate = T.exp(T.arange(0, WIDTH, 2, dtype=x.dtype) * (-9.2103 / WIDTH))
+        angles = place * rate
+        encoding = T.stack((T.sin(angles), T.cos(angles)), dim=-1)
+        return self.layer(x + encoding.reshape(TOKENS, WIDTH))
+
+
+def make() -> tuple[EncodedLayer, Tensor]:
+    T.manual_seed(0)
+    network = EncodedLayer().eval()
+    randomise(network)
+    return network, T.randn(BATCH, TOKENS, WIDTH)
+
+
+def optimised(passes: str) -> ModuleOp:
+    """The program of the layer after passes."""
+    network, x = make()
+    target = load("npu")
+    module = from_torch(network, (x,)).module
+    target.attach(module)
+    steps = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(steps).run(new_context(), module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def operations() -> list[object]:
+    """What the layer computes at every call after `graph-pipeline`."""
+    functions = [
+        op for op in optimised("graph-pipeline").ops if isinstance(op, func.FuncOp)
+    ]
+    (main,) = (op for op in functions if not is_preparation(op))
+    return list(main.walk())
+
+
+def test_that_nothing_is_moved(operations: list[object]) -> None:
+    moving = [
+        op
+        for op in operations
+        if isinstance(op, MovementInterface)
+        and not isinstance(op, ViewInterface)
+        and not is_stored_cut(op)
+    ]
+    assert not moving
+
+
+def test_that_queries_keys_and_values_are_one_product(
+    operations: list[object],
+) -> None:
+    """That product, two of the attention, its projection, two of the MLP."""
+    products = [op for op in operations if isinstance(op, ContractionInterface)]
+    shapes = Counter(str(op.operands[1].type) for op in products)
+    assert len(products) == 6
+    assert shapes[f"tensor<{WIDTH}x{3 * WIDTH}xf32>"] == 1
+
+
+def test_that_dropout_is_gone_and_positions_are_known(
+    operations: list[object],
+) -> None:
+    names = {type(op) for op in operations}
+    assert not names & {graph.DropoutOp, graph.SinOp, graph.CosOp, graph.IotaOp}
+    constants = [op for op in operations if isinstance(op, graph.ConstantOp)]
+    shapes = {op.array().shape for op in constants if op.splat() is None}
+    assert shapes == {(TOKENS, WIDTH)}
+
+
+# What goes into each kernel and comes out, in elements, where X = 2 * 5 * 8 = 80 are
+# those of a sequence and P = 2 * 2 * 5 * 5 = 100 those of the scores:
+#
+#   positions and first norm     X + 5 * 8 + 2 * 8           -> 2 X
+#   queries, keys and values     X + 3 * 8 * 8 + 3 * 8       -> 3 X
+#   scores                       2 X                         -> P
+#   softmax                      P                           -> P
+#   mixed values                 P + X                       -> X
+#   projection and residual      2 X + 8 * 8 + 8             -> X
+#   second norm                  X + 2 * 8                   -> X
+#   first linear layer and GELU  X + 8 * 32 + 32             -> 4 X
+#   second one and residual      4 X + X + 32 * 8 + 8        -> X
+#
+# Sums: 14 X + 2 P + 912 = 2232 in, 13 X + 2 P = 1240 out, of 4 bytes each.
+READ, WRITTEN = 8928, 4960
+
+
+def test_that_it_moves_what_was_derived() -> None:
+    network, x = make()
+    module = optimised("graph-pipeline,graph-group")
+    report = json.loads(emit(new_context(), module, AnalysisTarget("json")))
+    compiled = compile_module(network, (x,), target="npu")
+    with torch.no_grad():
+        assert torch.allclose(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+    assert compiled.stats["L3.read"] == READ
+    assert compiled.stats["L3.written"] == WRITTEN
+    assert report["totals"]["all"]["bytes"] == READ + WRITTEN

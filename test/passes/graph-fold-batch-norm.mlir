@@ -1,0 +1,74 @@
+// RUN: tlf-opt %s -p "graph-fold-batch-norm,tidy" | filecheck %s
+// RUN: tlf-run %s --entry convolution --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry linear --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUNS: ok
+
+// The filters are scaled and rounded once; the sum is in f32, and rounded once.
+// CHECK-LABEL: func.func @convolution
+// CHECK-SAME:    #graph.remark<passed "graph-fold-batch-norm" "folded into the weight of graph.conv2d" at "%y">
+// CHECK:         [[R:%.*]] = graph.rsqrt
+// CHECK:         [[S:%.*]] = graph.mul [[R]], %gamma : (tensor<6xf32>, tensor<6xf32>)
+// CHECK:         [[O:%.*]] = graph.mul %mean, [[S]]
+// CHECK:         [[W:%.*]] = graph.cast %w : (tensor<6x2x3x3xbf16>) -> tensor<6x2x3x3xf32>
+// CHECK:         [[V:%.*]] = graph.mul [[W]], {{%.*}} : (tensor<6x2x3x3xf32>, tensor<6x1x1x1xf32>)
+// CHECK:         [[N:%.*]] = graph.cast [[V]] : (tensor<6x2x3x3xf32>) -> tensor<6x2x3x3xbf16>
+// CHECK:         [[C:%.*]] = graph.conv2d %x, [[N]] groups 2 : (tensor<1x4x6x6xbf16>, tensor<6x2x3x3xbf16>) -> tensor<1x6x4x4xf32>
+// CHECK:         [[B:%.*]] = graph.sub %beta, [[O]]
+// CHECK:         graph.add [[C]], {{%.*}} : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
+// CHECK-NEXT:    %y = graph.cast
+func.func @convolution(
+    %x: tensor<1x4x6x6xbf16>, %w: tensor<6x2x3x3xbf16> {tlf.parameter},
+    %mean: tensor<6xf32> {tlf.parameter},
+    %var: tensor<6xf32> {tlf.parameter, tlf.range = [0.5, 1.5]},
+    %gamma: tensor<6xf32> {tlf.parameter}, %beta: tensor<6xf32> {tlf.parameter})
+    -> tensor<1x6x4x4xbf16> {
+  %0 = graph.conv2d %x, %w groups 2
+      : (tensor<1x4x6x6xbf16>, tensor<6x2x3x3xbf16>) -> tensor<1x6x4x4xbf16>
+  %y = graph.batch_norm %0 mean %mean variance %var weight %gamma bias %beta epsilon 1.0e-03
+      : (tensor<1x6x4x4xbf16>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
+      -> tensor<1x6x4x4xbf16>
+  func.return %y : tensor<1x6x4x4xbf16>
+}
+
+// What is added between goes along; a weight may be computed.
+// CHECK-LABEL: func.func @linear
+// CHECK:         [[T:%.*]] = graph.transpose %w
+// CHECK:         [[O:%.*]] = graph.sub %mean, %b
+// CHECK:         [[P:%.*]] = graph.matmul %x, {{%.*}} : (tensor<5x4xf32>, tensor<4x6xf32>) -> tensor<5x6xf32>
+// CHECK-NEXT:    %y = graph.sub [[P]], {{%.*}} : (tensor<5x6xf32>, tensor<6xf32>)
+// CHECK-NEXT:    func.return %y
+func.func @linear(
+    %x: tensor<5x4xf32>, %w: tensor<6x4xf32> {tlf.parameter}, %b: tensor<6xf32> {tlf.parameter},
+    %mean: tensor<6xf32> {tlf.parameter},
+    %var: tensor<6xf32> {tlf.parameter, tlf.range = [0.5, 1.5]}) -> tensor<5x6xf32> {
+  %t = graph.transpose %w permutation [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %0 = graph.matmul %x, %t : (tensor<5x4xf32>, tensor<4x6xf32>) -> tensor<5x6xf32>
+  %1 = graph.add %0, %b : (tensor<5x6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  %y = graph.batch_norm %1 mean %mean variance %var epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  func.return %y : tensor<5x6xf32>
+}
+
+// CHECK-LABEL: func.func @stays
+// CHECK-SAME:    missed "graph-fold-batch-norm" "its statistics or parameters are not known before a call" at "%a"
+// CHECK-SAME:    missed "graph-fold-batch-norm" "what it normalizes is not the result of a contraction" at "%b"
+// CHECK-SAME:    missed "graph-fold-batch-norm" "the contraction before it has other users" at "%c"
+// CHECK-SAME:    missed "graph-fold-batch-norm" "the weight of the contraction before it is not known before a call" at "%d"
+// CHECK-COUNT-4: graph.batch_norm
+func.func @stays(
+    %x: tensor<5x4xf32>, %w: tensor<4x6xf32> {tlf.parameter}, %v: tensor<4x6xf32>,
+    %m: tensor<6xf32>, %s: tensor<6xf32> {tlf.parameter, tlf.range = [0.5, 1.5]})
+    -> (tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>) {
+  %0 = graph.matmul %x, %w : (tensor<5x4xf32>, tensor<4x6xf32>) -> tensor<5x6xf32>
+  %a = graph.batch_norm %0 mean %m variance %s epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  %e = graph.exp %0 : tensor<5x6xf32>
+  %b = graph.batch_norm %e mean %s variance %s epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  %c = graph.batch_norm %0 mean %s variance %s epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  %1 = graph.matmul %x, %v : (tensor<5x4xf32>, tensor<4x6xf32>) -> tensor<5x6xf32>
+  %d = graph.batch_norm %1 mean %s variance %s epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  func.return %a, %b, %c, %d : tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>
+}

@@ -1,0 +1,150 @@
+"""What is computed from weights once, and again when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tlf
+from tlf.tools.compiled import CompiledProgram
+from tlf.tools.executables import Outcome
+from tlf.tools.prepared_program import PreparedProgram
+
+TEXT = """
+func.func @scaled(%x: tensor<5x8xf32>, %w: tensor<8x6xf32> {tlf.parameter},
+                  %s: tensor<6xf32> {tlf.parameter}) -> tensor<5x6xf32> {
+  %0 = graph.exp %s : tensor<6xf32>
+  %1 = graph.mul %w, %0 : (tensor<8x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
+  %y = graph.matmul %x, %1 : (tensor<5x8xf32>, tensor<8x6xf32>) -> tensor<5x6xf32>
+  func.return %y : tensor<5x6xf32>
+}
+"""
+
+RNG = np.random.default_rng(0)
+X, W, S = (RNG.standard_normal(n).astype(np.float32) for n in ((5, 8), (8, 6), (6,)))
+
+T: Any = torch
+
+TARGETS = ("npu-tiny", "triton")
+
+
+class Counting:
+    """Counts how often a preparation runs."""
+
+    def __init__(self, compiled: CompiledProgram) -> None:
+        program = compiled.executable
+        assert isinstance(program, PreparedProgram)
+        self.inner = program.preparation
+        self.artifacts = self.inner.artifacts
+        self.takes_tensors = self.inner.takes_tensors
+        self.runs = 0
+        program.preparation = self
+
+    def __call__(self, inputs: Mapping[str, Any]) -> Outcome:
+        self.runs += 1
+        return self.inner(inputs)
+
+
+def expected(x: Any, w: Any, s: Any) -> Any:
+    return x @ (w * np.exp(s))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_arrays_are_compared(target: str):
+    compiled = tlf.compile(TEXT, target=target)
+    counting = Counting(compiled)
+    weight = W.copy()
+
+    for scale, runs in ((1, 1), (1, 1), (2, 2), (2, 2), (1, 3)):
+        weight[:] = W * scale
+        found = compiled(X, weight, S)
+        np.testing.assert_allclose(found, expected(X, weight, S), rtol=1e-5, atol=1e-5)
+        assert counting.runs == runs
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_tensors_that_change_are_seen(target: str):
+    compiled = tlf.compile(TEXT, target=target)
+    counting = Counting(compiled)
+    x, weight, scale = (T.tensor(each) for each in (X, W, S))
+
+    def check(runs: int):
+        found: Any = compiled(x, weight, scale)
+        wanted = expected(x.numpy(), weight.numpy(), scale.numpy())
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+        assert counting.runs == runs
+
+    check(1)
+    check(1)
+    x += 1
+    check(1)
+    weight.mul_(2)
+    check(2)
+    scale = scale + 1
+    check(3)
+    check(3)
+    weight = weight.t().contiguous().t()
+    check(4 if target == "triton" else 3)
+
+
+def test_refresh():
+    compiled = tlf.compile(TEXT, target="triton")
+    x, weight, scale = (T.tensor(each) for each in (X, W, S))
+    compiled(x, weight, scale)
+    weight.data.mul_(2)
+
+    compiled.refresh()
+    found: Any = compiled(x, weight, scale)
+
+    wanted = expected(X, 2 * W, S)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_that_it_is_told_apart():
+    compiled = tlf.compile(TEXT, target="npu-tiny")
+    compiled(X, W, S)
+
+    assert compiled.stats["prepare.cycles"] > 0
+    assert compiled.stats["cycles"] > 0
+    assert {"program.npu", "prepare_program.npu"} <= set(compiled.stages)
+    assert "192 bytes computed once" in compiled.explain()
+
+
+class Block(nn.Module):
+    """A convolution with a batch normalization to fold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+        self.norm = nn.BatchNorm2d(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(self.conv(x)).relu()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_that_the_backend_sees_steps_of_training(target: str):
+    network: Any = Block().eval()
+    compiled = T.compile(network, backend="tlf", options={"target": target})
+    x = T.randn(1, 3, 5, 5)
+
+    for _ in range(3):
+        with torch.no_grad():
+            T.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+            network.conv.weight.add_(0.1)
+            network.norm.running_mean.mul_(2)
+
+
+def test_that_a_compiled_module_sees_new_weights():
+    network: Any = Block().eval()
+    x = T.randn(1, 3, 5, 5)
+    compiled = tlf.compile(network, (x,), target="triton")
+    with torch.no_grad():
+        compiled(x)
+        network.norm.weight.mul_(3)
+        T.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
