@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -16,6 +17,9 @@ from xdsl.traits import (
     get_effects,
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ViewInterface
 
 Numbering = dict[SSAValue | Block, int]
 
@@ -101,6 +105,7 @@ class _Driver:
         if op.has_trait(IsTerminator):
             return
         if is_trivially_dead(op):
+            _note(op, "dropped, because nothing uses it")
             Rewriter.erase_op(op)
             return
         if (key := self._key(op)) is None:
@@ -109,6 +114,7 @@ class _Driver:
             self.known[key] = op
             self.added.append(key)
             return
+        _note(existing, "computed once for all that need it")
         for old, new in zip(op.results, existing.results, strict=True):
             old.replace_all_uses_with(new)
             new.name_hint = new.name_hint or old.name_hint
@@ -131,6 +137,13 @@ class _Driver:
         return (op.parent, self.writes, structural_key(op))
 
 
+def _note(op: Operation, text: str) -> None:
+    """Note what became of an operation on whole tensors, unless it is a constant."""
+    is_whole = isinstance(op.parent_op(), func.FuncOp) and op.name.startswith("graph.")
+    if is_whole and op.operands and not isinstance(op, ViewInterface):
+        graph.remark(op, CsePass.name, "passed", text)
+
+
 @dataclass(frozen=True)
 class CsePass(ModulePass):
     """
@@ -140,7 +153,7 @@ class CsePass(ModulePass):
     write stay, those that read are merged within a block if nothing may write between
     them. A value is reused where it is visible: later in its block and inside regions
     there, not through operations isolated from above, nor from one block of a
-    control-flow graph in another.
+    control-flow graph in another. Remarks tell what became of whole tensors.
     """
 
     name = "tlf-cse"

@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
+    ContractionInterface,
     ElementwiseInterface,
     MovementInterface,
     PositionInterface,
@@ -60,6 +61,31 @@ def _split(op: graph.ReshapeOp) -> Factors | None:
     return factors if is_split and op.operand.uses.get_length() == 1 else None
 
 
+def _note(before: Operation) -> None:
+    text = f"axes are split before {before.name.removeprefix('graph.')}"
+    graph.remark(before, GraphHoistReshapesPass.name, "passed", text)
+
+
+def _note_left(op: Operation) -> None:
+    """Note why axes that are computed with were not split before."""
+    if not isinstance(op, graph.ReshapeOp) or not _is_computed_with(op.result):
+        return
+    shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
+    factors, before = split_factors(*shapes), op.operand.owner
+    if factors is None or all(len(each) == 1 for each in factors):
+        return
+    if not isinstance(before, ElementwiseInterface | ContractionInterface):
+        return
+    if op.operand.uses.get_length() > 1:
+        reason = "the result has other users"
+    elif is_planned(before):
+        reason = "it has a plan"
+    else:
+        reason = "it has windows, or starts from a tensor"
+    text = f"axes are split after {before.name.removeprefix('graph.')}: {reason}"
+    graph.remark(before, GraphHoistReshapesPass.name, "missed", text)
+
+
 def _reshaped(
     value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
 ) -> SSAValue:
@@ -93,6 +119,7 @@ class SplitElementwisePattern(RewritePattern):
             return
         if isinstance(before, PositionInterface) or not _is_computed_with(op.result):
             return
+        _note(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
             _reshaped(operand, _broadcast_shape(operand, factors), rewriter)
@@ -137,6 +164,7 @@ class SplitProductPattern(RewritePattern):
         parts = dict(zip(product.result, factors, strict=True))
         if not _is_computed_with(op.result) and not _undoes(product, parts):
             return
+        _note(before)
         rewriter.insertion_point = InsertPoint.before(before)
         rewriter.replace(op, _split_product(product, parts, rewriter).build())
         rewriter.erase(before)
@@ -212,3 +240,5 @@ class GraphHoistReshapesPass(ModulePass):
         ]
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         PatternRewriteWalker(applier).rewrite_module(op)
+        for each in op.walk():
+            _note_left(each)

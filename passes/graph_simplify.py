@@ -14,6 +14,8 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
 )
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
@@ -49,12 +51,23 @@ def _note_missed(op: Operation) -> None:
         return
 
 
+def _drop_unused(module: ModuleOp) -> None:
+    """Drop operations on whole tensors that nothing uses."""
+    for op in reversed(list(module.walk())):
+        if op.name.startswith("graph.") and is_trivially_dead(op):
+            if op.operands:
+                text = "dropped, because nothing uses it"
+                graph.remark(op, GraphSimplifyPass.name, "passed", text)
+            Rewriter.erase_op(op)
+
+
 @dataclass(frozen=True)
 class GraphSimplifyPass(ModulePass):
     """
     Compute what operations compute in simpler ways: dropout goes away, quotients by
     powers of two become products, squares one product, casts of casts one cast, and
-    operations of numbers that change nothing go away. Results keep every bit.
+    operations of numbers that change nothing go away, and so does what nothing uses.
+    Results keep every bit.
 
     Where numerics are relaxed, by the option or the module's attribute `tlf.numerics`,
     results may be rounded otherwise: other quotients become products, powers become
@@ -73,6 +86,7 @@ class GraphSimplifyPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = numerics_of(op, self.name)
         relaxed = self.relaxed or given is Numerics.RELAXED
+        _drop_unused(op)
         applier = GreedyRewritePatternApplier(
             [SimplifyPattern(relaxed)], dce_enabled=True
         )

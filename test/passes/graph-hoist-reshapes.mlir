@@ -2,15 +2,17 @@
 
 // A layer on rows of a batch computes on the batch.
 // CHECK-LABEL: func.func @layer
+// CHECK-SAME:    #graph.remark<passed "graph-hoist-reshapes" "axes are split before add" at "%s">
+// CHECK-SAME:    #graph.remark<passed "graph-hoist-reshapes" "axes are split before matmul" at "%p">
 // CHECK-NEXT:    [[P:%.*]] = graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : (tensor<2x5x8xf32>, tensor<8x6xf32>) -> tensor<2x5x6xf32>
 // CHECK-NEXT:    [[A:%.*]] = graph.add [[P]], %b : (tensor<2x5x6xf32>, tensor<6xf32>)
 // CHECK-NEXT:    [[R:%.*]] = graph.relu [[A]]
 // CHECK-NEXT:    func.return [[R]]
 func.func @layer(%x: tensor<2x5x8xf32>, %w: tensor<8x6xf32>, %b: tensor<6xf32>) -> tensor<2x5x6xf32> {
   %0 = graph.reshape %x : (tensor<2x5x8xf32>) -> tensor<10x8xf32>
-  %1 = graph.matmul %0, %w : (tensor<10x8xf32>, tensor<8x6xf32>) -> tensor<10x6xf32>
-  %2 = graph.add %1, %b : (tensor<10x6xf32>, tensor<6xf32>) -> tensor<10x6xf32>
-  %3 = graph.reshape %2 : (tensor<10x6xf32>) -> tensor<2x5x6xf32>
+  %p = graph.matmul %0, %w : (tensor<10x8xf32>, tensor<8x6xf32>) -> tensor<10x6xf32>
+  %s = graph.add %p, %b : (tensor<10x6xf32>, tensor<6xf32>) -> tensor<10x6xf32>
+  %3 = graph.reshape %s : (tensor<10x6xf32>) -> tensor<2x5x6xf32>
   %4 = graph.relu %3 : tensor<2x5x6xf32>
   func.return %4 : tensor<2x5x6xf32>
 }
@@ -30,6 +32,7 @@ func.func @broadcast(%x: tensor<12x1xf32>, %y: tensor<6xf32>) -> tensor<3x4x2x3x
 
 // Nothing computes with the split axes, axes are merged, or others use the product.
 // CHECK-LABEL: func.func @stays
+// CHECK-SAME:    #graph.remark<missed "graph-hoist-reshapes" "axes are split after matmul: the result has other users" at "%m">
 // CHECK:         graph.matmul
 // CHECK-NEXT:    graph.reshape
 // CHECK-NEXT:    graph.transpose
@@ -47,8 +50,8 @@ func.func @stays(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %y: tensor<4x6xf32>)
   %3 = graph.exp %y : tensor<4x6xf32>
   %4 = graph.reshape %3 : (tensor<4x6xf32>) -> tensor<24xf32>
   %5 = graph.neg %4 : tensor<24xf32>
-  %6 = graph.matmul %x, %w acc f64 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
-  %7 = graph.reshape %6 : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+  %m = graph.matmul %x, %w acc f64 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %7 = graph.reshape %m : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
   %8 = graph.abs %7 : tensor<2x3x4xf32>
-  func.return %2, %5, %6, %8 : tensor<3x2x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>
+  func.return %2, %5, %m, %8 : tensor<3x2x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>
 }
