@@ -26,6 +26,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.permutations import RaisePermutationPattern, SinkPermutationPattern
 from tlf.passes.replacement import is_planned
 
 Axes = tuple[int, ...]
@@ -182,7 +183,12 @@ class WriteThroughPattern(RewritePattern):
 
 def patterns() -> Sequence[RewritePattern]:
     """The rewrites of the pass."""
-    return (ReadThroughPattern(), WriteThroughPattern())
+    return (
+        ReadThroughPattern(),
+        WriteThroughPattern(),
+        SinkPermutationPattern(),
+        RaisePermutationPattern(),
+    )
 
 
 def _why_no_product(op: ContractionInterface) -> str | None:

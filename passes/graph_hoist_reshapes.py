@@ -30,6 +30,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.graph_fold_movements import Axes, Product
+from tlf.passes.permutations import inverse, only_user, reshaped
 from tlf.passes.replacement import is_planned
 
 Factors: TypeAlias = tuple[tuple[int, ...], ...]
@@ -42,7 +43,9 @@ def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | Non
     factors: list[tuple[int, ...]] = []
     for extent in source:
         taken: list[int] = []
-        while rest and (prod(taken) < extent or (extent == 1 and not taken)):
+        if extent == 1 and rest and rest[0] == 1:
+            taken.append(rest.pop(0))
+        while rest and prod(taken) < extent:
             taken.append(rest.pop(0))
         if prod(taken) != extent:
             return None
@@ -86,20 +89,18 @@ def _note_left(op: Operation) -> None:
     graph.remark(before, GraphHoistReshapesPass.name, "missed", text)
 
 
-def _reshaped(
-    value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
-) -> SSAValue:
-    if tensor_type(value).get_shape() == tuple(shape):
-        return value
-    return rewriter.insert(graph.ReshapeOp(value, shape)).result
-
-
 def _is_computed_with(value: SSAValue) -> bool:
-    """Whether an elementwise operation reads a value, seen under whatever shape."""
+    """
+    Whether an elementwise operation reads a value, under whatever shape and order of
+    axes.
+    """
     users = [use.operation for use in value.uses]
     return any(
         isinstance(user, ElementwiseInterface)
-        or (isinstance(user, ViewInterface) and _is_computed_with(user.results[0]))
+        or (
+            isinstance(user, ViewInterface | graph.TransposeOp)
+            and _is_computed_with(user.results[0])
+        )
         for user in users
     )
 
@@ -122,7 +123,7 @@ class SplitElementwisePattern(RewritePattern):
         _note(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
-            _reshaped(operand, _broadcast_shape(operand, factors), rewriter)
+            reshaped(operand, _broadcast_shape(operand, factors), rewriter)
             for operand in before.operands
         ]
         element = tensor_type(before.results[0]).element_type
@@ -150,7 +151,7 @@ def _broadcast_shape(operand: SSAValue, factors: Factors) -> list[int]:
 class SplitProductPattern(RewritePattern):
     """
     Split the operands of contractions instead of their results, where the split results
-    are computed with further, or where that undoes a reshape of an operand.
+    are computed with further or permuted, or where that undoes a reshape of an operand.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -162,12 +163,63 @@ class SplitProductPattern(RewritePattern):
         if (product := Product.of(before)) is None:
             return
         parts = dict(zip(product.result, factors, strict=True))
-        if not _is_computed_with(op.result) and not _undoes(product, parts):
+        is_permuted = isinstance(only_user(op.result), graph.TransposeOp)
+        if not (is_permuted or _is_computed_with(op.result) or _undoes(product, parts)):
             return
         _note(before)
         rewriter.insertion_point = InsertPoint.before(before)
         rewriter.replace(op, _split_product(product, parts, rewriter).build())
         rewriter.erase(before)
+
+
+@dataclass
+class SplitPermutedPattern(RewritePattern):
+    """
+    Split axes before they are permuted.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := _split(op)) is None:
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.TransposeOp) or is_planned(before):
+            return
+        of = dict(zip(before.axis_list, factors, strict=True))
+        source = [of[axis] for axis in range(len(factors))]
+        starts = [sum(map(len, source[:axis])) for axis in range(len(source))]
+        order = [
+            starts[axis] + part
+            for axis in before.axis_list
+            for part in range(len(of[axis]))
+        ]
+        shape = [extent for each in source for extent in each]
+        split = reshaped(before.operand, shape, rewriter)
+        rewriter.replace(op, graph.TransposeOp(split, order))
+        rewriter.erase(before)
+
+
+@dataclass
+class CutPermutedPattern(RewritePattern):
+    """
+    Cut before axes are permuted, where nothing needs all of the permuted tensor.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.SliceOp) or is_planned(op):
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.TransposeOp):
+            return
+        users = [use.operation for use in before.result.uses]
+        if not all(isinstance(user, graph.SliceOp) for user in users):
+            return
+        back = inverse(before.axis_list)
+        shape = tensor_type(op.result).get_shape()
+        starts, sizes, steps = (
+            [each[place] for place in back] for each in (op.starts, shape, op.steps)
+        )
+        part = rewriter.insert(graph.SliceOp(before.operand, starts, sizes, steps))
+        rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
 
 
 def _undoes(product: Product, parts: dict[int, tuple[int, ...]]) -> bool:
@@ -206,7 +258,7 @@ def _split_product(
     }
     pairs = list(zip(product.values, product.axes, strict=True))
     values = [
-        _reshaped(value, _split_shape(value, axes, parts), rewriter)
+        reshaped(value, _split_shape(value, axes, parts), rewriter)
         for value, axes in pairs
     ]
     axes = [tuple(each for axis in old for each in new[axis]) for _, old in pairs]
@@ -226,8 +278,9 @@ class GraphHoistReshapesPass(ModulePass):
     often undo others. So a product and what follows it under another shape can run
     together, and contractions can read through what is behind a reshape.
 
-    A split stays where it is if nothing computes with its result element by element: it
-    costs nothing there.
+    A split stays where it is if nothing computes with its result element by element or
+    permutes it: it costs nothing there. Axes are split, and parts are cut, before they
+    are permuted, too.
     """
 
     name = "graph-hoist-reshapes"
@@ -236,7 +289,10 @@ class GraphHoistReshapesPass(ModulePass):
         patterns: list[RewritePattern] = [
             SplitElementwisePattern(),
             SplitProductPattern(),
+            SplitPermutedPattern(),
+            CutPermutedPattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
+            *graph.TransposeOp.get_canonicalization_patterns(),
         ]
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         PatternRewriteWalker(applier).rewrite_module(op)

@@ -92,3 +92,45 @@ func.func @cut(%x: tensor<5x12xf32>, %w: tensor<21x12xf32>, %b: tensor<7xf32>)
       : (tensor<5x7xf32>) -> tensor<3x7xf32>
   func.return %3, %5 : tensor<5x7xf32>, tensor<3x7xf32>
 }
+
+// Permutations move past what is computed element by element, towards contractions.
+// CHECK-LABEL: func.func @scaled
+// CHECK-DAG:     [[B:%.*]] = graph.reshape %bias : (tensor<4x5xf32>) -> tensor<4x1x5xf32>
+// CHECK-DAG:     [[A:%.*]] = graph.add %q, [[B]] : (tensor<4x3x5xf32>, tensor<4x1x5xf32>)
+// CHECK:         graph.contract [[A]], %k maps [affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>,
+// CHECK-NOT:     graph.transpose
+// CHECK:         func.return
+func.func @scaled(%q: tensor<4x3x5xf32>, %k: tensor<3x5x6xf32>, %bias: tensor<4x5xf32>)
+    -> tensor<3x4x6xf32> {
+  %0 = graph.transpose %q permutation [1, 0, 2] : (tensor<4x3x5xf32>) -> tensor<3x4x5xf32>
+  %1 = graph.add %0, %bias : (tensor<3x4x5xf32>, tensor<4x5xf32>) -> tensor<3x4x5xf32>
+  %2 = graph.matmul %1, %k : (tensor<3x4x5xf32>, tensor<3x5x6xf32>) -> tensor<3x4x6xf32>
+  func.return %2 : tensor<3x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @biased
+// CHECK-NEXT:    [[P:%.*]] = graph.contract %x, %w maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>, affine_map<(d0, d1, d2, d3) -> (d1, d0, d2)>]
+// CHECK-NEXT:    [[A:%.*]] = graph.add [[P]], %b : (tensor<4x3x6xf32>, tensor<6xf32>)
+// CHECK-NEXT:    [[R:%.*]] = graph.relu [[A]]
+// CHECK-NEXT:    func.return [[R]]
+func.func @biased(%x: tensor<3x4x5xf32>, %w: tensor<3x5x6xf32>, %b: tensor<6xf32>)
+    -> tensor<4x3x6xf32> {
+  %0 = graph.matmul %x, %w : (tensor<3x4x5xf32>, tensor<3x5x6xf32>) -> tensor<3x4x6xf32>
+  %1 = graph.add %0, %b : (tensor<3x4x6xf32>, tensor<6xf32>) -> tensor<3x4x6xf32>
+  %2 = graph.relu %1 : tensor<3x4x6xf32>
+  %3 = graph.transpose %2 permutation [1, 0, 2] : (tensor<3x4x6xf32>) -> tensor<4x3x6xf32>
+  func.return %3 : tensor<4x3x6xf32>
+}
+
+// An operand that would have to move as well keeps the permutation in its place.
+// CHECK-LABEL: func.func @residual
+// CHECK-NEXT:    graph.transpose
+// CHECK-NEXT:    graph.add
+// CHECK-NEXT:    graph.matmul
+func.func @residual(%q: tensor<4x3x5xf32>, %k: tensor<3x5x6xf32>, %r: tensor<3x4x5xf32>)
+    -> tensor<3x4x6xf32> {
+  %0 = graph.transpose %q permutation [1, 0, 2] : (tensor<4x3x5xf32>) -> tensor<3x4x5xf32>
+  %1 = graph.add %0, %r : (tensor<3x4x5xf32>, tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  %2 = graph.matmul %1, %k : (tensor<3x4x5xf32>, tensor<3x5x6xf32>) -> tensor<3x4x6xf32>
+  func.return %2 : tensor<3x4x6xf32>
+}

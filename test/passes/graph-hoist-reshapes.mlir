@@ -35,7 +35,6 @@ func.func @broadcast(%x: tensor<12x1xf32>, %y: tensor<6xf32>) -> tensor<3x4x2x3x
 // CHECK-SAME:    #graph.remark<missed "graph-hoist-reshapes" "axes are split after matmul: the result has other users" at "%m">
 // CHECK:         graph.matmul
 // CHECK-NEXT:    graph.reshape
-// CHECK-NEXT:    graph.transpose
 // CHECK-NEXT:    graph.exp
 // CHECK-NEXT:    graph.reshape
 // CHECK-NEXT:    graph.neg
@@ -43,15 +42,30 @@ func.func @broadcast(%x: tensor<12x1xf32>, %y: tensor<6xf32>) -> tensor<3x4x2x3x
 // CHECK-NEXT:    graph.reshape
 // CHECK-NEXT:    graph.abs
 func.func @stays(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %y: tensor<4x6xf32>)
-    -> (tensor<3x2x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>) {
+    -> (tensor<2x3x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>) {
   %0 = graph.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   %1 = graph.reshape %0 : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
-  %2 = graph.transpose %1 permutation [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
   %3 = graph.exp %y : tensor<4x6xf32>
   %4 = graph.reshape %3 : (tensor<4x6xf32>) -> tensor<24xf32>
   %5 = graph.neg %4 : tensor<24xf32>
   %m = graph.matmul %x, %w acc f64 : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   %7 = graph.reshape %m : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
   %8 = graph.abs %7 : tensor<2x3x4xf32>
-  func.return %2, %5, %m, %8 : tensor<3x2x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>
+  func.return %1, %5, %m, %8 : tensor<2x3x4xf32>, tensor<24xf32>, tensor<6x4xf32>, tensor<2x3x4xf32>
+}
+
+// Axes are split, and parts are cut, before they are permuted.
+// CHECK-LABEL: func.func @permuted
+// CHECK-NEXT:    [[S:%.*]] = graph.reshape %x : (tensor<6x8x5xf32>) -> tensor<2x3x8x5xf32>
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[S]] permutation [3, 0, 1, 2]
+// CHECK-DAG:     [[A:%.*]] = graph.slice %y offsets [2, 1] strides [3, 2] : (tensor<9x8xf32>) -> tensor<2x3xf32>
+// CHECK-DAG:     [[B:%.*]] = graph.transpose [[A]] permutation [1, 0]
+// CHECK:         func.return [[T]], [[B]]
+func.func @permuted(%x: tensor<6x8x5xf32>, %y: tensor<9x8xf32>)
+    -> (tensor<5x2x3x8xf32>, tensor<3x2xf32>) {
+  %0 = graph.transpose %x permutation [2, 0, 1] : (tensor<6x8x5xf32>) -> tensor<5x6x8xf32>
+  %1 = graph.reshape %0 : (tensor<5x6x8xf32>) -> tensor<5x2x3x8xf32>
+  %2 = graph.transpose %y permutation [1, 0] : (tensor<9x8xf32>) -> tensor<8x9xf32>
+  %3 = graph.slice %2 offsets [1, 2] strides [2, 3] : (tensor<8x9xf32>) -> tensor<3x2xf32>
+  func.return %1, %3 : tensor<5x2x3x8xf32>, tensor<3x2xf32>
 }
