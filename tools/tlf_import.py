@@ -38,10 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _write(options: Options, imported: ImportedProgram) -> None:
     from safetensors.numpy import save
 
+    from tlf.frontend.torch import ImportFailure
     from tlf.frontend.torch.elements import to_array
     from tlf.tools.import_weights import weights_to_constants
 
+    if not options.output.name:
+        raise ImportFailure(f"expected a file to write to, got `{options.output}`")
     weights = options.weights or options.output.with_suffix(".safetensors")
+    if weights == options.output:
+        raise ImportFailure(f"expected two files, got `{weights}` for both")
     if not options.arguments:
         weights_to_constants(imported, str(weights))
     text = _text(imported, options.locations)

@@ -134,7 +134,9 @@ def tlf(
     name or file; the default is `triton`.
     """
     given = dict(options or {})
-    target: str = given.pop("target", "triton")
+    target: Any = given.pop("target", "triton")
+    if not isinstance(target, str | Target):
+        raise ValueError(f"expected the name of a target, got {target}")
     if given:
         raise ValueError(f"expected the option `target`, got `{next(iter(given))}`")
     if _needs_gradients(source, inputs):

@@ -38,13 +38,18 @@ def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
     """The fake tensors that stand for the results of a node."""
     value: object = node.meta.get("val")
     if isinstance(value, torch.Tensor):
-        return (value,)
-    if isinstance(value, tuple | list):
-        return tuple(
+        found: tuple[torch.Tensor | None, ...] = (value,)
+    elif isinstance(value, tuple | list):
+        found = tuple(
             each if isinstance(each, torch.Tensor) else None
             for each in cast(Sequence[object], value)
         )
-    raise Unsupported(f"expected a tensor, got {type(value).__name__}")
+    else:
+        raise Unsupported(f"expected a tensor, got {type(value).__name__}")
+    shapes = [tuple(each.shape) for each in found if each is not None]
+    if any(type(extent) is not int for shape in shapes for extent in shape):
+        raise Unsupported("expected a shape that does not depend on data")
+    return found
 
 
 def name_of(target: object) -> str:

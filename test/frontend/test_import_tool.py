@@ -40,6 +40,21 @@ def unsigned():
 def misfit():
     return torch.nn.Linear(3, 4), (torch.zeros(2, 5),)
 
+def masked():
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            later = torch.ones(5, 5, dtype=torch.bool).triu(1)
+            return x.masked_fill(later, float("-inf")).softmax(-1)
+
+    return Module(), (torch.linspace(-2, 2, 25).reshape(5, 5),)
+
+def depends():
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return x[x > 0]
+
+    return Module(), (torch.randn(5),)
+
 def fails():
     raise RuntimeError("no weights today")
 
@@ -138,11 +153,38 @@ def test_saved_program():
         ("factories:absent", "expected a function `absent` in `factories`, got none"),
         ("absent:make", "cannot import `absent`: No module named 'absent'"),
         ("absent", "expected `package.module:name` or a `.pt2`, got absent"),
+        (
+            "factories:depends",
+            "aten.index.Tensor: expected a shape that does not depend on data",
+        ),
         ("absent.pt2", "expected a file `absent.pt2`, got none"),
     ],
 )
 def test_failures(source: str, message: str, capsys: pytest.CaptureFixture[str]):
     assert failure(capsys, source, "-o", "x.mlir").startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-o", "."], "expected a file to write to, got `.`"),
+        (["-o", "x", "--weights", "x"], "expected two files, got `x` for both"),
+    ],
+)
+def test_wrong_files(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert failure(capsys, "factories:make", *options) == message
+
+
+@pytest.mark.parametrize("target", ["reference", "npu-tiny", "triton"])
+def test_that_infinities_survive_text(target: str):
+    main(["factories:masked", "-o", "masked.mlir"])
+    module, (x,) = importlib.import_module("factories").masked()
+
+    found = tlf.compile("masked.mlir", target=target)(x)
+
+    torch.testing.assert_close(found, module(x))
 
 
 def test_truncated_program(capsys: pytest.CaptureFixture[str]):
