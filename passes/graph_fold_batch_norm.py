@@ -45,7 +45,7 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
     while isinstance(add := value.owner, graph.AddOp) and _is_only_use(value):
-        known = [n for n in range(2) if _is_shift(add.operands[n], value, invariant)]
+        known = [n for n in range(2) if _is_shift(add, n, invariant)]
         if not known:
             break
         shifts.append(add.operands[known[0]])
@@ -69,13 +69,22 @@ def _is_only_use(value: SSAValue) -> bool:
     return value.uses.get_length() == 1
 
 
-def _is_shift(value: SSAValue, total: SSAValue, invariant: set[SSAValue]) -> bool:
-    """Whether a known value has one element for each channel of a sum, or for all."""
-    rank = tensor_type(total).get_num_dims()
+def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
+    """
+    Whether an operand is known and has one element for each channel of the sum, or for
+    all, while the other operand is as large as the sum.
+    """
+    value, other = add.operands[side], add.operands[1 - side]
+    total = tensor_type(add.result).get_shape()
     shape = tensor_type(value).get_shape()
-    first = rank - len(shape)
-    return value in invariant and all(
-        extent == 1 or first + axis == CHANNEL for axis, extent in enumerate(shape)
+    first = len(total) - len(shape)
+    is_whole = tensor_type(other).get_shape() == total
+    return (
+        is_whole
+        and value in invariant
+        and all(
+            extent == 1 or first + axis == CHANNEL for axis, extent in enumerate(shape)
+        )
     )
 
 

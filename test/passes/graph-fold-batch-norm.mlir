@@ -72,3 +72,23 @@ func.func @stays(
       : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
   func.return %a, %b, %c, %d : tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>
 }
+
+// What is added may make the tensor larger: channels are not those of the product then.
+// CHECK-LABEL: func.func @larger
+// CHECK-COUNT-2: missed "graph-fold-batch-norm" "what it normalizes is not the result of a contraction"
+// CHECK-COUNT-2: graph.batch_norm
+func.func @larger(
+    %x: tensor<5x4xf32>, %w: tensor<4x5xf32> {tlf.parameter}, %v: tensor<4x1xf32> {tlf.parameter},
+    %b: tensor<1x1x1xf32> {tlf.parameter}, %c: tensor<5xf32> {tlf.parameter},
+    %s: tensor<5xf32> {tlf.parameter, tlf.range = [0.5, 1.5]})
+    -> (tensor<1x5x5xf32>, tensor<5x5xf32>) {
+  %0 = graph.matmul %x, %w : (tensor<5x4xf32>, tensor<4x5xf32>) -> tensor<5x5xf32>
+  %1 = graph.add %0, %b : (tensor<5x5xf32>, tensor<1x1x1xf32>) -> tensor<1x5x5xf32>
+  %2 = graph.batch_norm %1 mean %s variance %s epsilon 1.0e-05
+      : (tensor<1x5x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<1x5x5xf32>
+  %3 = graph.matmul %x, %v : (tensor<5x4xf32>, tensor<4x1xf32>) -> tensor<5x1xf32>
+  %4 = graph.add %3, %c : (tensor<5x1xf32>, tensor<5xf32>) -> tensor<5x5xf32>
+  %5 = graph.batch_norm %4 mean %s variance %s epsilon 1.0e-05
+      : (tensor<5x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<5x5xf32>
+  func.return %2, %5 : tensor<1x5x5xf32>, tensor<5x5xf32>
+}
