@@ -282,10 +282,19 @@ def _merge_block(block: Block) -> None:
     invariant = invariant_values(block)
     _note_computed(block, invariant)
     for members in families(block, invariant):
-        values: list[SSAValue] = [each.product.op.results[0] for each in members]
-        family = Family(members, values, members[0].result_axis, invariant)
-        _try(family)
+        _try(_family([each.product.op for each in members], invariant))
     sort_block(block)
+
+
+def _family(ops: Sequence[Operation], invariant: set[SSAValue]) -> Family:
+    """
+    Products as a family, of what they multiply now: where a family before became one,
+    that is a slice.
+    """
+    found = [Projection.of(op, invariant) for op in ops]
+    members = [each for each in found if each is not None]
+    values: list[SSAValue] = [each.product.op.results[0] for each in members]
+    return Family(members, values, members[0].result_axis, invariant)
 
 
 def _try(family: Family) -> None:

@@ -75,3 +75,24 @@ func.func @gated(
   %d = graph.mul %c, %b : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   func.return %d : tensor<6x8xf32>
 }
+
+// Products of what a merged product became read a part of it: nothing is computed twice.
+// CHECK-LABEL: func.func @again
+// CHECK-NOT:     graph.matmul
+// CHECK:         [[P:%.*]] = graph.contract %x,
+// CHECK:         %a = graph.slice [[P]] offsets [0, 0]
+// CHECK:         %b = graph.slice [[P]] offsets [0, 8]
+// CHECK:         graph.contract %a,
+// CHECK-NOT:     graph.contract
+// CHECK:         func.return %b,
+func.func @again(
+    %x: tensor<6x10xf32>, %v: tensor<10x8xf32> {tlf.parameter},
+    %w: tensor<10x8xf32> {tlf.parameter}, %s: tensor<8x4xf32> {tlf.parameter},
+    %t: tensor<8x4xf32> {tlf.parameter})
+    -> (tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>) {
+  %a = graph.matmul %x, %v : (tensor<6x10xf32>, tensor<10x8xf32>) -> tensor<6x8xf32>
+  %b = graph.matmul %x, %w : (tensor<6x10xf32>, tensor<10x8xf32>) -> tensor<6x8xf32>
+  %c = graph.matmul %a, %s : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %d = graph.matmul %a, %t : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return %b, %c, %d : tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>
+}
