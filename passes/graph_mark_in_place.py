@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
+from tlf.dialects.cuts import is_cut
 from tlf.dialects.graph.in_place import ATTRIBUTE
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -131,9 +132,9 @@ def _origin(value: SSAValue) -> SSAValue:
 
 
 def _views(value: SSAValue) -> Iterator[SSAValue]:
-    """All views of a tensor, and views of them."""
+    """All views of a tensor, parts that stay where they are, and views of them."""
     for use in value.uses:
-        if isinstance(use.operation, ViewInterface):
+        if isinstance(use.operation, ViewInterface) or is_cut(use.operation):
             yield use.operation.results[0]
             yield from _views(use.operation.results[0])
 

@@ -29,6 +29,20 @@ func.func @needed(%x: tensor<40x30xf32>, %w: tensor<30x30xf32>) -> (tensor<40x30
 
 // -----
 
+// Nor one of which a part stays where it is, to be read later.
+// CHECK-LABEL: func.func @part
+// CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "its operand is needed later" at "%c">
+// CHECK-NOT:     in_place
+func.func @part(%x: tensor<40x30xf32>, %w: tensor<30x30xf32>) -> (tensor<40x30xf32>, tensor<8x30xf32>) {
+  %b = graph.matmul %x, %w : (tensor<40x30xf32>, tensor<30x30xf32>) -> tensor<40x30xf32>
+  %s = graph.slice %b offsets [32, 0] strides [1, 1] : (tensor<40x30xf32>) -> tensor<8x30xf32>
+  %m = graph.reduce %b <max> axes [1] keepdims : (tensor<40x30xf32>) -> tensor<40x1xf32>
+  %c = graph.sub %b, %m : (tensor<40x30xf32>, tensor<40x1xf32>) -> tensor<40x30xf32>
+  func.return %c, %s : tensor<40x30xf32>, tensor<8x30xf32>
+}
+
+// -----
+
 // Nor one that is read where others write: transposed, or as the row of a product.
 // CHECK-LABEL: func.func @elsewhere
 // CHECK-SAME:    #graph.remark<missed "graph-mark-in-place" "it reads its operand where it does not write" at "%c", "%d">
