@@ -141,14 +141,14 @@ def _scaled(folding: Folding, scale: SSAValue, program: TensorProgram) -> SSAVal
 
 def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
     """Put the folded contraction in the place of the normalization."""
-    unused: list[Operation] = [found.op]
+    unused: list[Operation] = []
     value = norm.operand
     while isinstance(op := value.owner, graph.AddOp) and op is not found.op:
-        unused.insert(0, op)
+        unused.append(op)
         value = next(each for each in op.operands if each not in found.shifts)
     rewriter = PatternRewriter(norm)
     replace_by_program(norm, rewriter, lambda _: fold(norm, found, rewriter))
-    for op in unused:
+    for op in (*unused, found.op):
         op.detach()
         op.erase()
 

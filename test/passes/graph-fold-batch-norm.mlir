@@ -49,6 +49,22 @@ func.func @linear(
   func.return %y : tensor<5x6xf32>
 }
 
+// CHECK-LABEL: func.func @sums
+// CHECK-NOT:     graph.batch_norm
+// CHECK:         [[O:%.*]] = graph.sub %s, %c
+// CHECK:         graph.sub [[O]], %b
+func.func @sums(
+    %x: tensor<5x4xf32>, %w: tensor<4x6xf32> {tlf.parameter}, %b: tensor<6xf32> {tlf.parameter},
+    %c: tensor<6xf32> {tlf.parameter},
+    %s: tensor<6xf32> {tlf.parameter, tlf.range = [0.5, 1.5]}) -> tensor<5x6xf32> {
+  %0 = graph.matmul %x, %w : (tensor<5x4xf32>, tensor<4x6xf32>) -> tensor<5x6xf32>
+  %1 = graph.add %b, %0 : (tensor<6xf32>, tensor<5x6xf32>) -> tensor<5x6xf32>
+  %2 = graph.add %1, %c : (tensor<5x6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  %3 = graph.batch_norm %2 mean %s variance %s epsilon 1.0e-05
+      : (tensor<5x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<5x6xf32>
+  func.return %3 : tensor<5x6xf32>
+}
+
 // CHECK-LABEL: func.func @stays
 // CHECK-SAME:    missed "graph-fold-batch-norm" "its statistics or parameters are not known before a call" at "%a"
 // CHECK-SAME:    missed "graph-fold-batch-norm" "what it normalizes is not the result of a contraction" at "%b"
