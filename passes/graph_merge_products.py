@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -122,6 +122,7 @@ class Family:
             type(step) is type(first)
             and step.properties == first.properties
             and step.operands[place] is value
+            and _element(step.results[0]) == _element(first.results[0])
             and self._is_whole(step, value)
             for step, value in zip(steps, self.values, strict=True)
         )
@@ -174,6 +175,10 @@ class Family:
         joined = graph.ConcatOp(operands, axis)
         ops.append(joined)
         return joined.result
+
+
+def _element(value: SSAValue) -> Attribute:
+    return tensor_type(value).element_type
 
 
 def merge(family: Family) -> int:

@@ -96,3 +96,20 @@ func.func @again(
   %d = graph.matmul %a, %t : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return %b, %c, %d : tensor<6x8xf32>, tensor<6x4xf32>, tensor<6x4xf32>
 }
+
+// What follows stays apart where it makes other types.
+// CHECK-LABEL: func.func @types
+// CHECK:         [[P:%.*]] = graph.contract %x,
+// CHECK-NEXT:    [[A:%.*]] = graph.slice [[P]] offsets [0, 0]
+// CHECK-NEXT:    [[B:%.*]] = graph.slice [[P]] offsets [0, 8]
+// CHECK-NEXT:    graph.cast [[A]] : (tensor<6x8xf32>) -> tensor<6x8xf16>
+// CHECK-NEXT:    graph.cast [[B]] : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+func.func @types(
+    %x: tensor<6x40xf32>, %v: tensor<40x8xf32> {tlf.parameter},
+    %w: tensor<40x8xf32> {tlf.parameter}) -> (tensor<6x8xf16>, tensor<6x8xbf16>) {
+  %0 = graph.matmul %x, %v : (tensor<6x40xf32>, tensor<40x8xf32>) -> tensor<6x8xf32>
+  %1 = graph.matmul %x, %w : (tensor<6x40xf32>, tensor<40x8xf32>) -> tensor<6x8xf32>
+  %2 = graph.cast %0 : (tensor<6x8xf32>) -> tensor<6x8xf16>
+  %3 = graph.cast %1 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+  func.return %2, %3 : tensor<6x8xf16>, tensor<6x8xbf16>
+}
