@@ -21,12 +21,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from tlf.tools.type_cache import TypeCachingParser
+from tlf.tools.dense_parser import DenseParser
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
-class LocatedParser(TypeCachingParser):
+class LocatedParser(DenseParser):
     """
     xDSL's parser, with three differences: operations without a `loc(...)` get their
     own place, every error has a position, and an empty input is an empty module.
