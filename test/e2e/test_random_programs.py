@@ -14,10 +14,12 @@ from graph_program import Program, Step, Value
 from random_chains import random_chain
 from random_lookups import random_lookup
 from random_programs import RULES, random_program
+from random_weights import random_weighted
 
 SEEDS = range(1000, 1028)
 CHAIN_SEEDS = range(3000, 3016)
 LOOKUP_SEEDS = range(4000, 4020)
+WEIGHTED_SEEDS = range(5000, 5016)
 PLANNED_SEEDS = range(2000, 2016)
 
 LIMITS = {
@@ -61,6 +63,15 @@ def test_random_chains(seed: int, target: str):
 def test_random_lookups(seed: int, target: str):
     """Values that are read where others say, between all kinds of steps."""
     program = random_lookup(seed)
+
+    expect_right(check(make_case(program.text()), target), target, program)
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "h200"])
+@pytest.mark.parametrize("seed", WEIGHTED_SEEDS)
+def test_random_weights(seed: int, target: str):
+    """Products and convolutions that share an input, and what follows them."""
+    program = random_weighted(seed, count=9)
 
     expect_right(check(make_case(program.text()), target), target, program)
 

@@ -18,6 +18,7 @@ from differential import Fault, check, make_case
 from graph_program import Program
 from random_chains import random_chain
 from random_programs import random_program
+from random_weights import random_weighted
 
 SHOWN = 3
 """How many faults that look alike are made small and shown."""
@@ -34,6 +35,7 @@ class Options(argparse.Namespace):
     fast: bool
     plans: bool
     chains: bool
+    weights: bool
     folder: Path | None
 
 
@@ -60,6 +62,7 @@ class Fuzzer:
     def attempt(self, seed: int) -> None:
         """Try the program of a seed on all targets."""
         make = random_chain if self.options.chains else random_program
+        make = random_weighted if self.options.weights else make
         program = make(seed, self.options.steps, self.options.largest)
         for target in self.options.targets.split(","):
             fault = self.fault(program, target, seed)
@@ -117,6 +120,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--fast", action="store_true", help="only the final results")
     parser.add_argument("--plans", action="store_true", help="with random plans")
     parser.add_argument("--chains", action="store_true", help="mostly of movements")
+    parser.add_argument("--weights", action="store_true", help="mostly of weights")
     parser.add_argument("--folder", type=Path, help="for small programs with faults")
     return parser.parse_args(arguments, namespace=Options())
 
