@@ -13,10 +13,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph import GroupOp, RemarkAttr, remarks_of
+from tlf.dialects.graph import GroupOp, remarks_of
 from tlf.dialects.interpreters.run import argument_types, entry_point
+from tlf.dialects.parts import part_of
+from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
+from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
@@ -170,22 +173,34 @@ class CompiledProgram:
         chosen = [name for name in self._stages if name.startswith("graph-choose")]
         if not chosen:
             return "the reference runs each operation by itself"
+        functions = [
+            op for op in self._stages[chosen[0]].ops if isinstance(op, func.FuncOp)
+        ]
         lines: list[str] = []
-        for number, group in enumerate(_groups(self._stages[chosen[0]])):
-            names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
-            plan = "" if group.plan is None else f"  {group.plan}"
-            lines.append(f"group {number}: {', '.join(names[:-1])}{plan}")
-        noted = [str(each) for each in _remarks(self._stages[chosen[0]])]
-        return "\n".join([*lines, *noted])
+        for function in sorted(functions, key=is_preparation):
+            lines += ["before the first call:"] if is_preparation(function) else []
+            lines += map(_described, range(len(_groups(function))), _groups(function))
+        noted = [str(each) for op in functions for each in remarks_of(op)]
+        return "\n".join([*lines, *sorted(noted, key=_pass_of)])
 
 
-def _groups(module: ModuleOp) -> list[GroupOp]:
-    return [op for op in module.walk() if isinstance(op, GroupOp)]
+def _described(number: int, group: GroupOp) -> str:
+    """A group on one line: its operations, its plan, and where it comes from."""
+    names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
+    plan = "" if group.plan is None else f"  {group.plan}"
+    part = f"  {part_of(group)}" if part_of(group) else ""
+    return f"group {number}: {', '.join(names[:-1])}{plan}{part}"
 
 
-def _remarks(module: ModuleOp) -> list[RemarkAttr]:
-    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
-    return [each for function in functions for each in remarks_of(function)]
+def _pass_of(remark: str) -> int:
+    """Where the pass of a remark stands among those on whole tensors."""
+    name = remark.partition(":")[0]
+    order = PIPELINES["graph-pipeline"].split(",")
+    return order.index(name) if name in order else len(order)
+
+
+def _groups(function: func.FuncOp) -> list[GroupOp]:
+    return [op for op in function.walk() if isinstance(op, GroupOp)]
 
 
 def _is_tensor(value: object) -> bool:
