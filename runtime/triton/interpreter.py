@@ -4,8 +4,8 @@ Repairs for Triton's CPU interpreter, so that kernels compute what a GPU compute
 As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
 they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
 lets NaN through `maxnum`, has no libdevice, reduces with a user's function one element
-at a time, and fails in loops with numpy 2.4. Import this module only once Triton's
-mode is chosen (see `device`).
+at a time, repeats comparisons of single numbers as numbers, and fails in loops with
+numpy 2.4. Import this module only once Triton's mode is chosen (see `device`).
 """
 
 from collections.abc import Callable
@@ -97,6 +97,12 @@ class RepairedBuilder(_Builder):
         # The product of two f32 is exact in f64.
         wide = [_values(handle).astype(np.float64) for handle in (x, y, z)]
         return _handle(wide[0] * wide[1] + wide[2], z.dtype.scalar)
+
+    def create_splat(self, ret_ty: Any, arg: Any) -> Any:
+        # A comparison has the type of what it compared.
+        if arg.data.dtype != np.bool_:
+            return _Builder.create_splat(self, ret_ty, arg)
+        return _Handle(np.full(ret_ty.shape, arg.data.item()), _tl.int1)
 
     def create_maxnumf(self, lhs: Any, rhs: Any) -> Any:
         return self.binary_op(lhs, rhs, np.fmax)

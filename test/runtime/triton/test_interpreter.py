@@ -206,6 +206,15 @@ def test_maximum_without_nan() -> None:
     np.testing.assert_array_equal(got, [2, 2, 3, np.nan])
 
 
+def test_comparison_of_single_numbers_repeats() -> None:
+    x = np.array([2.5], np.float32)
+    lines = """same = tl.load(p0) == tl.load(p0)
+        all = same & tl.broadcast_to(same, [4])
+        tl.store(p1 + tl.arange(0, 4), tl.where(all, 1.0, 0.0))"""
+    got = launch(lines, {"x": x}, np.dtype(np.float32), [4])
+    np.testing.assert_array_equal(got, np.ones(4))
+
+
 COPY = """r = tl.program_id(0) * STEP + tl.arange(0, 16)
     tl.store(p1 + r, tl.load(p0 + r, mask=r < 10, other=OTHER), mask=r < LIMIT)"""
 
