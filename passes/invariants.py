@@ -6,7 +6,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
-from tlf.dialects.interfaces import ConstantInterface, ReferenceInterface
+from tlf.dialects.interfaces import ReferenceInterface
 from tlf.dialects.parameters import is_parameter
 
 
@@ -29,27 +29,6 @@ def is_computable(op: Operation) -> bool:
         and not op.regions
         and is_side_effect_free(op)
     )
-
-
-def leaves_of(value: SSAValue, inside: set[SSAValue]) -> set[SSAValue]:
-    """The arguments, constants and other values without operands behind a value."""
-    leaves, pending, seen = set[SSAValue](), [value], {value}
-    while pending:
-        each = pending.pop()
-        owner = each.owner
-        if isinstance(owner, Block) or not owner.operands:
-            leaves.add(each)
-            continue
-        for operand in owner.operands:
-            if operand in inside and operand not in seen:
-                seen.add(operand)
-                pending.append(operand)
-    return leaves
-
-
-def is_constant(value: SSAValue) -> bool:
-    """Whether a value is written in the program."""
-    return isinstance(value.owner, ConstantInterface)
 
 
 def is_entry(function: func.FuncOp) -> bool:

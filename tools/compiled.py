@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -23,7 +22,7 @@ from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
-from tlf.tools.executables import Buffer
+from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import Source, read_source
@@ -74,7 +73,7 @@ class CompiledProgram:
         """
         self._check(inputs)
         if as_tensors is None:
-            as_tensors = bool(inputs) and all(map(_is_tensor, inputs.values()))
+            as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
         outcome = self.executable(
             {name: self._accepted(value) for name, value in inputs.items()}
         )
@@ -114,7 +113,7 @@ class CompiledProgram:
 
     def _accepted(self, value: Buffer) -> Buffer:
         """An argument as the backend takes it."""
-        if not _is_tensor(value):
+        if not is_tensor(value):
             return value
         if self.executable.takes_tensors:
             return value.detach().contiguous()
@@ -203,13 +202,8 @@ def _groups(function: func.FuncOp) -> list[GroupOp]:
     return [op for op in function.walk() if isinstance(op, GroupOp)]
 
 
-def _is_tensor(value: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
 def _as_tensor(value: Buffer) -> Buffer:
-    if _is_tensor(value):
+    if is_tensor(value):
         return value
     from tlf.frontend.torch.elements import to_tensor
 

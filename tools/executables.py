@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,12 @@ Row = tuple[str, str]
 
 Buffer: TypeAlias = Any
 """A numpy array, or a torch tensor where the backend takes them."""
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is a torch tensor; torch is not loaded to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 @dataclass

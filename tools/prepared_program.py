@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tlf.tools.executables import Buffer, Executable, Outcome
+from tlf.tools.executables import Buffer, Executable, Outcome, is_tensor
 
 
 class PreparedProgram:
@@ -73,13 +72,13 @@ class _Seen:
     """An argument as it was."""
 
     def __init__(self, value: Buffer) -> None:
-        self.value: Any = value if _is_tensor(value) else np.array(value)
+        self.value: Any = value if is_tensor(value) else np.array(value)
         self.version = _version(value)
 
     def is_still(self, value: Buffer) -> bool:
         """Whether an argument holds what this one held."""
-        if not _is_tensor(value) or not _is_tensor(self.value):
-            return not _is_tensor(self.value) and _is_equal(self.value, value)
+        if not is_tensor(value) or not is_tensor(self.value):
+            return not is_tensor(self.value) and _is_equal(self.value, value)
         version = _version(value)
         return (
             version is not None
@@ -98,13 +97,8 @@ def _is_equal(left: Any, right: Any) -> bool:
     )
 
 
-def _is_tensor(value: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
 def _version(value: Any) -> int | None:
     """The version of a tensor, if it counts them."""
-    if not _is_tensor(value) or value.is_inference():
+    if not is_tensor(value) or value.is_inference():
         return None
     return value._version
