@@ -8,7 +8,15 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("dialects", "frontend", "lowering", "passes", "runtime", "tools")
+PACKAGES = (
+    "dialects",
+    "frontend",
+    "lowering",
+    "machine",
+    "passes",
+    "runtime",
+    "tools",
+)
 
 
 def build(output: Path, *options: str) -> set[str]:

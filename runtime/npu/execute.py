@@ -5,11 +5,19 @@ The engines at work: each instruction's effect on memory, its checks and its tim
 from fractions import Fraction
 from math import ceil, prod
 
-from tlf.runtime.npu import engines, timing
+from tlf.machine.bursts import bus_bytes
+from tlf.machine.cycles import (
+    TRANSCENDENTAL,
+    matmul_cycles,
+    transfer_cycles,
+    vector_cycles,
+)
+from tlf.machine.port import Port
+from tlf.machine.queue import Queue
+from tlf.runtime.npu import engines
 from tlf.runtime.npu.access import Accesses, Place, Sizes
 from tlf.runtime.npu.dtypes import BITS, Array
 from tlf.runtime.npu.errors import Fault
-from tlf.runtime.npu.footprint import bus_bytes
 from tlf.runtime.npu.program import (
     Address,
     Dma,
@@ -36,7 +44,7 @@ class Executor:
 
     registers: dict[str, int]
     """The scalar registers, written by the control processor."""
-    queues: dict[str, timing.Queue]
+    queues: dict[str, Queue]
     """The time of each engine."""
     accesses: Accesses
     traffic: dict[str, Traffic]
@@ -50,11 +58,11 @@ class Executor:
         self._functional = functional
         self._timeline = timeline
         self.accesses = Accesses(program)
-        self._ports = {name: timing.Port() for name in machine.levels}
+        self._ports = {name: Port() for name in machine.levels}
         self._macs: dict[str, int] = {}
         self._elements = {False: 0, True: 0}
         self.registers = {}
-        self.queues = {name: timing.Queue() for name in machine.engines}
+        self.queues = {name: Queue() for name in machine.engines}
         self.traffic = {name: Traffic() for name in machine.levels}
         self.events = []
 
@@ -154,10 +162,10 @@ class Executor:
         start = max(issue, queue.free)
         end = max(
             self._ports[above.name].reserve(
-                start, timing.transfer_cycles(bus_in, above.bandwidth)
+                start, transfer_cycles(bus_in, above.bandwidth)
             ),
             self._ports[below.name].reserve(
-                start, timing.transfer_cycles(bus_out, below.bandwidth)
+                start, transfer_cycles(bus_out, below.bandwidth)
             ),
         )
         queue.finish(start, end, max(above.latency, below.latency))
@@ -179,7 +187,7 @@ class Executor:
         if op.precision == "tf32" and "tf32" in unit.cycles:
             kind = "tf32"
         self._macs[kind] = self._macs.get(kind, 0) + prod(extents)
-        cycles = timing.matmul_cycles(
+        cycles = matmul_cycles(
             *extents,
             rows=unit.rows,
             cols=unit.cols,
@@ -225,7 +233,7 @@ class Executor:
             return
         if self._functional:
             self._map(op, unit.level, shape)
-        slow = op.operation in timing.TRANSCENDENTAL
+        slow = op.operation in TRANSCENDENTAL
         self._spend(unit, op, issue, prod(shape), slow=slow)
 
     def _map(self, op: Vector, level: str, shape: Sizes) -> None:
@@ -286,7 +294,7 @@ class Executor:
         self, unit: VectorEngine, op: Instruction, issue: int, elements: int, slow: bool
     ) -> None:
         self._elements[slow] += elements
-        cycles = timing.vector_cycles(
+        cycles = vector_cycles(
             elements,
             lanes=unit.lanes,
             factor=unit.transcendental if slow else 1,

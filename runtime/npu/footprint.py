@@ -85,39 +85,3 @@ def distinct(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) ->
         offsets = np.add.outer(offsets, steps).reshape(-1)
     offsets.sort()
     return bool(np.diff(offsets).min() >= itemsize)
-
-
-@lru_cache(maxsize=1 << 16)
-def bus_bytes(
-    phase: int,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
-    itemsize: int,
-    burst: int,
-) -> int:
-    """
-    Bytes that a bus with bursts of `burst` bytes moves for a strided array, walked in
-    order: every contiguous run is rounded out to whole bursts, and a repeated dimension
-    (stride 0) is moved once.
-
-    `phase` is the base address modulo the burst.
-    """
-    run = itemsize
-    axes = [
-        (stride, extent)
-        for extent, stride in zip(shape, strides, strict=True)
-        if extent > 1 and stride != 0
-    ]
-    while axes and axes[-1][0] == run:
-        stride, extent = axes.pop()
-        run *= extent
-    starts = np.array([phase], np.int64)
-    repeat = 1
-    for stride, extent in axes:
-        if stride % burst == 0:
-            repeat *= extent
-            continue
-        steps = np.arange(extent, dtype=np.int64) * stride
-        starts = np.add.outer(starts, steps).reshape(-1)
-    bursts = -(-(starts + run) // burst) - starts // burst
-    return int(bursts.sum()) * burst * repeat

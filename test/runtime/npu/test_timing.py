@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tlf.machine.port import Port
 from tlf.runtime.npu import Report, parse, run
-from tlf.runtime.npu.timing import Port
 
 Simulate = Callable[..., Report]
 

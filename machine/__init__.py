@@ -1,0 +1,4 @@
+"""
+How long an NPU takes: the arithmetic that its simulator and the compiler's cost model
+share. Numbers only: no program, no IR.
+"""
