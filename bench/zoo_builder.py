@@ -1,0 +1,274 @@
+"""Builds functions of whole tensors, layer by layer, without any framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod, sqrt
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    ModuleOp,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i8,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.types import is_float
+
+ELEMENTS: Mapping[str, Attribute] = {"f16": f16, "bf16": bf16, "f32": f32, "i8": i8}
+"""The element types of workloads, by name."""
+
+QUARTER = 4.6
+"""About the root of the mean square of integers from -8 to 7, as inputs are drawn."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a workload is built for."""
+
+    size: int
+    """Rows of an image, words of a text, or operations of a random graph."""
+    batch: int = 1
+    element: str = "f16"
+    divisor: int = 1
+    """By how much channels and widths are divided, to make a small program."""
+    repeats: int = 100
+    """The most times that a block is repeated in a stage of a network."""
+    seed: int = 0
+    """Of random graphs."""
+
+    def width(self, channels: int) -> int:
+        """So many channels, divided: 1 at least."""
+        return max(1, channels // self.divisor)
+
+
+@dataclass
+class GraphBuilder:
+    """
+    A function under construction. Weights are arguments with the attribute
+    `tlf.parameter`, their values in a range that keeps activations near 1.
+
+    With elements of i8, sums are in i32 and `rescaled` to i8 by a scale per channel, as
+    networks that were quantised per channel are computed.
+    """
+
+    sizes: Sizes
+    block: Block = field(default_factory=Block)
+    _parameters: list[int] = field(default_factory=list[int])
+    _ranges: dict[int, tuple[float, float]] = field(
+        default_factory=dict[int, tuple[float, float]]
+    )
+
+    @property
+    def element(self) -> Attribute:
+        """The type of activations and weights."""
+        return ELEMENTS[self.sizes.element]
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether elements are integers."""
+        return not is_float(self.element)
+
+    def input(self, name: str, shape: Sequence[int]) -> SSAValue:
+        """An argument that changes from call to call."""
+        return self._argument(name, shape, self.element)
+
+    def weight(
+        self,
+        name: str,
+        shape: Sequence[int],
+        bounds: tuple[float, float] = (-1.0, 1.0),
+        element: Attribute | None = None,
+    ) -> SSAValue:
+        """An argument that stays the same, its random values within bounds."""
+        position = len(self.block.args)
+        self._parameters.append(position)
+        if bounds != (-1.0, 1.0):
+            self._ranges[position] = bounds
+        return self._argument(name, shape, element or self.element)
+
+    def _argument(
+        self, name: str, shape: Sequence[int], element: Attribute
+    ) -> SSAValue:
+        position = len(self.block.args)
+        value = self.block.insert_arg(TensorType(element, shape), position)
+        value.name_hint = name
+        return value
+
+    def emit(self, op: Operation) -> SSAValue:
+        """The first result of an operation, put at the end."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def number(self, value: float, element: Attribute | None = None) -> SSAValue:
+        """A scalar, of the type of activations unless said otherwise."""
+        type_ = TensorType(element or self.element, [])
+        return self.emit(graph.ConstantOp.filled(value, type_))
+
+    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """The value in an element type."""
+        if element_of(value) == element:
+            return value
+        return self.emit(graph.CastOp(value, element))
+
+    def clipped(self, value: SSAValue, low: float, high: float) -> SSAValue:
+        """The value between two numbers."""
+        element = element_of(value)
+        least = self.emit(graph.MaximumOp(value, self.number(low, element)))
+        return self.emit(graph.MinimumOp(least, self.number(high, element)))
+
+    def relu(self, value: SSAValue) -> SSAValue:
+        """The value, or 0 where it is less."""
+        return self.emit(graph.ReluOp(value))
+
+    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """A sum; of integers, one that saturates."""
+        if not self.is_quantised:
+            return self.emit(graph.AddOp(lhs, rhs))
+        total = self.emit(graph.AddOp(self.cast(lhs, i32), self.cast(rhs, i32)))
+        return self.cast(self.clipped(total, -128, 127), i8)
+
+    def rescaled(self, name: str, value: SSAValue, terms: int) -> SSAValue:
+        """Sums of `terms` products in i32 as i8, by a scale per index of axis 1."""
+        shape = _per_channel(value)
+        largest = 8 / (QUARTER * QUARTER * sqrt(terms))
+        scale = self.weight(f"{name}.scale", shape, (largest / 2, largest), f32)
+        wide = self.emit(graph.MulOp(self.cast(value, f32), scale))
+        whole = self.emit(graph.RoundOp(wide))
+        return self.cast(self.clipped(whole, -128, 127), i8)
+
+    def conv(
+        self,
+        name: str,
+        images: SSAValue,
+        filters: int,
+        kernel: int = 1,
+        stride: int = 1,
+        groups: int = 1,
+        bias: bool = False,
+    ) -> SSAValue:
+        """A convolution that keeps the size of images but for the stride."""
+        channels = shape_of(images)[1] // groups
+        terms = channels * kernel * kernel
+        bound = 1.7 / sqrt(terms)
+        shape = (filters, channels, kernel, kernel)
+        weight = self.weight(f"{name}.weight", shape, (-bound, bound))
+        half = kernel // 2
+        op = graph.Conv2dOp(
+            images,
+            weight,
+            strides=(stride, stride),
+            padding=(half, half, half, half),
+            groups=groups,
+            element=i32 if self.is_quantised else None,
+        )
+        value = self.emit(op)
+        if bias or self.is_quantised:
+            value = self.biased(name, value)
+        return self.rescaled(name, value, terms) if self.is_quantised else value
+
+    def biased(self, name: str, value: SSAValue) -> SSAValue:
+        """The value with a number added to every channel, axis 1."""
+        element = element_of(value)
+        bias = self.weight(f"{name}.bias", _per_channel(value), element=element)
+        return self.emit(graph.AddOp(value, bias))
+
+    def normed(self, name: str, value: SSAValue, epsilon: float = 1e-5) -> SSAValue:
+        """Batch normalization; of integers none, as quantising folds it away."""
+        if self.is_quantised:
+            return value
+        channels = shape_of(value)[1:2]
+        mean = self.weight(f"{name}.mean", channels)
+        variance = self.weight(f"{name}.variance", channels, (0.5, 1.5))
+        weight = self.weight(f"{name}.gamma", channels)
+        bias = self.weight(f"{name}.beta", channels)
+        return self.emit(
+            graph.BatchNormOp(value, mean, variance, weight, bias, epsilon)
+        )
+
+    def conv_normed(
+        self,
+        name: str,
+        images: SSAValue,
+        filters: int,
+        kernel: int = 1,
+        stride: int = 1,
+        groups: int = 1,
+        epsilon: float = 1e-5,
+    ) -> SSAValue:
+        """A convolution and its normalization."""
+        value = self.conv(name, images, filters, kernel, stride, groups)
+        return self.normed(f"{name}.norm", value, epsilon)
+
+    def linear(
+        self, name: str, rows: SSAValue, outputs: int, bias: bool = True
+    ) -> SSAValue:
+        """Rows, the last axis, times a weight, with a bias of an element each."""
+        inputs = shape_of(rows)[-1]
+        bound = 1.7 / sqrt(inputs)
+        weight = self.weight(f"{name}.weight", (inputs, outputs), (-bound, bound))
+        value = self.emit(
+            graph.MatmulOp(rows, weight, element=i32 if self.is_quantised else None)
+        )
+        if bias or self.is_quantised:
+            shift = self.weight(f"{name}.bias", (outputs,), element=element_of(value))
+            value = self.emit(graph.AddOp(value, shift))
+        return self.rescaled(name, value, inputs) if self.is_quantised else value
+
+    def spatial_mean(self, images: SSAValue) -> SSAValue:
+        """The mean of each image's channel, N x C; of integers rounded to even."""
+        if not self.is_quantised:
+            return self.emit(graph.MeanOp(images, [2, 3]))
+        count = prod(shape_of(images)[2:])
+        total = self.emit(
+            graph.ReduceOp(images, graph.ReduceKind.SUM, [2, 3], element=i32)
+        )
+        scale = self.number(1 / count, f32)
+        mean = self.emit(graph.MulOp(self.cast(total, f32), scale))
+        return self.cast(self.emit(graph.RoundOp(mean)), i8)
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The value in another shape."""
+        return self.emit(graph.ReshapeOp(value, shape))
+
+    def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
+        """The value with its axes in another order."""
+        return self.emit(graph.TransposeOp(value, permutation))
+
+    def finish(self, name: str, *results: SSAValue) -> ModuleOp:
+        """The function, with these results, in a module of its own."""
+        self.block.add_op(func.ReturnOp(*results))
+        inputs = [each.type for each in self.block.args]
+        outputs = [each.type for each in results]
+        function = func.FuncOp(name, (inputs, outputs), Region(self.block))
+        function.arg_attrs = ArrayAttr(
+            [self._range(position) for position in range(len(inputs))]
+        )
+        mark_parameters(function, self._parameters)
+        return ModuleOp([function])
+
+    def _range(self, position: int) -> DictionaryAttr:
+        if position not in self._ranges:
+            return DictionaryAttr({})
+        numbers = [FloatAttr(each, f64) for each in self._ranges[position]]
+        return DictionaryAttr({"tlf.range": ArrayAttr(numbers)})
+
+
+def _per_channel(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a tensor with one element per channel: axis 1, of rows the last."""
+    shape = shape_of(value)
+    if len(shape) < 4:
+        return shape[-1:]
+    return (shape[1], *(1,) * (len(shape) - 2))
