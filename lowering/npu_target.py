@@ -98,6 +98,8 @@ def _machine(machine: target.Target) -> Iterator[str]:
     for level in levels:
         keys = ("capacity", "bandwidth", "latency", "burst", "alignment")
         values = {key: str(getattr(level, key)) for key in keys}
+        if level.shared:
+            values["shared"] = "true"
         yield f".level {level.name} {_settings(values)}"
     for engine in ("matrix", "vector"):
         if engine in machine.engines:
@@ -119,7 +121,7 @@ def _flat(engine: Mapping[str, Data]) -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= {f"{key}.{name}": str(each) for name, each in value.items()}
         else:
-            flat[key] = str(value)
+            flat[key] = str(value).lower() if isinstance(value, bool) else str(value)
     return flat
 
 

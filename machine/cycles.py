@@ -1,8 +1,13 @@
 """
-Closed forms for the cycles of one instruction: pure arithmetic on cycles and bytes.
+Closed forms for the cycles of one instruction on its engine.
+
+Those of the array without a pipeline are the formulae of SCALE-Sim: per pass, the array
+is filled, `T` steps run through it, and it is drained.
 """
 
 from math import ceil
+
+from tlf.machine.parts import Dataflow
 
 TRANSCENDENTAL = frozenset(
     (
@@ -27,12 +32,28 @@ def matmul_cycles(
     rows: int,
     cols: int,
     cycles: float,
-    startup: int,
+    dataflow: Dataflow = "os",
+    pipelined: bool = True,
 ) -> int:
-    """Cycles of a product on an array of `rows` by `cols`, one `k` per `cycles`."""
-    return ceil(batch * -(-m // rows) * -(-n // cols) * k * cycles) + startup
+    """
+    Cycles that `batch` products of `m x k` by `k x n` occupy an array of `rows` by
+    `cols` whose steps take `cycles` each.
+
+    The array is over m and n where outputs stay (`os`), over k and n where weights do
+    (`ws`), over k and m where inputs do (`is`), and passes over tiles of these. With
+    a pipeline, passes follow each other without a gap: the next weights or inputs come
+    in, a row per step, while the last ones are at work.
+    """
+    down, across, steps = {"os": (m, n, k), "ws": (k, n, m), "is": (k, m, n)}[dataflow]
+    if pipelined:
+        length = steps if dataflow == "os" else max(steps, rows)
+    else:
+        fill = rows + cols - 2 if dataflow == "os" else 2 * rows + cols - 2
+        length = fill + steps
+    passes = batch * -(-down // rows) * -(-across // cols)
+    return ceil(passes * length * cycles)
 
 
-def vector_cycles(elements: int, *, lanes: int, factor: float, startup: int) -> int:
+def vector_cycles(elements: int, *, lanes: int, factor: float = 1) -> int:
     """Cycles of an elementwise operation or a reduction of `elements` elements."""
-    return ceil(-(-elements // lanes) * factor) + startup
+    return ceil(-(-elements // lanes) * factor)

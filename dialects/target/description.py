@@ -41,7 +41,7 @@ Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
 Cycles: TypeAlias = Annotated[int, Meta(ge=0)]
 LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
-Figures: TypeAlias = dict[str, int | float | str | dict[str, int | float]]
+Figures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
 
 
 class LevelKind(StrEnum):
@@ -65,6 +65,8 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     burst: Count
     alignment: Count
     scope: Literal["core", "chip"] = "chip"
+    shared: bool = False
+    """Whether it is one channel for all moves, in program order; else one per queue."""
     indexed_loads: bool = False
     """Whether a move into it can find each element where an index says."""
 

@@ -6,6 +6,7 @@ each engine that is known to be complete. A signal carries the clock of its engi
 a wait takes it over.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,6 +73,9 @@ class Accesses:
         self._ids = {name: index for index, name in enumerate(machine.engines)}
         self._clocks = [[0] * len(self._ids) for _ in self._ids]
         self.lines = [0]
+        self._signals: list[deque[list[int]]] = [
+            deque() for _ in range(program.semaphores)
+        ]
         self.memories = {
             name: Memory(level, program.granule, list(machine.engines))
             for name, level in machine.levels.items()
@@ -83,13 +87,14 @@ class Accesses:
         self._clocks[own][own] = len(self.lines)
         self.lines.append(line)
 
-    def clock(self, engine: str) -> list[int]:
-        """Return what is complete once `engine` has done all its work so far."""
-        return list(self._clocks[self._ids[engine]])
+    def signal(self, engine: str, semaphore: int) -> None:
+        """Signal what is complete once `engine` has done all its work so far."""
+        self._signals[semaphore].append(list(self._clocks[self._ids[engine]]))
 
-    def join(self, engine: str, clock: list[int]) -> None:
-        """Order what `engine` does next after all that `clock` says is complete."""
+    def wait(self, engine: str, semaphore: int) -> None:
+        """Order what `engine` does next after the first signal not waited for."""
         own = self._ids[engine]
+        clock = self._signals[semaphore].popleft()
         self._clocks[own] = list(map(max, self._clocks[own], clock))
 
     def locate(

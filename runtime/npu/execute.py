@@ -2,18 +2,13 @@
 The engines at work: each instruction's effect on memory, its checks and its time.
 """
 
-from fractions import Fraction
-from math import ceil, prod
+from collections import Counter
+from math import prod
 
-from tlf.machine.bursts import bus_bytes
-from tlf.machine.cycles import (
-    TRANSCENDENTAL,
-    matmul_cycles,
-    transfer_cycles,
-    vector_cycles,
-)
-from tlf.machine.port import Port
-from tlf.machine.queue import Queue
+from tlf.machine.costs import Cost, Costs, End, Key
+from tlf.machine.cycles import TRANSCENDENTAL
+from tlf.machine.model import EventModel
+from tlf.machine.parts import MatrixEngine, VectorEngine
 from tlf.runtime.npu import engines
 from tlf.runtime.npu.access import Accesses, Place, Sizes
 from tlf.runtime.npu.dtypes import BITS, Array
@@ -21,67 +16,60 @@ from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.program import (
     Address,
     Dma,
-    DmaEngine,
     Immediate,
     Instruction,
     Matmul,
-    MatrixEngine,
     Program,
     Reduce,
+    Signal,
     Value,
     Vector,
-    VectorEngine,
+    Wait,
 )
-from tlf.runtime.npu.report import Event, Traffic
+from tlf.runtime.npu.report import Event
 
 
 class Executor:
     """
     The machine without its control processor.
 
-    Times are cycles; `issue` is when the control processor hands an instruction over.
+    Values are computed in program order; `model` has the time.
     """
 
     registers: dict[str, int]
     """The scalar registers, written by the control processor."""
-    queues: dict[str, Queue]
-    """The time of each engine."""
+    model: EventModel
     accesses: Accesses
-    traffic: dict[str, Traffic]
-    """Bytes moved, by level."""
+    totals: Counter[Key]
+    """What the instructions so far add up to."""
     events: list[Event]
     """The timeline so far, if asked for."""
 
     def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
-        machine = program.machine
-        self._machine = machine
+        self._machine = program.machine
         self._functional = functional
         self._timeline = timeline
+        self._costs = Costs(program.machine)
+        self.model = EventModel.of(self._costs, program.semaphores)
         self.accesses = Accesses(program)
-        self._ports = {name: Port() for name in machine.levels}
-        self._macs: dict[str, int] = {}
-        self._elements = {False: 0, True: 0}
         self.registers = {}
-        self.queues = {name: Queue() for name in machine.engines}
-        self.traffic = {name: Traffic() for name in machine.levels}
+        self.totals = Counter()
         self.events = []
 
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates so far."""
-        return sum(self._macs.values())
+    def signal(self, op: Signal) -> None:
+        """Signal once the engine has done all earlier work."""
+        self.model.signal(self._costs.queues[op.engine], op.semaphore)
+        self.accesses.signal(op.engine, op.semaphore)
 
-    def signal(self, engine: str, issue: int) -> tuple[int, list[int]]:
-        """Return when a signal goes out, and what is ordered before it."""
-        return self.queues[engine].signal(issue), self.accesses.clock(engine)
+    def wait(self, op: Wait) -> None:
+        """Hold an engine until a signal. Faults if no earlier one is left."""
+        if not self.model.wait(self._costs.queues[op.engine], op.semaphore):
+            raise Fault(
+                f"deadlock: no earlier instruction signals s{op.semaphore} for this"
+            )
+        self.accesses.wait(op.engine, op.semaphore)
 
-    def wait(self, engine: str, issue: int, token: tuple[int, list[int]]) -> None:
-        """Hold an engine until a signal, which `signal` returned."""
-        time, clock = token
-        self.queues[engine].wait(issue, time)
-        self.accesses.join(engine, clock)
-
-    def dma(self, op: Dma, issue: int) -> None:
+    def dma(self, op: Dma) -> None:
         """Move."""
         shape = self._sizes(op.shape)
         self.accesses.begin(op.engine, op.line)
@@ -95,7 +83,13 @@ class Executor:
         destination = self.value(op.destination.base)
         if self._functional:
             self._move(op, shape, box, read, source, destination)
-        self._transfer(op, issue, shape, read, source, destination)
+        cost = self._costs.move(
+            op.engine,
+            End(source, read, op.source.strides),
+            End(destination, shape, op.destination.strides),
+            op.fill.itemsize,
+        )
+        self._spend(op, cost)
 
     def _inside(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
         """Return the range of indices to read, per dimension; all empty if any is."""
@@ -134,44 +128,7 @@ class Executor:
         if 0 not in read:
             target[tuple([slice(lower, upper) for lower, upper in box])] = values
 
-    def _transfer(
-        self,
-        op: Dma,
-        issue: int,
-        shape: Sizes,
-        read: Sizes,
-        source: int,
-        destination: int,
-    ) -> None:
-        engine = self._machine.engines[op.engine]
-        assert isinstance(engine, DmaEngine)
-        levels = self._machine.levels
-        above, below = levels[engine.source], levels[engine.destination]
-        size = op.fill.itemsize
-        payload, bus_in = _amount(source, read, op.source.strides, size, above.burst)
-        counts = self.traffic[above.name]
-        counts.read += payload
-        counts.bus_read += bus_in
-        payload, bus_out = _amount(
-            destination, shape, op.destination.strides, size, below.burst
-        )
-        counts = self.traffic[below.name]
-        counts.written += payload
-        counts.bus_written += bus_out
-        queue = self.queues[op.engine]
-        start = max(issue, queue.free)
-        end = max(
-            self._ports[above.name].reserve(
-                start, transfer_cycles(bus_in, above.bandwidth)
-            ),
-            self._ports[below.name].reserve(
-                start, transfer_cycles(bus_out, below.bandwidth)
-            ),
-        )
-        queue.finish(start, end, max(above.latency, below.latency))
-        self._record(op.engine, op, start)
-
-    def matmul(self, op: Matmul, issue: int) -> None:
+    def matmul(self, op: Matmul) -> None:
         """Multiply and accumulate."""
         groups = (op.batch, op.m, op.n, op.k)
         batch, m, n, k = (self._sizes(group) for group in groups)
@@ -186,15 +143,7 @@ class Executor:
         kind = op.a.dtype
         if op.precision == "tf32" and "tf32" in unit.cycles:
             kind = "tf32"
-        self._macs[kind] = self._macs.get(kind, 0) + prod(extents)
-        cycles = matmul_cycles(
-            *extents,
-            rows=unit.rows,
-            cols=unit.cols,
-            cycles=unit.cycles[kind],
-            startup=unit.startup,
-        )
-        self._record(unit.name, op, self.queues[unit.name].work(issue, cycles))
+        self._spend(op, self._costs.product(*extents, kind))
 
     def _multiply(
         self,
@@ -223,7 +172,7 @@ class Executor:
         a, b = (source.view() for source in sources)
         engines.matmul(a, b, target.view(), extents, op.accumulate, op.precision)
 
-    def vector(self, op: Vector, issue: int) -> None:
+    def vector(self, op: Vector) -> None:
         """Compute element by element."""
         shape = self._sizes(op.shape)
         unit = self._machine.engines["vector"]
@@ -234,7 +183,7 @@ class Executor:
         if self._functional:
             self._map(op, unit.level, shape)
         slow = op.operation in TRANSCENDENTAL
-        self._spend(unit, op, issue, prod(shape), slow=slow)
+        self._spend(op, self._costs.elementwise(prod(shape), slow))
 
     def _map(self, op: Vector, level: str, shape: Sizes) -> None:
         target = self._compute(op.destination, shape, level, written=True)
@@ -254,7 +203,7 @@ class Executor:
         out = target.view()
         engines.elementwise(op.operation, values, op.dtype, out, op.destination.dtype)
 
-    def reduce(self, op: Reduce, issue: int) -> None:
+    def reduce(self, op: Reduce) -> None:
         """Reduce some dimensions."""
         shape = self._sizes(op.shape)
         unit = self._machine.engines["vector"]
@@ -267,7 +216,7 @@ class Executor:
             return
         if self._functional:
             self._fold(op, unit.level, shape, kept)
-        self._spend(unit, op, issue, prod(shape), slow=False)
+        self._spend(op, self._costs.elementwise(prod(shape)))
 
     def _fold(self, op: Reduce, level: str, shape: Sizes, kept: Sizes) -> None:
         target = self._compute(op.destination, kept, level, written=True)
@@ -290,35 +239,13 @@ class Executor:
             op.accumulate,
         )
 
-    def _spend(
-        self, unit: VectorEngine, op: Instruction, issue: int, elements: int, slow: bool
-    ) -> None:
-        self._elements[slow] += elements
-        cycles = vector_cycles(
-            elements,
-            lanes=unit.lanes,
-            factor=unit.transcendental if slow else 1,
-            startup=unit.startup,
-        )
-        self._record(unit.name, op, self.queues[unit.name].work(issue, cycles))
-
-    def bounds(self) -> dict[str, int]:
-        """Return the cycles that the work so far takes at least, by resource."""
-        result = {
-            name: ceil(self.traffic[name].bus / Fraction(level.bandwidth))
-            for name, level in self._machine.levels.items()
-        }
-        for name, engine in self._machine.engines.items():
-            if isinstance(engine, MatrixEngine):
-                work = sum(
-                    macs * Fraction(engine.cycles[kind])
-                    for kind, macs in self._macs.items()
-                )
-                result[name] = ceil(Fraction(work) / (engine.rows * engine.cols))
-            elif isinstance(engine, VectorEngine):
-                slow = self._elements[True] * Fraction(engine.transcendental)
-                result[name] = ceil((self._elements[False] + slow) / engine.lanes)
-        return result
+    def _spend(self, op: Instruction, cost: Cost) -> None:
+        end = self.model.work(cost)
+        for key, amount in cost.tally:
+            self.totals[key] += amount
+        if self._timeline:
+            engine, start = self.model.names[cost.queue], end - cost.cycles
+            self.events.append(Event(engine, start, end, op.line, op.text))
 
     def value(self, value: Value) -> int:
         """Return what a scalar operand is now."""
@@ -334,11 +261,6 @@ class Executor:
             raise Fault(f"expected a size of at least 0, got {min(result)}")
         return result
 
-    def _record(self, engine: str, op: Instruction, start: int) -> None:
-        if self._timeline:
-            end = self.queues[engine].free
-            self.events.append(Event(engine, start, end, op.line, op.text))
-
     def _compute(
         self, address: Address, shape: Sizes, level: str, *, written: bool = False
     ) -> Place:
@@ -346,13 +268,3 @@ class Executor:
         if address.level != level:
             raise Fault(f"expected an operand in {level}, got {address.level}", base)
         return self.accesses.locate(address, base, shape, written=written)
-
-
-def _amount(
-    base: int, shape: Sizes, strides: Sizes, size: int, burst: int
-) -> tuple[int, int]:
-    """Return the bytes at one end of a move: payload, on the bus."""
-    if 0 in shape:
-        return 0, 0
-    extents = [n for n, stride in zip(shape, strides, strict=True) if stride]
-    return size * prod(extents), bus_bytes(base % burst, shape, strides, size, burst)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tlf.machine.parts import Level
 from tlf.runtime.npu.dtypes import Array
 from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.footprint import Footprint
-from tlf.runtime.npu.program import Level
 
 _LEAST = 1 << 12
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tlf.machine.parts import Machine
 from tlf.runtime.npu import dtypes
 from tlf.runtime.npu.errors import NPUParseError
 from tlf.runtime.npu.lexer import Cursor
-from tlf.runtime.npu.program import Address, Immediate, Machine, Register, Value
+from tlf.runtime.npu.program import Address, Immediate, Register, Value
 
 
 @dataclass(frozen=True)

@@ -5,33 +5,28 @@ The text of an NPU program: directives, then code. docs/npu-isa.md has the gramm
 import base64
 import binascii
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
+from tlf.machine.parts import (
+    DATAFLOWS,
+    DmaEngine,
+    Engine,
+    Level,
+    Machine,
+    MatrixEngine,
+    VectorEngine,
+)
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.errors import NPUParseError
 from tlf.runtime.npu.lexer import strip_comment
 from tlf.runtime.npu.parse_code import CodeParser
-from tlf.runtime.npu.program import (
-    Buffer,
-    DmaEngine,
-    Engine,
-    Halt,
-    Instruction,
-    Level,
-    Loop,
-    Machine,
-    MatrixEngine,
-    Program,
-    VectorEngine,
-)
+from tlf.runtime.npu.program import Buffer, Halt, Instruction, Loop, Program
+from tlf.runtime.npu.settings import Settings, integer
 
 _VERSION = "1"
-_Number = TypeVar("_Number", int, float)
 
 
 def parse(text: str, base_dir: str | Path | None = None) -> Program:
@@ -114,11 +109,11 @@ class _Directives:
             raise NPUParseError(line, "expected a closing quote") from None
         match words[0]:
             case ".machine":
-                self._machine(_Settings(line, words[1:]))
+                self._machine(Settings(line, words[1:]))
             case ".level" if len(words) > 1:
-                self._level(words[1], _Settings(line, words[2:]))
+                self._level(words[1], Settings(line, words[2:]))
             case ".engine" if len(words) > 1:
-                self._engine(words[1], _Settings(line, words[2:]))
+                self._engine(words[1], Settings(line, words[2:]))
             case ".input":
                 self._declare(line, words[1:], self.inputs)
             case ".output":
@@ -126,11 +121,11 @@ class _Directives:
             case ".const":
                 self._constant(line, words[1:])
             case ".semaphores" if len(words) == 2:
-                self.semaphores = _integer(line, words[1], "a number of semaphores")
+                self.semaphores = integer(line, words[1], "a number of semaphores")
             case _:
                 raise NPUParseError(line, f"expected a directive, got `{text}`")
 
-    def _machine(self, settings: "_Settings") -> None:
+    def _machine(self, settings: Settings) -> None:
         self.machine = replace(
             self.machine,
             name=settings.word("name", "npu"),
@@ -139,7 +134,7 @@ class _Directives:
         )
         settings.end()
 
-    def _level(self, name: str, settings: "_Settings") -> None:
+    def _level(self, name: str, settings: Settings) -> None:
         if name in self.machine.levels:
             raise NPUParseError(settings.line, f"expected a new level, got {name}")
         self.machine.levels[name] = Level(
@@ -149,10 +144,11 @@ class _Directives:
             latency=settings.count("latency", 0),
             burst=settings.count("burst", 1, least=1),
             alignment=settings.count("alignment", 1, least=1),
+            shared=settings.flag("shared", False),
         )
         settings.end()
 
-    def _engine(self, name: str, settings: "_Settings") -> None:
+    def _engine(self, name: str, settings: Settings) -> None:
         if name in self.machine.engines:
             raise NPUParseError(settings.line, f"expected a new engine, got {name}")
         engine: Engine
@@ -164,6 +160,8 @@ class _Directives:
                 cols=settings.count("cols", least=1),
                 cycles=settings.table("cycles"),
                 startup=settings.count("startup", 0),
+                dataflow=settings.choice("dataflow", DATAFLOWS),
+                pipelined=settings.flag("pipelined", True),
             )
         elif name == "vector":
             engine = VectorEngine(
@@ -187,7 +185,7 @@ class _Directives:
         settings.end()
         self.machine.engines[name] = engine
 
-    def _known(self, settings: "_Settings", key: str, default: str | None) -> str:
+    def _known(self, settings: Settings, key: str, default: str | None) -> str:
         name = settings.word(key, default)
         self._level_of(settings.line, name)
         return name
@@ -212,12 +210,10 @@ class _Directives:
                 line, f"expected an element type ({', '.join(DTYPES)}), got `{dtype}`"
             )
         sizes = tuple(
-            _integer(line, size, "a shape such as 4x8 or scalar")
+            integer(line, size, "a shape such as 4x8 or scalar")
             for size in ([] if shape == "scalar" else shape.split("x"))
         )
-        buffer = Buffer(
-            name, level, _integer(line, address, "an address"), dtype, sizes
-        )
+        buffer = Buffer(name, level, integer(line, address, "an address"), dtype, sizes)
         if buffer.address % max(memory.alignment, ITEMSIZE[dtype]):
             raise NPUParseError(
                 line,
@@ -255,80 +251,11 @@ class _Directives:
         if len(words) == 6 and "=" not in words[5].rstrip("="):
             data = _decoded(line, words[5], buffer)
         else:
-            settings = _Settings(line, words[5:])
+            settings = Settings(line, words[5:])
             file, key = settings.word("file"), settings.word("key")
             settings.end()
             data = _loaded(line, self.base_dir / file, key, buffer)
         self.constants[buffer.name] = replace(buffer, data=data)
-
-
-@dataclass
-class _Settings:
-    """The `key=value` words of a directive."""
-
-    line: int
-    words: list[str]
-
-    def __post_init__(self) -> None:
-        self._values: dict[str, str] = {}
-        for word in self.words:
-            key, equals, value = word.partition("=")
-            if not equals or not value or key in self._values:
-                raise NPUParseError(
-                    self.line, f"expected key=value with a new key, got `{word}`"
-                )
-            self._values[key] = value
-
-    def word(self, key: str, default: str | None = None) -> str:
-        """Take a word; required if there is no default."""
-        if (value := self._values.pop(key, default)) is None:
-            raise NPUParseError(self.line, f"expected `{key}=`")
-        return value
-
-    def count(self, key: str, default: int | None = None, *, least: int = 0) -> int:
-        """Take an integer of at least `least`."""
-        text = self.word(key, None if default is None else str(default))
-        expected = f"an integer of at least {least} for `{key}`"
-        return _at_least(self.line, text, _parsed(text, int), least, expected)
-
-    def positive(self, key: str, default: float | None = None) -> float:
-        """Take a finite number over 0."""
-        text = self.word(key, None if default is None else str(default))
-        value = _parsed(text, float)
-        if value is None or not 0 < value < float("inf"):
-            raise NPUParseError(
-                self.line, f"expected a number over 0 for `{key}`, got `{text}`"
-            )
-        return value
-
-    def table(self, prefix: str) -> dict[str, float]:
-        """Take the numbers of all keys `prefix.name`, by name."""
-        keys = [key for key in self._values if key.startswith(f"{prefix}.")]
-        return {key.partition(".")[2]: self.positive(key) for key in keys}
-
-    def end(self) -> None:
-        """Check that all keys have been taken."""
-        if self._values:
-            raise NPUParseError(
-                self.line, f"expected no key `{next(iter(self._values))}`"
-            )
-
-
-def _parsed(text: str, kind: Callable[[str], _Number]) -> _Number | None:
-    try:
-        return kind(text)
-    except ValueError:
-        return None
-
-
-def _integer(line: int, text: str, expected: str) -> int:
-    return _at_least(line, text, _parsed(text, int), 0, expected)
-
-
-def _at_least(line: int, text: str, value: int | None, least: int, what: str) -> int:
-    if value is None or value < least:
-        raise NPUParseError(line, f"expected {what}, got `{text}`")
-    return value
 
 
 def _decoded(line: int, text: str, buffer: Buffer) -> Array:

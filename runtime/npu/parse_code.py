@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tlf.machine.parts import DmaEngine, Machine, MatrixEngine, VectorEngine
 from tlf.runtime.npu import dtypes, engines
 from tlf.runtime.npu.errors import NPUParseError
 from tlf.runtime.npu.lexer import Cursor
@@ -15,20 +16,16 @@ from tlf.runtime.npu.operands import (
 from tlf.runtime.npu.program import (
     Address,
     Dma,
-    DmaEngine,
     Halt,
     Immediate,
     Instruction,
     Loop,
-    Machine,
     Matmul,
-    MatrixEngine,
     Reduce,
     Scalar,
     Signal,
     Value,
     Vector,
-    VectorEngine,
     Wait,
 )
 

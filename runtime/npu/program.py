@@ -4,77 +4,10 @@ An NPU program as data: the machine it is for, its buffers, its code.
 Addresses and strides are in bytes, sizes in elements.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tlf.machine.parts import Machine
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
-
-
-@dataclass(frozen=True)
-class Level:
-    """One memory."""
-
-    name: str
-    capacity: int
-    """Bytes."""
-    bandwidth: float
-    """Bytes per cycle, of all moves from and to this level together."""
-    latency: int
-    """Cycles from the end of a transfer until its data has arrived."""
-    burst: int
-    """Bytes; what the bus moves at least, at multiples of itself."""
-    alignment: int
-    """Bytes; the address of a declared buffer is a multiple of it."""
-
-
-@dataclass(frozen=True)
-class MatrixEngine:
-    """The engine that multiplies and accumulates."""
-
-    name: str
-    level: str
-    """The memory it reads and writes."""
-    rows: int
-    cols: int
-    cycles: dict[str, float]
-    """Cycles for one step of k over the whole array, by element type of the inputs."""
-    startup: int
-
-
-@dataclass(frozen=True)
-class VectorEngine:
-    """The engine for elementwise operations and reductions."""
-
-    name: str
-    level: str
-    """The memory it reads and writes."""
-    lanes: int
-    transcendental: float
-    """How much slower an operation such as `exp` is than an addition."""
-    startup: int
-
-
-@dataclass(frozen=True)
-class DmaEngine:
-    """A queue of moves from one level to another."""
-
-    name: str
-    source: str
-    destination: str
-
-
-Engine = MatrixEngine | VectorEngine | DmaEngine
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The machine that a program is for."""
-
-    name: str = "npu"
-    clock_ghz: float = 1.0
-    issue_cycles: int = 1
-    """Cycles that the control processor spends on each instruction."""
-    levels: dict[str, Level] = field(default_factory=dict[str, Level])
-    engines: dict[str, Engine] = field(default_factory=dict[str, Engine])
 
 
 @dataclass(frozen=True)

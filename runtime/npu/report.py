@@ -1,8 +1,15 @@
 """What a run of an NPU program found out."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tlf.machine.bounds import bounds
+from tlf.machine.costs import Key
+from tlf.machine.model import EventModel
+from tlf.machine.parts import DmaEngine, Machine
 from tlf.runtime.npu.dtypes import Array
 
 
@@ -56,6 +63,12 @@ class Report:
     """Arrays by name; empty if only the time was asked for."""
     busy: dict[str, int] = field(default_factory=dict[str, int])
     """Cycles that each engine worked."""
+    stalls: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """
+    Cycles that each engine stood still before its last work, by cause: the engine whose
+    signal it waited for, the shared level that was in use, or `issue`, the control
+    processor.
+    """
     traffic: dict[str, Traffic] = field(default_factory=dict[str, Traffic])
     """Bytes moved, by level."""
     peak: dict[str, int] = field(default_factory=dict[str, int])
@@ -66,11 +79,32 @@ class Report:
     """Multiply-accumulates."""
     bounds: dict[str, int] = field(default_factory=dict[str, int])
     """
-    Cycles that no order of the same instructions can beat: per level the bytes on its
-    bus over its bandwidth, per compute engine its work over its peak.
+    Cycles that no order of the same instructions can beat: per shared level and per DMA
+    engine the bytes on the bus over the bandwidth, per compute engine its work over its
+    peak.
     """
     timeline: list[Event] = field(default_factory=list[Event])
     """Every instruction on an engine, if asked for."""
+
+    @staticmethod
+    def of(
+        machine: Machine,
+        model: EventModel,
+        totals: Mapping[Key, int],
+        peak: dict[str, int],
+    ) -> Report:
+        """What a run took whose instructions add up to `totals`."""
+        return Report(
+            cycles=model.end,
+            clock_ghz=machine.clock_ghz,
+            busy={name: totals.get(("busy", name), 0) for name in machine.engines},
+            stalls=model.stalled(),
+            traffic=_traffic(machine, totals),
+            peak=peak,
+            instructions=_of_kind(totals, "count"),
+            macs=sum(_of_kind(totals, "macs").values()),
+            bounds=bounds(machine, totals),
+        )
 
     @property
     def bound(self) -> int:
@@ -149,6 +183,23 @@ class Report:
             }
             events.append(entry)
         return json.dumps({"traceEvents": events})
+
+
+def _traffic(machine: Machine, totals: Mapping[Key, int]) -> dict[str, Traffic]:
+    traffic = {name: Traffic() for name in machine.levels}
+    for name, engine in machine.engines.items():
+        if not isinstance(engine, DmaEngine):
+            continue
+        source, destination = traffic[engine.source], traffic[engine.destination]
+        source.read += totals.get(("read", name), 0)
+        source.bus_read += totals.get(("bus read", name), 0)
+        destination.written += totals.get(("wrote", name), 0)
+        destination.bus_written += totals.get(("bus wrote", name), 0)
+    return traffic
+
+
+def _of_kind(totals: Mapping[Key, int], kind: str) -> dict[str, int]:
+    return {name: count for (each, name), count in totals.items() if each == kind}
 
 
 def _counts(title: str, counts: dict[str, int]) -> list[str]:

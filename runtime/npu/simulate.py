@@ -6,7 +6,6 @@ the engines. Values are computed at once, in program order; that the concurrent 
 would give the same is checked access by access (see memory.py).
 """
 
-from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
@@ -81,12 +80,8 @@ class _Control:
         self._program = program
         self._executor = Executor(program, functional, timeline)
         self._registers = self._executor.registers
-        self._time = 0
+        self._model = self._executor.model
         self._issue = program.machine.issue_cycles
-        self._counts: dict[str, int] = {}
-        self._signals: list[deque[tuple[int, list[int]]]] = [
-            deque() for _ in range(program.semaphores)
-        ]
         self._current: Instruction | None = None
 
     def run(self, arrays: Mapping[str, Array] | None) -> Report:
@@ -99,22 +94,11 @@ class _Control:
         except Fault as fault:
             raise self._trap(fault) from None
         executor = self._executor
-        return Report(
-            cycles=max(
-                [self._time, *(queue.done for queue in executor.queues.values())]
-            ),
-            clock_ghz=self._program.machine.clock_ghz,
-            outputs=outputs,
-            busy={name: queue.busy for name, queue in executor.queues.items()},
-            traffic=executor.traffic,
-            peak={
-                name: memory.peak for name, memory in executor.accesses.memories.items()
-            },
-            instructions=self._counts,
-            macs=executor.macs,
-            bounds=executor.bounds(),
-            timeline=executor.events,
-        )
+        memories = executor.accesses.memories
+        peak = {name: memory.peak for name, memory in memories.items()}
+        report = Report.of(self._program.machine, self._model, executor.totals, peak)
+        report.outputs, report.timeline = outputs, executor.events
+        return report
 
     def _place(self, arrays: Mapping[str, Array]) -> None:
         memories = self._executor.accesses.memories
@@ -147,7 +131,7 @@ class _Control:
     def _block(self, body: tuple[Instruction, ...]) -> None:
         for instruction in body:
             self._current = instruction
-            self._time += self._issue
+            self._model.time += self._issue
             self._step(instruction)
 
     def _step(self, op: Instruction) -> None:
@@ -157,23 +141,22 @@ class _Control:
                 self._scalar(op)
             case Vector():
                 kind = "vector"
-                self._executor.vector(op, self._time)
+                self._executor.vector(op)
             case Dma():
                 kind = "dma"
-                self._executor.dma(op, self._time)
+                self._executor.dma(op)
             case Matmul():
                 kind = "matmul"
-                self._executor.matmul(op, self._time)
+                self._executor.matmul(op)
             case Reduce():
                 kind = "reduce"
-                self._executor.reduce(op, self._time)
+                self._executor.reduce(op)
             case Signal():
                 kind = "signal"
-                token = self._executor.signal(op.engine, self._time)
-                self._signals[op.semaphore].append(token)
+                self._executor.signal(op)
             case Wait():
                 kind = "wait"
-                self._wait(op)
+                self._executor.wait(op)
             case Loop():
                 kind = "loop"
                 self._loop(op)
@@ -181,15 +164,7 @@ class _Control:
                 kind = "halt"
             case _:
                 raise Fault("not an instruction")
-        self._counts[kind] = self._counts.get(kind, 0) + 1
-
-    def _wait(self, op: Wait) -> None:
-        signals = self._signals[op.semaphore]
-        if not signals:
-            raise Fault(
-                f"deadlock: no earlier instruction signals s{op.semaphore} for this"
-            )
-        self._executor.wait(op.engine, self._time, signals.popleft())
+        self._executor.totals["count", kind] += 1
 
     def _loop(self, op: Loop) -> None:
         value = self._executor.value

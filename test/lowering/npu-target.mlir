@@ -2,10 +2,10 @@
 
 // CHECK:      .npu 1
 // CHECK-NEXT: .machine clock_ghz=1.0 issue_cycles=1 name=npu-tiny
-// CHECK-NEXT: .level L3 alignment=256 bandwidth=64 burst=256 capacity=17179869184 latency=500
+// CHECK-NEXT: .level L3 alignment=256 bandwidth=64 burst=256 capacity=17179869184 latency=500 shared=true
 // CHECK-NEXT: .level L2 alignment=64 bandwidth=512 burst=64 capacity=65536 latency=50
 // CHECK-NEXT: .level L1 alignment=64 bandwidth=2048 burst=1 capacity=8192 latency=0
-// CHECK-NEXT: .engine matrix cols=8 cycles.bf16=1 cycles.f16=1 cycles.f32=4 rows=8 startup=16
+// CHECK-NEXT: .engine matrix cols=8 cycles.bf16=1 cycles.f16=1 cycles.f32=4 rows=8 startup=14
 // CHECK-NEXT: .engine vector lanes=256 startup=4 transcendental=4
 // CHECK-NEXT: .engine dma_l3_l2 from=L3 to=L2
 // CHECK-NEXT: .engine dma_l2_l3 from=L2 to=L3

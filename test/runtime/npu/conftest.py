@@ -11,7 +11,8 @@ from tlf.runtime.npu.dtypes import DTYPES, Array
 MACHINE = """\
 .npu 1
 .machine name=test clock_ghz=2.0 issue_cycles=1
-.level L3 capacity=17179869184 bandwidth=8 latency=100 burst=32 alignment=32
+.level L3 capacity=17179869184 bandwidth=8 latency=100 burst=32 alignment=32 \
+shared=true
 .level L2 capacity=1048576 bandwidth=64 latency=10 burst=8 alignment=8
 .level L1 capacity=262144 bandwidth=128 latency=0 burst=1 alignment=8
 .engine matrix rows=4 cols=8 cycles.f16=1 cycles.bf16=1 cycles.f32=4 cycles.i32=4 \

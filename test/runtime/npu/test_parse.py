@@ -134,6 +134,11 @@ def test_code(machine: str, code: str, reason: str):
         (".level L4 capacity=1", "expected `bandwidth=`"),
         (".level L4 capacity=x bandwidth=1", "expected an integer of at least 0 for"),
         (".level L4 capacity=1 bandwidth=0", "expected a number over 0 for"),
+        (".level L4 capacity=1 bandwidth=1 shared=1", "expected true or false for"),
+        (
+            ".engine m from=L3 to=L2 pipelined=false",
+            "expected no key `pipelined`",
+        ),
         (".level L4 capacity=1 bandwidth=1 burst=0", "expected an integer of at least"),
         (".level L4 capacity=1 bandwidth=1 color=red", "expected no key `color`"),
         (".level L4 capacity", "expected key=value with a new key, got `capacity`"),

@@ -1,0 +1,86 @@
+"""
+The parts of an NPU: its memories and its engines.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+Dataflow: TypeAlias = Literal["os", "ws", "is"]
+"""What stays in the array: the outputs, the weights (`b`) or the inputs (`a`)."""
+
+DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One memory."""
+
+    name: str
+    capacity: int
+    """Bytes."""
+    bandwidth: float
+    """Bytes per cycle: of each queue, or of all together where the level is shared."""
+    latency: int
+    """Cycles from the end of a transfer until its data has arrived."""
+    burst: int
+    """Bytes; what the bus moves at least, at multiples of itself."""
+    alignment: int
+    """Bytes; the address of a declared buffer is a multiple of it."""
+    shared: bool = False
+    """Whether it is one channel, which serves one move at a time, in program order."""
+
+
+@dataclass(frozen=True)
+class MatrixEngine:
+    """The systolic array, which multiplies and accumulates."""
+
+    name: str
+    level: str
+    """The memory it reads and writes."""
+    rows: int
+    cols: int
+    cycles: dict[str, float]
+    """Cycles of one step of the array, by element type of the inputs."""
+    startup: int = 0
+    """Cycles from the end of a product until its result is there: filling, draining."""
+    dataflow: Dataflow = "os"
+    pipelined: bool = True
+    """Whether the array takes the next operands while the last ones drain."""
+
+
+@dataclass(frozen=True)
+class VectorEngine:
+    """The engine for elementwise operations and reductions."""
+
+    name: str
+    level: str
+    """The memory it reads and writes."""
+    lanes: int
+    transcendental: float
+    """How much slower an operation such as `exp` is than an addition."""
+    startup: int = 0
+    """Cycles from the end of an operation until its result is there."""
+
+
+@dataclass(frozen=True)
+class DmaEngine:
+    """A queue of moves from one level to another."""
+
+    name: str
+    source: str
+    destination: str
+
+
+Engine = MatrixEngine | VectorEngine | DmaEngine
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine that a program is for."""
+
+    name: str = "npu"
+    clock_ghz: float = 1.0
+    issue_cycles: int = 1
+    """Cycles that the control processor spends on each instruction."""
+    levels: dict[str, Level] = field(default_factory=dict[str, Level])
+    engines: dict[str, Engine] = field(default_factory=dict[str, Engine])

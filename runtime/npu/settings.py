@@ -1,0 +1,96 @@
+"""The `key=value` words of a directive."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tlf.runtime.npu.errors import NPUParseError
+
+_Number = TypeVar("_Number", int, float)
+_Word = TypeVar("_Word", bound=str)
+
+
+@dataclass
+class Settings:
+    """The `key=value` words of a directive."""
+
+    line: int
+    words: list[str]
+
+    def __post_init__(self) -> None:
+        self._values: dict[str, str] = {}
+        for word in self.words:
+            key, equals, value = word.partition("=")
+            if not equals or not value or key in self._values:
+                raise NPUParseError(
+                    self.line, f"expected key=value with a new key, got `{word}`"
+                )
+            self._values[key] = value
+
+    def word(self, key: str, default: str | None = None) -> str:
+        """Take a word; required if there is no default."""
+        if (value := self._values.pop(key, default)) is None:
+            raise NPUParseError(self.line, f"expected `{key}=`")
+        return value
+
+    def count(self, key: str, default: int | None = None, *, least: int = 0) -> int:
+        """Take an integer of at least `least`."""
+        text = self.word(key, None if default is None else str(default))
+        expected = f"an integer of at least {least} for `{key}`"
+        return _at_least(self.line, text, _parsed(text, int), least, expected)
+
+    def positive(self, key: str, default: float | None = None) -> float:
+        """Take a finite number over 0."""
+        text = self.word(key, None if default is None else str(default))
+        value = _parsed(text, float)
+        if value is None or not 0 < value < float("inf"):
+            raise NPUParseError(
+                self.line, f"expected a number over 0 for `{key}`, got `{text}`"
+            )
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Take `true` or `false`."""
+        return self.choice(key, ("true", "false"), str(default).lower()) == "true"
+
+    def choice(
+        self, key: str, choices: Sequence[_Word], default: _Word | None = None
+    ) -> _Word:
+        """Take one of `choices`, the first one if there is no default."""
+        text = self.word(key, default or choices[0])
+        for choice in choices:
+            if choice == text:
+                return choice
+        raise NPUParseError(
+            self.line, f"expected {' or '.join(choices)} for `{key}`, got `{text}`"
+        )
+
+    def table(self, prefix: str) -> dict[str, float]:
+        """Take the numbers of all keys `prefix.name`, by name."""
+        keys = [key for key in self._values if key.startswith(f"{prefix}.")]
+        return {key.partition(".")[2]: self.positive(key) for key in keys}
+
+    def end(self) -> None:
+        """Check that all keys have been taken."""
+        if self._values:
+            raise NPUParseError(
+                self.line, f"expected no key `{next(iter(self._values))}`"
+            )
+
+
+def _parsed(text: str, kind: Callable[[str], _Number]) -> _Number | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def integer(line: int, text: str, expected: str) -> int:
+    """Read an integer that is not negative."""
+    return _at_least(line, text, _parsed(text, int), 0, expected)
+
+
+def _at_least(line: int, text: str, value: int | None, least: int, what: str) -> int:
+    if value is None or value < least:
+        raise NPUParseError(line, f"expected {what}, got `{text}`")
+    return value

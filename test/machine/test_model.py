@@ -1,0 +1,127 @@
+"""The event model: exact on small cases, monotone on random ones."""
+
+import random
+from dataclasses import replace
+
+from tlf.machine.costs import Costs, End
+from tlf.machine.model import EventModel
+from tlf.machine.parts import DmaEngine, Level, Machine, MatrixEngine, VectorEngine
+
+LEVELS = {
+    "L2": Level("L2", 1 << 20, 64, 20, 32, 32, shared=True),
+    "L1": Level("L1", 1 << 16, 128, 3, 1, 1),
+}
+MACHINE = Machine(
+    levels=LEVELS,
+    engines={
+        "matrix": MatrixEngine("matrix", "L1", 4, 4, {"f32": 1}, 6),
+        "vector": VectorEngine("vector", "L1", 8, 4, 2),
+        "load": DmaEngine("load", "L2", "L1"),
+        "store": DmaEngine("store", "L1", "L2"),
+    },
+)
+SEMAPHORES = 4
+
+Step = tuple[str, int]
+
+
+def steps(generator: random.Random) -> list[Step]:
+    """Work and synchronisation, every wait after its signal."""
+    result: list[Step] = []
+    signals = [0] * SEMAPHORES
+    for _ in range(generator.randrange(5, 60)):
+        engine = generator.choice(list(MACHINE.engines))
+        semaphore = generator.randrange(SEMAPHORES)
+        kind = generator.randrange(4)
+        if kind == 0:
+            signals[semaphore] += 1
+            result.append((f"signal {engine}", semaphore))
+        elif kind == 1 and signals[semaphore]:
+            signals[semaphore] -= 1
+            result.append((f"wait {engine}", semaphore))
+        else:
+            result.append((engine, generator.randrange(1, 200)))
+    return result
+
+
+def run(machine: Machine, program: list[Step]) -> EventModel:
+    costs = Costs(machine)
+    model = EventModel.of(costs, SEMAPHORES)
+    for name, number in program:
+        model.time += machine.issue_cycles
+        verb, _, engine = name.rpartition(" ")
+        if verb == "signal":
+            model.signal(costs.queues[engine], number)
+        elif verb == "wait":
+            assert model.wait(costs.queues[engine], number)
+        elif name == "matrix":
+            model.work(costs.product(1, number, 4, 8, "f32"))
+        elif name == "vector":
+            model.work(costs.elementwise(number))
+        else:
+            end = End(0, (number,), (4,))
+            model.work(costs.move(name, end, end, 4))
+    return model
+
+
+def faster(generator: random.Random) -> Machine:
+    """The machine with one of its parts faster."""
+    levels, engines = dict(LEVELS), dict(MACHINE.engines)
+    name = generator.choice(list(levels))
+    level = levels[name]
+    changes = [
+        replace(level, bandwidth=level.bandwidth * generator.choice([1.25, 2, 8])),
+        replace(level, latency=level.latency // 2),
+        replace(level, burst=1),
+        replace(level, shared=False),
+    ]
+    levels[name] = generator.choice(changes)
+    array = engines["matrix"]
+    assert isinstance(array, MatrixEngine)
+    if generator.random() < 0.3:
+        engines["matrix"] = replace(array, rows=generator.choice([5, 8, 16]))
+    if generator.random() < 0.3:
+        engines["matrix"] = replace(array, startup=0)
+    return replace(MACHINE, levels=levels, engines=engines)
+
+
+def test_a_faster_part_never_makes_a_program_slower():
+    generator = random.Random(11)
+    for _ in range(400):
+        program = steps(generator)
+        assert run(faster(generator), program).end <= run(MACHINE, program).end
+
+
+def test_less_work_never_takes_longer():
+    """Leaving out work, but no signal or wait."""
+    generator = random.Random(12)
+    for _ in range(200):
+        program = steps(generator)
+        work = [index for index, (name, _) in enumerate(program) if " " not in name]
+        without = list(program)
+        del without[generator.choice(work or [0])]
+        if work:
+            assert run(MACHINE, without).end <= run(MACHINE, program).end
+
+
+def test_every_cycle_is_accounted_for():
+    """An engine works, stands still for a reason, or has nothing left to do."""
+    generator = random.Random(13)
+    for _ in range(200):
+        program = steps(generator)
+        model = run(MACHINE, program)
+        costs = Costs(MACHINE)
+        stalled = model.stalled()
+        for name, queue in costs.queues.items():
+            busy = model.free[queue] - sum(stalled[name].values())
+            alone = run(MACHINE, [step for step in program if step[0] == name])
+            wanted = alone.free[queue] - sum(alone.stalled()[name].values())
+            assert busy == wanted
+
+
+def test_a_wait_needs_an_earlier_signal():
+    model = EventModel.of(Costs(MACHINE), SEMAPHORES)
+    assert not model.wait(0, 0)
+    model.signal(1, 0)
+    assert model.wait(0, 0)
+    assert not model.wait(0, 0)
