@@ -24,6 +24,7 @@ from tlf.lowering.tiling.emit import TileBuilder
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.rolling import Rolling
 
 
 @dataclass
@@ -42,7 +43,10 @@ class TileGroupPattern(RewritePattern):
         self._check_level(op, level)
         members = members_of_group(op)
         tiling = members.tiling(
-            plan.tile_sizes, plan.reduce_sizes, rules_of(self.target, level)
+            plan.tile_sizes,
+            plan.reduce_sizes,
+            rules_of(self.target, level),
+            _rolling(op, plan),
         )
         pairs = zip(op.body.block.args, op.inputs, strict=True)
         inputs = dict[SSAValue, SSAValue](pairs)
@@ -69,6 +73,21 @@ class TileGroupPattern(RewritePattern):
             )
 
 
+def _rolling(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
+    """The halo policy that a plan asks for."""
+    if (axis := plan.rolled_axis) is None:
+        return None
+    values = list[SSAValue](op.body.block.args)
+    values += [result for each in op.body.block.ops for result in each.results]
+    if any(not 0 <= number < len(values) for number in plan.recomputed):
+        raise TilingError(
+            op,
+            f"expected numbers below {len(values)} of values to recompute, "
+            f"got {list(plan.recomputed)}",
+        )
+    return Rolling(axis, frozenset(values[number] for number in plan.recomputed))
+
+
 def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:
     """For what the group yields, the operand that may be overwritten with it."""
     return {
@@ -90,7 +109,12 @@ def _order(
         for position, iterator in enumerate(root.iterators())
         if iterator.kind is IteratorKind.PARALLEL
     ]
-    place = {iterator: index for index, iterator in enumerate(sorted(tiling.loops))}
+    loops = [
+        iterator
+        for iterator, loop in sorted(tiling.loops.items())
+        if loop is not tiling.rolled
+    ]
+    place = {iterator: index for index, iterator in enumerate(loops)}
     kept = [place[parallel[axis]] for axis in order if parallel[axis] in place]
     return None if kept == sorted(kept) else kept
 

@@ -30,8 +30,14 @@ class PlanAttr(ParametrizedAttribute):
     from the outermost on as positions in `tile`, and `stages` how many iterations are
     in flight.
 
+    Where tiles overlap (a halo), what they share is computed, or read, again for each.
+    Along the axis `roll`, a position in `tile`, it is kept from one tile to the next
+    instead, but for the values that `recompute` names: by their number among the
+    operands of the group and then the results of the operations of its body.
+
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
     ```
     """
 
@@ -43,6 +49,8 @@ class PlanAttr(ParametrizedAttribute):
     mapping: StringAttr
     order: ArrayAttr[IntAttr]
     stages: IntAttr
+    roll: ArrayAttr[IntAttr]
+    recompute: ArrayAttr[IntAttr]
 
     def __init__(
         self,
@@ -52,6 +60,8 @@ class PlanAttr(ParametrizedAttribute):
         mapping: Mapping | str = Mapping.LOOP,
         order: Sequence[int] = (),
         stages: int = 1,
+        roll: Sequence[int] = (),
+        recompute: Sequence[int] = (),
     ):
         super().__init__(
             StringAttr(level),
@@ -60,6 +70,8 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(str(mapping)),
             _integers(order),
             IntAttr(stages),
+            _integers(roll),
+            _integers(recompute),
         )
 
     @property
@@ -88,6 +100,16 @@ class PlanAttr(ParametrizedAttribute):
         """How many iterations are in flight."""
         return self.stages.data
 
+    @property
+    def rolled_axis(self) -> int | None:
+        """The position in `tile_sizes` of the axis along which tiles roll, if any."""
+        return next((position.data for position in self.roll), None)
+
+    @property
+    def recomputed(self) -> tuple[int, ...]:
+        """The numbers of the values that do not roll."""
+        return tuple(number.data for number in self.recompute)
+
     def verify(self) -> None:
         if not LEVEL_NAME.fullmatch(self.level.data):
             raise VerifyException(
@@ -108,12 +130,26 @@ class PlanAttr(ParametrizedAttribute):
             )
         if self.stage_count < 1:
             raise VerifyException(f"expected at least 1 stage, got {self.stage_count}")
+        if len(self.roll) > 1:
+            raise VerifyException(
+                f"expected one axis to roll along, got {len(self.roll)}"
+            )
+        axis = self.rolled_axis
+        if axis is not None and not 0 <= axis < len(self.tile):
+            raise VerifyException(
+                f"expected an axis below {len(self.tile)} to roll along, got {axis}"
+            )
+        if axis is not None and len(self.reduce):
+            raise VerifyException(
+                "expected reductions to run whole where tiles roll, got reduce sizes"
+            )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
-            sizes: dict[str, list[int]] = {"tile": [], "reduce": [], "order": []}
+            names = ("tile", "reduce", "order", "roll", "recompute")
+            sizes: dict[str, list[int]] = {name: [] for name in names}
             mapping, stages = str(Mapping.LOOP), 1
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
@@ -122,14 +158,14 @@ class PlanAttr(ParametrizedAttribute):
                         mapping = parser.parse_identifier()
                     case "stages":
                         stages = parser.parse_integer()
-                    case "tile" | "reduce" | "order" as key:
+                    case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
                         )
                     case key:
                         parser.raise_error(
-                            "expected tile, reduce, mapping, order or stages, "
-                            f"got {key}",
+                            "expected tile, reduce, mapping, order, stages, roll or "
+                            f"recompute, got {key}",
                             position,
                         )
         return (
@@ -139,6 +175,8 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(mapping),
             _integers(sizes["order"]),
             IntAttr(stages),
+            _integers(sizes["roll"]),
+            _integers(sizes["recompute"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -151,3 +189,7 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", order {list(self.loop_order)}")
             if self.stage_count != 1:
                 printer.print_string(f", stages {self.stage_count}")
+            if (axis := self.rolled_axis) is not None:
+                printer.print_string(f", roll [{axis}]")
+            if self.recomputed:
+                printer.print_string(f", recompute {list(self.recomputed)}")

@@ -16,7 +16,7 @@ from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -233,21 +233,35 @@ class WhileOp(IRDLOperation):
                     f"expected {what} {_types(carried)}, got {_types(types)}"
                 )
 
+    def is_destination(self, position: int) -> bool:
+        """Whether the loop only writes a carried value, and never reads it."""
+        return self._reader(position) is None
+
+    def _reader(self, position: int) -> Operation | None:
+        """What uses a carried value otherwise than as a destination."""
+        destination = self.carried[position]
+        for use in destination.uses:
+            match use.operation:
+                case DesliceOp() if use.operation.destination is destination:
+                    continue
+                case WhileOp() as loop:
+                    first = len(loop.lower) + len(loop.upper)
+                    if loop.parallel or loop.is_destination(use.index - first):
+                        continue
+                case YieldOp() if use.index == position:
+                    continue
+                case _:
+                    pass
+            return use.operation
+        return None
+
     def _verify_destinations(self) -> None:
-        for position, destination in enumerate(self.carried):
-            for use in destination.uses:
-                match use.operation:
-                    case DesliceOp() if use.operation.destination is destination:
-                        continue
-                    case WhileOp(kind=LoopKindAttr(data=LoopKind.PARALLEL)):
-                        continue
-                    case YieldOp() if use.index == position:
-                        continue
-                    case other:
-                        raise VerifyException(
-                            "expected a destination of a parallel loop to be only "
-                            f"written, got a use in {other.name}"
-                        )
+        for position in range(len(self.carried)):
+            if (reader := self._reader(position)) is not None:
+                raise VerifyException(
+                    "expected a destination of a parallel loop to be only "
+                    f"written, got a use in {reader.name}"
+                )
 
     @classmethod
     def parse(cls, parser: Parser) -> "WhileOp":

@@ -16,6 +16,8 @@ class Storage:
     """
 
     writable: bool = True
+    destination: bool = False
+    """Whether it is there for loops to put tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     """The values that may still be used."""
 

@@ -28,7 +28,8 @@ def convert_parallel(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> N
         _check_destination(scope, op, init)
     _settle(scope, op)
     for init, argument in zip(op.inits, op.carried, strict=True):
-        scope.bind(argument, scope.values[init], Storage(writable=False))
+        destination = Storage(writable=False, destination=True)
+        scope.bind(argument, scope.values[init], destination)
     outer = scope.builder.insertion_point.block
     body = _nest(scope, op, outer)
     convert(op.body.block, body)
@@ -66,7 +67,7 @@ def _check_destination(scope: Scope, op: tile.WhileOp, init: SSAValue) -> None:
     if scope.is_value(init.type):
         raise BufferizationError(op, "cannot put tiles into a tile of registers")
     storage = scope.storages[init]
-    if not storage.writable:
+    if not storage.writable and not storage.destination:
         raise BufferizationError(
             op, "expected a destination of its own: arguments are read-only"
         )
@@ -134,12 +135,14 @@ def _carry_values(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None
 
 
 def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
-    places = [own(scope, op, init)[0] for init in op.inits]
+    places = [_place(scope, op, position) for position in range(len(op.inits))]
     _settle(scope, op)
     outer = scope.builder
     loops = _open_loops(scope, op, [])
-    for argument, place in zip(op.carried, places, strict=True):
-        scope.bind(argument, place, Storage())
+    for position, place in enumerate(places):
+        written = op.is_destination(position)
+        storage = Storage(writable=not written, destination=written)
+        scope.bind(op.carried[position], place, storage)
     innermost = scope.builder.insertion_point.block
     convert(op.body.block, innermost)
     scope.builder = Builder(InsertPoint.at_end(innermost))
@@ -150,6 +153,17 @@ def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> Non
     scope.builder = outer
     for result, place in zip(op.results, places, strict=True):
         scope.bind(result, place, Storage())
+
+
+def _place(scope: Scope, op: tile.WhileOp, position: int) -> SSAValue:
+    """Where a carried value is: in a buffer of its own, or where it is put together."""
+    init = op.inits[position]
+    scope.operand(init)
+    if not scope.storages[init].destination:
+        return own(scope, op, init)[0]
+    if not op.is_destination(position):
+        raise BufferizationError(op, "expected a destination to be only written")
+    return scope.values[init]
 
 
 def _open_loops(

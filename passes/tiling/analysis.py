@@ -18,12 +18,17 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
-    IndexedInterface,
     IteratorKind,
-    MovementInterface,
+    Scalar,
     TilingInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.tiling.boxes import (
+    always_covers,
+    covering_all,
+    hull_of,
+    moves_with,
+)
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
@@ -32,12 +37,13 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     TilingError,
+    Window,
     covers,
     same_box,
 )
+from tlf.passes.tiling.movements import check_rooms, is_gathered
 from tlf.passes.tiling.pieces import piece_of
-
-FROM_MEMORY = "its operand must come from memory, not from the group"
+from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
 
 
 def analyse(
@@ -46,17 +52,19 @@ def analyse(
     tile: Sequence[int],
     reduce: Sequence[int] = (),
     rules: Rules | None = None,
+    rolling: Rolling | None = None,
 ) -> GroupTiling:
     """
     Work out the tiles of a group.
 
     `operations` in program order compute `results` from values of outside. `tile` has
     one size for each parallel iterator of the root, `reduce` one for each reduction
-    iterator of the anchor, or none.
+    iterator of the anchor, or none. With `rolling`, tiles keep what they share with
+    those before along one axis.
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
-    tiling = outline(operations, results, tile, reduce, rules)
+    tiling = outline(operations, results, tile, reduce, rules, rolling)
     root = results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.pieces = [piece_of(tiling, value, root) for value in results]
@@ -69,12 +77,14 @@ def outline(
     tile: Sequence[int],
     reduce: Sequence[int] = (),
     rules: Rules | None = None,
+    rolling: Rolling | None = None,
 ) -> GroupTiling:
     """
     The tiles of a group without the pieces of its results: several tiles may write the
     same elements.
     """
-    return _Analysis(operations, results, rules or Rules()).run(tile, reduce)
+    analysis = _Analysis(operations, results, rules or Rules(), rolling)
+    return analysis.run(tile, reduce)
 
 
 class _Analysis:
@@ -83,7 +93,9 @@ class _Analysis:
         operations: Sequence[TilingInterface],
         results: Sequence[SSAValue],
         rules: Rules,
+        rolling: Rolling | None = None,
     ) -> None:
+        self.rolling = rolling
         self.operations = operations
         self.results = results
         self.rules = rules
@@ -100,20 +112,67 @@ class _Analysis:
         if reduce and anchors:
             self.tiling.anchor = anchors[-1]
         root_box = self._root_box(root, tile)
+        self.tiling.rolled = self._rolled_loop(root, reduce)
         self.root_region = region(root.result_accesses()[0], root_box)
         for op in reversed(self.operations):
             box = self._checked_root(root, root_box) if op is root else self._wanted(op)
             if box is not None:
                 self._compute(op, box, op is root, reduce)
+        self._finish()
+        if self.tiling.windows:
+            self.tiling.start = self._start()
+        else:
+            self.tiling.rolled = None
+        if not self.rules.views:
+            self._check_no_views()
+        return self.tiling
+
+    def _finish(self) -> None:
+        """Put operations into the order of the program, and find what they read."""
         self.tiling.tiles = {
             op: self.tiling.tiles[op]
             for op in self.operations
             if op in self.tiling.tiles
         }
         self._collect_reads()
-        if not self.rules.views:
-            self._check_no_views()
-        return self.tiling
+
+    def _rolled_loop(self, root: TilingInterface, reduce: Sequence[int]) -> Loop | None:
+        """The loop along which tiles roll, or None where there is only one tile."""
+        if self.rolling is None:
+            return None
+        if reduce or not self.rules.views:
+            raise TilingError(
+                root,
+                "tiles of values do not roll"
+                if reduce == ()
+                else "tiles do not roll around the loop of a reduction",
+            )
+        parallel = _parallel(root)
+        if not 0 <= self.rolling.axis < len(parallel):
+            raise TilingError(
+                root, f"expected an axis below {len(parallel)}, got {self.rolling.axis}"
+            )
+        return self.tiling.loops.get(parallel[self.rolling.axis])
+
+    def _start(self) -> GroupTiling:
+        """What windows hold before the first iteration, worked out like a group."""
+        before = _Analysis(self.operations, (), self.rules)
+        before.tiling.loops = self.tiling.loops
+        for (value, _), window in self.tiling.windows.items():
+            is_computed = value.owner in self.members
+            box = window.kept if is_computed else window.initial
+            need = Read(None, 0, box, Scope.OUTER)
+            before.needs.setdefault(value, []).append(need)
+        for op in reversed(self.operations):
+            if (box := before._wanted(op)) is not None:
+                before._compute(op, box, False, ())
+        before._finish()
+        return before.tiling
+
+    @property
+    def inner(self) -> set[Loop]:
+        """The loops over the anchor's reduction iterators."""
+        return set(self.tiling.inner_loops.values())
 
     def _root(self) -> TilingInterface:
         owner = self.results[0].owner
@@ -126,11 +185,7 @@ class _Analysis:
 
     def _root_box(self, root: TilingInterface, tile: Sequence[int]) -> Box:
         iterators = root.iterators()
-        parallel = [
-            position
-            for position, iterator in enumerate(iterators)
-            if iterator.kind is IteratorKind.PARALLEL
-        ]
+        parallel = _parallel(root)
         if len(tile) != len(parallel):
             raise TilingError(
                 root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
@@ -158,30 +213,40 @@ class _Analysis:
         if not (needs := self._needs(op)):
             return None
         inner = self._is_inner(op, needs)
-        boxes = [need.box if inner else self._outside(need.box) for need in needs]
-        wanted = self._hull(boxes)
+        boxes = [
+            need.box if inner else covering_all(need.box, self.inner) for need in needs
+        ]
+        hull = hull_of(boxes, self.tiling.ranges)
+        wanted = self._fresh(op, hull)
         extents = [iterator.extent for iterator in op.iterators()]
         accesses = op.result_accesses()[0]
         box = iterations(accesses, extents, wanted)
-        if not self._covers(region(accesses, box), wanted):
+        if not always_covers(region(accesses, box), wanted, self.tiling.ranges):
             raise TilingError(
                 op, "its consumers reach beyond an axis that it does not iterate over"
             )
         return self.rules.widen(box)
 
-    def _covers(self, computed: Box, wanted: Box) -> bool:
-        """Whether what is computed holds all that is wanted, for every tile."""
-        ranges = self.tiling.ranges
-        for outer, inner in zip(computed, wanted, strict=True):
-            least, greatest = (inner.offset - outer.offset).bounds(ranges)
-            if least < 0 or greatest + inner.size > outer.size:
-                return False
-        return True
+    def _fresh(self, op: TilingInterface, hull: Box) -> Box:
+        """What is to be computed of what is needed: only what is new if it rolls."""
+        value = op.results[0]
+        if (window := self._window(value, hull)) is None:
+            return hull
+        fill = self._common_fill(value, op)
+        self.tiling.windows[value, 0] = replace(window, fill=fill)
+        return window.fresh
+
+    def _window(self, value: SSAValue, hull: Box) -> Window | None:
+        """How a tile rolls, if it does."""
+        loop, rolling = self.tiling.rolled, self.rolling
+        if loop is None or rolling is None or value in rolling.recomputed:
+            return None
+        return window_of(hull, loop)
 
     def _checked_root(self, root: TilingInterface, box: Box) -> Box:
         """The root's iterations, once no one needs more of it than they compute."""
         for need in self.needs.get(root.results[0], []):
-            if not covers(self.root_region, self._outside(need.box)):
+            if not covers(self.root_region, covering_all(need.box, self.inner)):
                 raise TilingError(root, "another result needs more than one tile of it")
         return box
 
@@ -201,45 +266,7 @@ class _Analysis:
             return False
         if any(need.scope is Scope.OUTER for need in needs):
             return False
-        return any(self._moves(need.box) for need in needs)
-
-    def _moves(self, box: Box) -> bool:
-        """Whether a box moves with the inner loop."""
-        inner = set(self.tiling.inner_loops.values())
-        return any(symbol in inner for each in box for symbol, _ in each.offset.terms)
-
-    def _outside(self, box: Box) -> Box:
-        """The box that covers `box` for every iteration of the inner loop."""
-        inner = set(self.tiling.inner_loops.values())
-        covering: list[Interval] = []
-        for interval in box:
-            offset, size = Linear(interval.offset.constant), interval.size
-            for symbol, factor in interval.offset.terms:
-                if symbol in inner and isinstance(symbol, Loop):
-                    size += factor * symbol.last
-                else:
-                    offset += Linear.of(symbol) * factor
-            covering.append(replace(interval, offset=offset, size=size))
-        return tuple(covering)
-
-    def _hull(self, boxes: Sequence[Box]) -> Box:
-        """The box over several; whole axes where their distance is not constant."""
-        hull = boxes[0]
-        for box in boxes[1:]:
-            hull = tuple(
-                a.hull(b) or self._covering(a, b)
-                for a, b in zip(hull, box, strict=True)
-            )
-        return hull
-
-    def _covering(self, left: Interval, right: Interval) -> Interval:
-        """The interval over two for all values of the loops."""
-        ranges = self.tiling.ranges
-        ends = [each.offset.bounds(ranges) for each in (left, right)]
-        first = min(least for least, _ in ends)
-        sizes = (left.size, right.size)
-        last = max(end + size for (_, end), size in zip(ends, sizes, strict=True))
-        return Interval(Linear(first), last - first)
+        return any(moves_with(need.box, self.inner) for need in needs)
 
     def _compute(
         self,
@@ -254,10 +281,13 @@ class _Analysis:
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
         result = region(op.result_accesses()[0], box)
+        if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
+            result = window.whole
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope)
-        self._check_move(op)
-        if op not in self.tiling.gathered:
-            self._check_rooms(op, box)
+        if is_gathered(op, self.members, self.rules):
+            self.tiling.gathered.add(op)
+        else:
+            check_rooms(op, box, self.rules)
         inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         for position, accesses in enumerate(op.operand_accesses()):
             is_moved = op in self.tiling.gathered and position == 0
@@ -270,54 +300,6 @@ class _Analysis:
             needed = Scope.INNER if inner and not is_init else scope
             need = Read(op, position, region(accesses, box), needed)
             self.needs.setdefault(operand, []).append(need)
-
-    def _check_move(self, op: TilingInterface) -> None:
-        """Find out whether a move does an operation, or how it is done otherwise."""
-        if not isinstance(op, MovementInterface):
-            return
-        if isinstance(op, IndexedInterface) and not self.rules.indexed:
-            raise TilingError(
-                op, "the target cannot load by indices: run `graph-decompose`"
-            )
-        if self.rules.gathers and self._is_gathered(op):
-            self.tiling.gathered.add(op)
-        elif self.rules.gathers:
-            self._check_permutes(op)
-
-    def _is_gathered(self, op: MovementInterface) -> bool:
-        """Whether the move that cuts a tile can do a movement, element by element."""
-        source = op.operands[0].owner
-        from_outside = not isinstance(source, Operation) or source not in self.members
-        accesses = [*(op.operand_accesses()[0] or ()), *op.result_accesses()[0]]
-        return from_outside and all(
-            access.width == 1 or access.index is not None for access in accesses
-        )
-
-    @staticmethod
-    def _check_permutes(op: MovementInterface) -> None:
-        """A movement of a tile of the group can only shift, permute and repeat."""
-        used: set[int] = set()
-        for access in op.operand_accesses()[0] or ():
-            terms = access.terms
-            if access.index is not None:
-                raise TilingError(op, FROM_MEMORY)
-            many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
-            used.update(iterator for iterator, _ in terms)
-            if many or any(factor != 1 for _, factor in terms):
-                raise TilingError(op, FROM_MEMORY)
-
-    def _check_rooms(self, op: TilingInterface, box: Box) -> None:
-        """Every tile that an operation reads has an extent that tiles may have."""
-        if not self.rules.power_of_two:
-            return
-        for accesses in op.operand_accesses():
-            for interval in region(accesses or (), box):
-                if interval.room != self.rules.capacity(interval.room):
-                    raise TilingError(
-                        op,
-                        f"it reads windows of {interval.room} elements, and tiles of "
-                        "this target have extents that are powers of two",
-                    )
 
     def _reduction_box(
         self, op: TilingInterface, box: Box, reduce: Sequence[int]
@@ -357,10 +339,31 @@ class _Analysis:
             if inside or not isinstance(value.type, TensorType):
                 continue
             for need in needs:
-                moving = need.scope is Scope.INNER and self._moves(need.box)
+                moving = need.scope is Scope.INNER and moves_with(need.box, self.inner)
                 scope = Scope.INNER if moving else Scope.OUTER
                 boxes = self.tiling.reads.setdefault((value, scope), [])
                 self._add_read(boxes, need.box)
+            self._roll_reads(value)
+
+    def _roll_reads(self, value: SSAValue) -> None:
+        """Let the tiles that are cut from an input roll where they can."""
+        for number, box in enumerate(self.tiling.reads.get((value, Scope.OUTER), [])):
+            if (window := self._window(value, box)) is not None:
+                fill = self._common_fill(value, self.operations[-1])
+                window = replace(window, fill=fill)
+                self.tiling.windows[value, number] = window
+
+    def _common_fill(self, value: SSAValue, at: Operation) -> Scalar | None:
+        """What all that read a window want outside of the tensor."""
+        borders = [
+            self.tiling.border(need.consumer, need.operand)
+            for need in self.needs.get(value, [])
+            if need.consumer is not None
+        ]
+        fill, agree = only_fill(borders)
+        if not agree:
+            raise TilingError(at, "what reads its window wants several values outside")
+        return fill
 
     def _add_read(self, boxes: list[Box], box: Box) -> None:
         for position, known in enumerate(boxes):
@@ -372,3 +375,12 @@ class _Analysis:
                 boxes[position] = hull
                 return
         boxes.append(box)
+
+
+def _parallel(op: TilingInterface) -> list[int]:
+    """The parallel iterators of an operation."""
+    return [
+        position
+        for position, iterator in enumerate(op.iterators())
+        if iterator.kind is IteratorKind.PARALLEL
+    ]

@@ -15,6 +15,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
+from tlf.passes.tiling.rolling import Rolling
 
 
 def rules_of(target: Target, level: str) -> Rules:
@@ -87,10 +88,14 @@ class Members:
         )
 
     def tiling(
-        self, tile: Sequence[int], reduce: Sequence[int], rules: Rules
+        self,
+        tile: Sequence[int],
+        reduce: Sequence[int],
+        rules: Rules,
+        rolling: Rolling | None = None,
     ) -> GroupTiling:
         """The tiles of the group, were it tiled like this."""
-        return analyse(self.operations, self.results, tile, reduce, rules)
+        return analyse(self.operations, self.results, tile, reduce, rules, rolling)
 
     def axes(self, rules: Rules) -> Axes:
         """

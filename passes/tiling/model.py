@@ -85,7 +85,8 @@ class Rules:
 class Read:
     """A need for a part of a value, by one operand of one operation."""
 
-    consumer: Operation
+    consumer: TilingInterface | None
+    """None for what a window keeps."""
     operand: int
     box: Box
     scope: Scope
@@ -99,8 +100,39 @@ class TiledOperation:
     box: Box
     """The iterations, with those of an inner loop."""
     result: Box
-    """The part of the result that these iterations compute."""
+    """The part of the result that there is: computed by these, or kept as well."""
     scope: Scope
+
+
+@dataclass(frozen=True)
+class Window:
+    """
+    A tile that rolls: of the tile before, all that is still needed is kept.
+    """
+
+    axis: int
+    """The axis that it moves along."""
+    whole: Box
+    fresh: Box
+    """The part that is new in every iteration."""
+    kept: Box
+    """The part that must be there before the first iteration."""
+    fill: Scalar | None = None
+    """What its elements outside of the tensor must be."""
+
+    @property
+    def count(self) -> int:
+        """How far it moves along its axis in every iteration."""
+        return self.fresh[self.axis].size
+
+    @property
+    def initial(self) -> Box:
+        """The whole tile that ends with what is kept, before the first iteration."""
+        kept = self.kept[self.axis]
+        box = [*self.kept]
+        size = self.whole[self.axis].size
+        box[self.axis] = Interval(kept.offset - self.count, size)
+        return tuple(box)
 
 
 WIDEST = 4
@@ -136,6 +168,18 @@ class GroupTiling:
 
     gathered: set[Operation] = field(default_factory=set[Operation])
     """Movements that the move of their first operand does."""
+
+    rolled: Loop | None = None
+    """The loop whose tiles keep what they share with those before."""
+    windows: dict[tuple[SSAValue, int], Window] = field(
+        default_factory=dict[tuple[SSAValue, int], Window]
+    )
+    """
+    What rolls: values that the group computes, with 0, and tiles of its inputs, with
+    their place among `reads`.
+    """
+    start: GroupTiling | None = None
+    """What is computed and read for the windows before the first iteration."""
 
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:

@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func @argument
 // CHECK:         [[INIT:%.*]] = graph.reshape %c
 // CHECK:         [[OWN:%.*]] = tile.empty
+// CHECK-NEXT:    tile.slice %w
 // CHECK-NEXT:    tile.while {{.*}} into(%{{.*}} = [[OWN]]
 func.func @argument(%x: tensor<10x30xf32>, %w: tensor<30x20xf32>, %c: tensor<200xf32>) -> tensor<10x20xf32> {
   %c2 = graph.reshape %c : (tensor<200xf32>) -> tensor<10x20xf32>
@@ -17,6 +18,7 @@ func.func @argument(%x: tensor<10x30xf32>, %w: tensor<30x20xf32>, %c: tensor<200
 // a view of what was computed is added to in its place.
 // CHECK-LABEL: func.func @computed
 // CHECK:         [[INIT:%.*]] = graph.reshape
+// CHECK-NEXT:    tile.slice %w
 // CHECK-NEXT:    tile.while {{.*}} into(%{{.*}} = [[INIT]]
 func.func @computed(%x: tensor<10x30xf32>, %w: tensor<30x20xf32>, %c: tensor<200xf32>) -> tensor<10x20xf32> {
   %c1 = graph.exp %c : tensor<200xf32>

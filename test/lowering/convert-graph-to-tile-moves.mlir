@@ -1,9 +1,11 @@
 // RUN: tlf-opt %s --target npu-tiny -p convert-graph-to-tile | filecheck %s
 
-// An operand that is broadcast is cut along the axes that it has.
+// An operand that is broadcast is cut along the axes that it has, and outside of the
+// loops over others.
 // CHECK-LABEL: func.func @broadcast
-// CHECK:         tile.while ([[I:%.*]] = 0 to 10 step 4, [[J:%.*]] = 0 to 20 step 8) parallel
+// CHECK:         tile.while ([[I:%.*]] = 0 to 10 step 4) parallel
 // CHECK-NEXT:      [[A:%.*]] = tile.slice %x[[[I]], 0] : tensor<10x1xf32> -> tensor<4x1xf32, #tile.encoding<L1>>
+// CHECK-NEXT:      tile.while ([[J:%.*]] = 0 to 20 step 8) parallel
 // CHECK-NEXT:      [[B:%.*]] = tile.slice %r[[[J]]] : tensor<20xf32> -> tensor<8xf32, #tile.encoding<L1>>
 // CHECK-NEXT:      [[S:%.*]] = graph.add [[A]], [[B]] : {{.*}} -> tensor<4x8xf32, #tile.encoding<L1>>
 // CHECK-NEXT:      tile.deslice [[S]] into %{{.*}}[[[I]], [[J]]]

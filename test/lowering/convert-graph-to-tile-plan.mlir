@@ -15,8 +15,12 @@ func.func @order(%x: tensor<6x10x30xf32>, %w: tensor<6x30x20xf32>) -> tensor<6x1
 }
 
 // An order counts the axes that have tile sizes, wherever reductions lie between them.
+// Loops of a program are nested in it, and what moves with the outer ones only is cut
+// there.
 // CHECK-LABEL: func.func @between
-// CHECK:         tile.while (%{{.*}} = 0 to 6 step 2, %{{.*}} = 0 to 10 step 5, %{{.*}} = 0 to 20 step 4) parallel mapping(loop) order(2, 0, 1) into(
+// CHECK:         tile.while ([[K:%.*]] = 0 to 20 step 4) parallel mapping(loop) into(
+// CHECK-NEXT:      tile.slice %w[[[K]], 0]
+// CHECK-NEXT:      tile.while (%{{.*}} = 0 to 6 step 2, %{{.*}} = 0 to 10 step 5) parallel mapping(loop) into(
 func.func @between(%x: tensor<6x10x30xf32>, %w: tensor<20x30xf32>) -> tensor<6x10x20xf32> {
   %y = graph.group ins(%a = %x, %b = %w : tensor<6x10x30xf32>, tensor<20x30xf32>)
       plan #graph.plan<L1, tile [2, 5, 4], order [2, 0, 1]> -> (tensor<6x10x20xf32>) {

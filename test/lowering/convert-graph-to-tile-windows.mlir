@@ -3,10 +3,10 @@
 // A tile of rows reads one more on both sides; what lies outside is zero. The padding
 // of the operation is gone.
 // CHECK-LABEL: func.func @halo
-// CHECK:         tile.while ([[I:%.*]] = 0 to 10 step 4) parallel
+// CHECK:         [[W:%.*]] = tile.slice %w[0, 0, 0, 0] :
+// CHECK-NEXT:    tile.while ([[I:%.*]] = 0 to 10 step 4) parallel
 // CHECK-NEXT:      [[N:%.*]] = affine.apply affine_map<(d0) -> ((d0 + -1))> ([[I]])
 // CHECK-NEXT:      [[X:%.*]] = tile.slice %x[0, 0, [[N]], -1] fill 0.000000e+00 : f32 : tensor<1x3x10x12xf32> -> tensor<1x3x6x14xf32, #tile.encoding<L2>>
-// CHECK-NEXT:      [[W:%.*]] = tile.slice %w[0, 0, 0, 0] :
 // CHECK-NEXT:      [[Y:%.*]] = graph.conv2d [[X]], [[W]] :
 // CHECK-NEXT:      tile.deslice [[Y]] into %{{.*}}[0, 0, [[I]], 0]
 func.func @halo(%x: tensor<1x3x10x12xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x10x12xf32> {

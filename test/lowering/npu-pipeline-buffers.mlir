@@ -6,13 +6,13 @@
 // CHECK-SAME:    [[Y:%y[_0-9]*]]: memref<2x64x30x28xf32, "L3">{{.*}}tlf.results = 1 : i64,{{.*}} tlf.peak = {L1 = 
 // CHECK-NOT:   {{concat|memref.copy|tensor<}}
 // CHECK:       [[A:%.*]] = mem.alloc at {{[0-9]+}} : memref<2x16x30x28xf32, "L3">
+// CHECK:       [[W:%.*]] = mem.alloc at {{[0-9]+}} : memref<16x64x1x1xf32, "L2">
+// CHECK-NEXT:  mem.dma %prepared{{[_0-9]*}}[0, 0, 0, 0] to [[W]][0, 0, 0, 0]
 // CHECK:       "scf.parallel"
 // CHECK:         [[X:%.*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L2">
 // CHECK-NEXT:    [[XT:%.*]] = mem.dma %x[{{.*}}] to [[X]][0, 0, 0, 0] {{.*}} : memref<2x64x30x28xf32, "L3"> to memref<{{.*}}, "L2">
-// CHECK-NEXT:    [[W:%.*]] = mem.alloc at {{[0-9]+}} : memref<16x64x1x1xf32, "L2">
-// CHECK-NEXT:    mem.dma %prepared{{[_0-9]*}}[0, 0, 0, 0] to [[W]][0, 0, 0, 0]
 // CHECK:         [[R:%.*]] = mem.alloc at {{[0-9]+}} : memref<1x16x{{.*}}, "L2">
-// CHECK-NEXT:    mem.wait {{.*}}[[XT]]
+// CHECK:         mem.wait [[XT]]
 // CHECK:         "scf.parallel"
 // CHECK:           [[T:%.*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L1">
 // CHECK-NEXT:      mem.fill 0.0 into [[T]]

@@ -5,7 +5,7 @@
 // into one. The second convolution cuts its tile with a halo of zeros.
 // L2-LABEL: func.func @bottleneck
 // L2:       [[E:%.*]] = tile.empty : tensor<2x16x30x28xf32>
-// L2-NEXT:  [[A:%.*]] = tile.while {{.*}} parallel mapping(loop) into([[O:%.*]] = [[E]] :
+// L2:       [[A:%.*]] = tile.while {{.*}} parallel mapping(loop) into([[O:%.*]] = [[E]] :
 // L2:         [[X:%.*]] = tile.slice %x{{.*}} -> tensor<{{.*}}, #tile.encoding<L2>>
 // L2:         graph.conv2d [[X]], {{.*}}, #tile.encoding<L2>>
 // L2:         graph.relu
@@ -28,7 +28,7 @@
 // L1:       tile.while
 // L1:         [[X:%.*]] = tile.slice %x{{.*}}, #tile.encoding<L2>>
 // L1:         [[E:%.*]] = tile.empty : tensor<{{.*}}, #tile.encoding<L2>>
-// L1-NEXT:    [[A:%.*]] = tile.while {{.*}} parallel mapping(loop) into([[O:%.*]] = [[E]] :
+// L1:         [[A:%.*]] = tile.while {{.*}} parallel mapping(loop) into([[O:%.*]] = [[E]] :
 // L1:           [[Z:%.*]] = tile.fill 0.000000e+00
 // L1-NEXT:      [[S:%.*]] = tile.while ([[K:%.*]] = 0 to 64 step {{.*}}) sequential mapping(loop) carry([[T:%.*]] = [[Z]] :
 // L1-NEXT:        [[P:%.*]] = tile.slice [[X]][0, [[K]], {{.*}} -> tensor<{{.*}}, #tile.encoding<L1>>

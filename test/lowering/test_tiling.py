@@ -1,15 +1,13 @@
 """Groups of every kind of operation, tiled at random, compute what they did before."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import product
 from math import ceil, prod
 
-import ml_dtypes
 import numpy as np
 import pytest
-from numpy.random import Generator
 from numpy.typing import NDArray
 from planned_groups import planned
 from random_groups import (
@@ -22,6 +20,7 @@ from random_groups import (
     statistics,
     two_convolutions,
 )
+from tiled_groups import arguments_of, check_equal, tiled
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import (
     Interpreter,
@@ -37,15 +36,13 @@ from xdsl.ir import BlockArgument, Operation
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.dialects.interpreters.run import argument_types, entry_point, interpret
+from tlf.dialects.interpreters.run import entry_point, interpret
 from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import Target, load
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError, elements
-from tlf.tools.driver import new_context
 
 ROUNDS = 12
 """How many random plans of each family are tried on each target."""
@@ -64,26 +61,6 @@ FEWER: Mapping[tuple[Family, str], int] = {
 How many plans are carried out at least, if not all: where tiles have no parts, where
 several tiles would write the same elements, and where a tile is of several groups.
 """
-
-
-def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
-    """Random arrays for the arguments."""
-    made: dict[str, Array] = {}
-    function = entry_point(module)
-    pairs = zip(function.body.block.args, argument_types(function), strict=True)
-    for argument, type_ in pairs:
-        shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
-        scale = 100 if dtype.kind == "i" else 1
-        array = scale * rng.uniform(-1, 1, shape)
-        made[argument.name_hint or ""] = array.astype(dtype)
-    return made
-
-
-def tiled(module: ModuleOp, target: Target) -> None:
-    """Turn the group into loops, or raise `TilingError`."""
-    target.attach(module)
-    ConvertGraphToTilePass().apply(new_context(), module)
-    module.verify()
 
 
 @register_impls
@@ -127,15 +104,6 @@ def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.
         interpreter.register_implementations(functions, override=True)
     interpreter.call_op(entry_point(module), tuple(arguments.values()))
     return list(counting.counts.values())
-
-
-def check_equal(found: Sequence[Array], expected: Sequence[Array]) -> None:
-    for left, right in zip(found, expected, strict=True):
-        assert left.dtype == right.dtype
-        near = 2e-2 if right.dtype == ml_dtypes.bfloat16 else 1e-4
-        np.testing.assert_allclose(
-            left.astype(float), right.astype(float), rtol=near, atol=near
-        )
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")

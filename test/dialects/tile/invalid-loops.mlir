@@ -103,11 +103,12 @@ tile.while (%i = 0 to 8 step 4, %j = 0 to 8 step 2) parallel order(0, 0) {
 
 // -----
 
-// and not carried by a sequential loop inside.
+// and not read by a sequential loop inside that carries it.
 %e = "test.op"() : () -> tensor<8xf32>
 // expected-error@+1 {{expected a destination of a parallel loop to be only written, got a use in tile.while}}
 %0 = tile.while (%i = 0 to 8 step 4) parallel into(%o = %e : tensor<8xf32>) {
   %1 = tile.while (%j = 0 to 8 step 4) sequential carry(%p = %o : tensor<8xf32>) {
+    %t = tile.slice %p[%j] : tensor<8xf32> -> tensor<4xf32, #tile.encoding<L1>>
     tile.yield %p : tensor<8xf32>
   }
   tile.yield %1 : tensor<8xf32>

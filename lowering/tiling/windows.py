@@ -1,0 +1,91 @@
+"""The loop along which tiles roll: what overlaps the next tile is carried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.lowering.tiling.nest import Body
+from tlf.lowering.tiling.tiles import Tiles
+from tlf.passes.tiling.model import Loop, Scope, Window
+
+
+@dataclass
+class RollingLoop:
+    """
+    A sequential loop that carries destinations and windows.
+    """
+
+    tiles: Tiles
+    """What is computed in the loop."""
+    start: Tiles
+    """What is computed before it."""
+    loop: Loop
+    name: str
+    stages: int | None
+    body: Body
+
+    def build(
+        self, builder: Builder, destinations: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Build the loop, and return what becomes of the destinations."""
+        windows = self.tiles.tiling.windows
+        for each in self.start.tiling.tiles.values():
+            self.start.keep(builder, each, self.start.compute(builder, each))
+        first = [
+            self._first(builder, value, window)
+            for (value, _), window in windows.items()
+        ]
+        carried = [*destinations, *first]
+        block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
+        block.args[0].name_hint = self.name
+        self.tiles.indices.variables[self.loop] = block.args[0]
+        count = len(destinations)
+        arguments = block.args[1 + count :]
+        for (value, _), argument in zip(windows, arguments, strict=True):
+            argument.name_hint = value.name_hint
+        self.tiles.windows = dict(zip(windows, arguments, strict=True))
+        inside = Builder(InsertPoint.at_end(block))
+        results = self.body(inside, block.args[1 : 1 + count])
+        rolled = [self.tiles.rolled[key] for key in windows]
+        inside.insert(tile.YieldOp(*results, *rolled))
+        loop = tile.WhileOp(
+            [0],
+            [self.loop.extent],
+            [self.loop.tile],
+            carried,
+            block,
+            tile.LoopKind.SEQUENTIAL,
+            stages=self.stages,
+        )
+        return builder.insert(loop).results[:count]
+
+    def _first(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
+        """The window before the first iteration: what is kept, at its end."""
+        tiles = self.start
+        if isinstance(value.owner, Operation) and value not in tiles.inputs:
+            whole = tiles.tiling.tiles[value.owner].result
+            part = tiles.view(builder, tiles.values[value], whole, window.kept)
+            if window.fill is not None:
+                part = tiles.masked(builder, value, part, window.kept, window.fill)
+        else:
+            box = window.initial
+            part = tiles.slice(builder, value, box, Scope.OUTER, window.fill)
+            if tensor_type(part).get_shape() == self._shape(window):
+                return part
+        type_ = tiles.type_of(tensor_type(value), window.whole)
+        empty = builder.insert(tile.EmptyOp(type_)).result
+        offsets = [0] * len(window.whole)
+        offsets[window.axis] = window.count
+        return builder.insert(tile.DesliceOp(part, empty, offsets)).result
+
+    @staticmethod
+    def _shape(window: Window) -> tuple[int, ...]:
+        return tuple(interval.room for interval in window.whole)

@@ -1,0 +1,121 @@
+"""Tiles that roll compute what they did before, and read nothing twice."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+from random_stacks import stack
+from tiled_groups import arguments_of, check_equal, tiled
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter, PythonValues
+from xdsl.interpreters.affine import AffineFunctions
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.ir import Operation, SSAValue
+from xdsl.parser import Parser
+
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import Array, IteratorKind
+from tlf.dialects.interpreters.graph import GraphFunctions
+from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.tile import TileFunctions, overlap
+from tlf.dialects.target import load
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.group import extents as extents_of
+from tlf.passes.tiling.model import TilingError
+from tlf.tools.driver import new_context
+
+ROUNDS = 100
+
+
+def rolling(seed: int) -> tuple[ModuleOp, Generator]:
+    """A random stack whose tiles roll along its rows or columns."""
+    rng = np.random.default_rng(seed)
+    module = Parser(new_context(), stack(rng)).parse_module()
+    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    images, channels, *extents = extents_of(
+        members_of_group(group).root, IteratorKind.PARALLEL
+    )
+    axis = int(rng.integers(2))
+    sizes = [int(rng.integers(1, images + 1)), channels, *extents]
+    sizes[2 + axis] = int(rng.integers(1, extents[axis] + 1))
+    if rng.random() < 0.3:
+        sizes[3 - axis] = int(rng.integers(1, extents[1 - axis] + 1))
+    values = len(group.inputs) + len(list(group.body.block.ops)) - 1
+    recompute = rng.permutation(values)[: rng.choice([0, 0, 1, 2])]
+    group.plan = graph.PlanAttr(
+        "L2", sizes, roll=[2 + axis], recompute=[int(each) for each in recompute]
+    )
+    module.verify()
+    return module, rng
+
+
+class Counting(Interpreter.Listener):
+    """Counts how often each element of an argument is moved to another level."""
+
+    def __init__(self) -> None:
+        self.counts: dict[SSAValue, NDArray[np.int64]] = {}
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        if not isinstance(op, tile.SliceOp) or level_of(op.source.type) is not None:
+            return
+        dynamic = args[1:]
+        indices = iter(dynamic)
+        offsets = [
+            offset if isinstance(offset, int) else int(next(indices))
+            for offset in op.mixed_offsets
+        ]
+        shape = tensor_type(op.source).get_shape()
+        whole, _ = overlap(offsets, op.extents, shape)
+        count = self.counts.setdefault(op.source, np.zeros(shape, np.int64))
+        count[whole] += 1
+
+
+def reads(module: ModuleOp, arguments: dict[str, Array]) -> list[NDArray[np.int64]]:
+    """How often each element of each argument is read."""
+    counting = Counting()
+    interpreter = Interpreter(module, listeners=(counting,))
+    for functions in (
+        FuncFunctions(),
+        AffineFunctions(),
+        GraphFunctions(),
+        TileFunctions(),
+    ):
+        interpreter.register_implementations(functions)
+    interpreter.call_op(entry_point(module), tuple(arguments.values()))
+    return list(counting.counts.values())
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_rolling_tiles_compute_the_same(chunk: int):
+    done: Counter[str] = Counter()
+    for seed in range(chunk, ROUNDS, 4):
+        module, rng = rolling(seed)
+        arguments = arguments_of(module, rng)
+        expected = interpret(module, arguments)
+        plan = next(op.plan for op in module.walk() if isinstance(op, graph.GroupOp))
+        assert plan is not None
+        try:
+            tiled(module, load("npu-tiny"))
+        except TilingError:
+            done["refused"] += 1
+            continue
+        check_equal(interpret(module, arguments), expected)
+        done["all"] += 1
+        if "tile.roll" not in str(module) or plan.recomputed:
+            continue
+        done["rolled"] += 1
+        if (
+            plan.tile_sizes[5 - (plan.rolled_axis or 0)]
+            < expected[0].shape[5 - (plan.rolled_axis or 0)]
+        ):
+            continue
+        done["only"] += 1
+        for count in reads(module, arguments):
+            assert count.max() <= 1
+    assert done["refused"] <= 1
+    assert done["rolled"] > 3
+    assert done["only"] > 2

@@ -1,0 +1,112 @@
+"""Random stacks of convolutions and poolings: groups whose tiles overlap."""
+
+from numpy.random import Generator
+from random_groups import tensor, text_of
+
+
+class Stack:
+    """A function that is one group, put together operation by operation."""
+
+    def __init__(self, rng: Generator, element: str) -> None:
+        self.rng = rng
+        self.element = element
+        self.arguments: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.shape = (
+            int(rng.integers(1, 3)),
+            int(rng.integers(1, 5)),
+            int(rng.integers(6, 20)),
+            int(rng.integers(4, 10)),
+        )
+        self.value = self._argument("x", self.shape)
+        self.skips = [(self.value, self.shape)]
+
+    def _argument(self, name: str, shape: tuple[int, ...]) -> str:
+        self.arguments[name] = tensor(shape, self.element)
+        return f"%{name}"
+
+    def _add(self, text: str, shape: tuple[int, int, int, int]) -> None:
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        self.value, self.shape = name, shape
+        self.skips.append((name, shape))
+
+    def _type(self) -> str:
+        return tensor(self.shape, self.element)
+
+    def step(self) -> None:
+        """Add one operation of any kind."""
+        same = [skip for skip, shape in self.skips[:-1] if shape == self.shape]
+        match int(self.rng.integers(5)):
+            case 0:
+                self._add(f"graph.relu {self.value} : {self._type()}", self.shape)
+            case 1 if same:
+                other = str(self.rng.choice(same))
+                type_ = self._type()
+                self._add(
+                    f"graph.add {self.value}, {other} : ({type_}, {type_}) -> {type_}",
+                    self.shape,
+                )
+            case 2:
+                self._pool()
+            case _:
+                self._convolution()
+
+    def _window(self) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
+        """Taps, strides and padding that leave something, and what they leave."""
+        rng = self.rng
+        taps = [int(each) for each in rng.integers(1, 4, 2)]
+        strides = [int(each) for each in rng.choice([1, 1, 2], 2)]
+        padding = [int(rng.integers(0, (tap + 1) // 2 + 1)) for tap in taps * 2]
+        padding = [
+            min(pad, tap - 1) for pad, tap in zip(padding, taps * 2, strict=True)
+        ]
+        extents = [
+            (self.shape[2 + axis] + padding[axis] + padding[2 + axis] - taps[axis])
+            // strides[axis]
+            + 1
+            for axis in range(2)
+        ]
+        return taps, strides, padding, (extents[0], extents[1])
+
+    def _pool(self) -> None:
+        taps, strides, padding, (rows, columns) = self._window()
+        if rows < 1 or columns < 1:
+            return
+        source = self._type()
+        shape = (*self.shape[:2], rows, columns)
+        self._add(
+            f"graph.max_pool2d {self.value} kernel {taps} strides {strides} "
+            f"padding {padding} : ({source}) -> {tensor(shape, self.element)}",
+            shape,
+        )
+
+    def _convolution(self) -> None:
+        taps, strides, padding, (rows, columns) = self._window()
+        if rows < 1 or columns < 1:
+            return
+        few = int(self.rng.integers(1, 5))
+        filters = self.shape[1] if self.rng.random() < 0.5 else few
+        weights = (filters, self.shape[1], *taps)
+        name = f"w{len(self.arguments)}"
+        self._argument(name, weights)
+        source = self._type()
+        shape = (self.shape[0], filters, rows, columns)
+        self._add(
+            f"graph.conv2d {self.value}, %{name} strides {strides} padding {padding} : "
+            f"({source}, {tensor(weights, self.element)}) "
+            f"-> {tensor(shape, self.element)}",
+            shape,
+        )
+
+
+def stack(rng: Generator) -> str:
+    """A random stack of two to six operations."""
+    made = Stack(rng, str(rng.choice(["f32", "f32", "bf16"])))
+    while len(made.lines) < 2:
+        made.step()
+    for _ in range(int(rng.integers(5))):
+        made.step()
+    last = made.value.removeprefix("%")
+    body = "\n".join(made.lines)
+    return text_of(made.arguments, body, (last, tensor(made.shape, made.element)))
