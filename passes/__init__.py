@@ -26,6 +26,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
+    "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),
     "tlf-cse": ("cse", "CsePass"),
 }
 """The module and the class of each pass."""

@@ -1,0 +1,1 @@
+"""Nests of loops over tiles: which boxes iterations touch, and in what order."""
