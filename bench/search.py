@@ -1,0 +1,56 @@
+"""
+How long it takes to search schedules, and how good they are, by strategy.
+
+    python bench/search.py --graphs residual,u-net --blocks 5,20 --strategies dp,greedy
+"""
+
+import argparse
+from collections.abc import Sequence
+from time import process_time
+
+from search_graphs import GRAPHS, Roofline
+
+from tlf.passes.search import STRATEGIES, search
+
+HEADER = (
+    f"{'graph':12} {'blocks':>6} {'ops':>5} {'strategy':10} {'cycles':>9} {'kB':>8} "
+    f"{'groups':>6} {'states':>7} {'tried':>7} {'asked':>6} {'exact':>5} {'s':>6}"
+)
+
+
+def names(text: str) -> list[str]:
+    """What a comma separates."""
+    return text.split(",")
+
+
+def line(graph: str, blocks: int, strategy: str) -> str:
+    """One search, as a line of the table."""
+    problem, work = GRAPHS[graph](blocks)
+    start = process_time()
+    result = search(problem, Roofline(problem, work), strategy)
+    seconds = process_time() - start
+    schedule, told = result.schedule, result.statistics
+    exact = "yes" if told.exact else "no"
+    return (
+        f"{graph:12} {blocks:6} {len(problem.nodes):5} {strategy:10} "
+        f"{schedule.time:9,} {schedule.bytes:8,} {len(schedule.steps):6} "
+        f"{told.states:7} {told.candidates:7} {told.asked:6} {exact:>5} {seconds:6.2f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", type=names, default=list(GRAPHS))
+    parser.add_argument("--blocks", type=names, default=["5", "20"])
+    parser.add_argument("--strategies", type=names, default=list(STRATEGIES))
+    options = parser.parse_args(arguments)
+    print(HEADER)
+    for graph in options.graphs:
+        for blocks in options.blocks:
+            for strategy in options.strategies:
+                print(line(graph, int(blocks), strategy), flush=True)
+
+
+if __name__ == "__main__":
+    main()

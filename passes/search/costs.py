@@ -1,0 +1,71 @@
+"""What the search asks of a cost model: what it costs to run a group."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Context:
+    """
+    What is in the retained memory (L2) around a group. The first three are sets of
+    values, of the group's inputs and outputs alone.
+    """
+
+    resident: int
+    """The inputs that are there already: they are not loaded."""
+    kept: int
+    """The inputs and outputs that stay there for a later group."""
+    stored: int
+    """The outputs that are also, or only, written to the outermost memory (L3)."""
+    taken: int
+    """Bytes that values which the group neither reads nor writes keep taken."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to run a group."""
+
+    time: int
+    """Cycles."""
+    bytes: int
+    """Traffic of the outermost memory."""
+    footprint: int
+    """
+    Bytes of the retained memory that the group needs, inputs that are there and values
+    that stay counted in.
+    """
+    plan: object = None
+    """
+    What the caller needs to carry it out. It may be that of another group of the same
+    structure, so it names values and operations by their places in the group.
+    """
+
+
+class Costs(ABC):
+    """
+    A cost model. It is asked about groups as sets of operations, and must answer the
+    same when asked again. Groups of the same structure, that is with equal labels of
+    operations and values and equal bytes, wired up in the same way, cost the same.
+    """
+
+    monotone: bool = True
+    """Whether an objection to a group is one to every group that it is part of."""
+
+    @abstractmethod
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        """
+        The ways to run a group that fit into what is not taken of the memory, without
+        those that another one beats in both time and bytes; none if it cannot run.
+
+        How much is taken says which ways fit, and nothing else about them: options that
+        fit into less are not asked for again.
+        """
+
+    def objection(self, group: int) -> str | None:
+        """
+        Why a group is out of the question in any context, none if it is not. This is
+        asked of many more groups than options are, and is to be cheap.
+        """
+        del group
+        return None

@@ -1,0 +1,23 @@
+"""How far a search goes."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of the effort, in counts: results do not depend on the machine."""
+
+    states: int = 200_000
+    """States that `dp` visits before it gives up and leaves it to `beam`."""
+    candidates: int = 4_096
+    """Groups to run next, of one downset, before `dp` gives up; `beam` tries these."""
+    group: int = 32
+    """Operations of a group. Larger ones are left out, which is told."""
+    width: int = 32
+    """States that `beam` keeps for each number of operations done."""
+    front: int = 1
+    """
+    Ways to one state that are kept, of those that no other one beats in both time and
+    bytes. The best one is always among them, so one is enough for the best schedule;
+    more give more of the front.
+    """

@@ -1,0 +1,79 @@
+"""The answers of a cost model, each asked for once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tlf.passes.search.costs import Context, Costs, Option
+from tlf.passes.search.groups import Groups
+
+Residency = tuple[int, int, int, int]
+"""The form of a group, then what is resident, kept and stored, by place."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """
+    The ways to run a group that fit into `free` bytes, which need `needed` at most. As
+    they are the best of all that fit, they are also the best of those that fit into
+    less, down to `needed`.
+    """
+
+    free: int
+    needed: int
+    options: tuple[Option, ...]
+
+
+@dataclass
+class Memo:
+    """
+    Asks a cost model about the groups of a problem, once for groups of the same
+    structure with the same values resident, kept and stored.
+    """
+
+    costs: Costs
+    groups: Groups
+    asked: int = 0
+    """How often the cost model was asked for options."""
+    remembered: int = 0
+    """How often an answer was known."""
+    _answers: dict[Residency, list[Answer]] = field(
+        default_factory=dict[Residency, list[Answer]]
+    )
+    _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
+
+    def objection(self, group: int) -> str | None:
+        """What the cost model holds against a group."""
+        if group not in self._objections:
+            self._objections[group] = self.costs.objection(group)
+        return self._objections[group]
+
+    def options(self, group: int, context: Context) -> tuple[Option, ...]:
+        """The ways to run a group, none of which another one beats."""
+        structure = self.groups.structure(group)
+        key = (
+            structure.form,
+            structure.translate(context.resident),
+            structure.translate(context.kept),
+            structure.translate(context.stored),
+        )
+        free = self.groups.problem.capacity - context.taken
+        answers = self._answers.setdefault(key, [])
+        for answer in answers:
+            if answer.needed <= free <= answer.free:
+                self.remembered += 1
+                return answer.options
+        self.asked += 1
+        options = _undominated(self.costs.options(group, context), free)
+        needed = max((option.footprint for option in options), default=0)
+        answers.append(Answer(free, needed, options))
+        return options
+
+
+def _undominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
+    """Those that fit and that no other one beats, the fastest first."""
+    best: list[Option] = []
+    fitting = (option for option in options if option.footprint <= free)
+    for option in sorted(fitting, key=lambda o: (o.time, o.bytes, o.footprint)):
+        if not best or option.bytes < best[-1].bytes:
+            best.append(option)
+    return tuple(best)

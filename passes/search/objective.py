@@ -1,0 +1,28 @@
+"""What a schedule is judged by."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Objective:
+    """
+    The weighted sum of cycles and bytes, the smaller the better; of equal sums the one
+    with the smaller time, then bytes. The default is time, then bytes.
+
+    Adding the same costs to two schedules does not change their order, so that of all
+    ways to the same state the best one is enough to find the best schedule. Raises
+    ValueError if a weight is negative.
+    """
+
+    time: int = 1
+    bytes: int = 0
+
+    def __post_init__(self) -> None:
+        if self.time < 0 or self.bytes < 0:
+            raise ValueError(
+                f"expected weights of at least 0, got {self.time} and {self.bytes}"
+            )
+
+    def rank(self, time: int, bytes_: int) -> tuple[int, int, int]:
+        """What schedules are compared by."""
+        return self.time * time + self.bytes * bytes_, time, bytes_

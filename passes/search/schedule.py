@@ -1,0 +1,72 @@
+"""What a search returns."""
+
+from dataclasses import dataclass
+
+from tlf.passes.search.costs import Context, Option
+
+
+@dataclass(frozen=True)
+class Step:
+    """A group that runs, what is in the retained memory around it, and how it runs."""
+
+    group: int
+    context: Context
+    option: Option
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """
+    Groups in the order in which they run. `time` and `bytes` are the sums of those of
+    the options.
+    """
+
+    steps: tuple[Step, ...]
+    time: int
+    bytes: int
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The sets of operations that run together, in order."""
+        return tuple(step.group for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """How a schedule was found."""
+
+    strategy: str
+    """What found it: not what was asked for, where that gave up."""
+    exact: bool
+    """Whether it is proven that no schedule is better, by the cost model."""
+    reason: str
+    """Why it is not exact; empty if it is."""
+    width: int
+    """How many states of a size the beam kept; 0 if all."""
+    downsets: int
+    """Sets of operations done that were gone on from."""
+    states: int
+    """Pairs of such a set and of what was retained, in all downsets reached."""
+    candidates: int
+    """Pairs of such a set and of a group to run next."""
+    asked: int
+    """How often the cost model was asked for options."""
+    remembered: int
+    """How often its answer was known, as from a group of the same structure."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """
+    The best schedule found, and `front`, the schedules found that none beats in both
+    time and bytes: all there are if the search is exact and its limit of the front was
+    not reached, the best one first.
+    """
+
+    schedule: Schedule
+    front: tuple[Schedule, ...]
+    statistics: Statistics
+
+
+class NoScheduleError(Exception):
+    """Tells why no sequence of groups runs all operations."""

@@ -1,0 +1,148 @@
+"""The searches by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tlf.passes.search.candidates import Candidates, Contiguous, Demand, Given, Grown
+from tlf.passes.search.canonical import Renumbered, canonical, identity
+from tlf.passes.search.costs import Costs
+from tlf.passes.search.greedy import Joining
+from tlf.passes.search.groups import Groups
+from tlf.passes.search.labels import Fronts, Label
+from tlf.passes.search.limits import Limits
+from tlf.passes.search.memo import Memo
+from tlf.passes.search.objective import Objective
+from tlf.passes.search.outcomes import Outcomes
+from tlf.passes.search.problem import Problem
+from tlf.passes.search.schedule import Result, Statistics
+from tlf.passes.search.sweep import LimitError, Sweep
+
+BY_TIME = Objective()
+DEFAULT = Limits()
+ANYTHING = Demand()
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem whose costs are remembered, and what is wanted of a schedule."""
+
+    memo: Memo
+    objective: Objective
+    limits: Limits
+    demand: Demand
+
+    def sweep(
+        self, candidates: Candidates, width: int = 0, retain: bool = True
+    ) -> Sweep:
+        """A search that runs these groups."""
+        fronts = Fronts(self.objective, self.limits.front)
+        outcomes = Outcomes(self.memo, retain)
+        return Sweep(candidates, outcomes, fronts, self.limits, width)
+
+
+Found = tuple[Sweep, list[Label], str]
+"""The search, the best ways to the end, and why they may not be the best."""
+
+
+def _unfused(task: Task) -> Found:
+    alone = [1 << n for n in range(len(task.memo.groups.problem.nodes))]
+    sweep = task.sweep(Given(task.memo, task.limits, sequence=alone), retain=False)
+    return sweep, sweep.run(), "each operation runs alone"
+
+
+def _greedy(task: Task) -> Found:
+    groups = Joining(task.memo, task.limits, task.objective).groups()
+    sweep = task.sweep(Given(task.memo, task.limits, sequence=groups), width=1)
+    return sweep, sweep.run(), "groups were joined as long as this paid at once"
+
+
+def _interval(task: Task) -> Found:
+    candidates = Contiguous(task.memo, task.limits, task.demand)
+    why = "groups are contiguous in one order"
+    return _run(task, candidates, why)
+
+
+def _beam(task: Task) -> Found:
+    candidates = Grown(task.memo, task.limits, task.demand)
+    sweep = task.sweep(candidates, task.limits.width)
+    return sweep, sweep.run(), "a beam keeps the most promising states alone"
+
+
+def _dp(task: Task) -> Found:
+    return _run(task, Grown(task.memo, task.limits, task.demand), "")
+
+
+def _run(task: Task, candidates: Candidates, why: str) -> Found:
+    """Visit all states, or a beam of them if there are too many."""
+    sweep = task.sweep(candidates)
+    try:
+        return sweep, sweep.run(), why
+    except LimitError as error:
+        sweep = task.sweep(candidates, task.limits.width)
+        return sweep, sweep.run(), str(error)
+
+
+STRATEGIES: Mapping[str, Callable[[Task], Found]] = {
+    "dp": _dp,
+    "beam": _beam,
+    "interval": _interval,
+    "greedy": _greedy,
+    "unfused": _unfused,
+}
+"""
+What can be asked for.
+
+- `dp`: the best of all schedules, by dynamic programming over downsets. Beyond its
+  limits a beam search, which the statistics tell.
+- `beam`: the best of the schedules through the most promising states.
+- `interval`: the best of those whose groups are contiguous in the given order.
+- `greedy`: neighbours joined while this pays, and values retained while they fit.
+- `unfused`: each operation alone, with nothing retained.
+"""
+
+
+def search(
+    problem: Problem,
+    costs: Costs,
+    strategy: str = "dp",
+    objective: Objective = BY_TIME,
+    limits: Limits = DEFAULT,
+    demand: Demand = ANYTHING,
+) -> Result:
+    """
+    Find a schedule of a problem. `dp`, `beam` and `interval` heed a demand. Except for
+    `interval`, what is found costs the same however operations are numbered.
+
+    Raises NoScheduleError if no sequence of groups can run, and ValueError if the
+    strategy is not known.
+    """
+    if strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        raise ValueError(f"unknown strategy `{strategy}`, expected one of {known}")
+    ordered, numbering = canonical(problem)
+    if strategy == "interval":
+        ordered, numbering = problem, identity(problem)
+    memo = Memo(Renumbered(costs, numbering), Groups(ordered))
+    demanded = Demand(numbering.inverse(demand.together))
+    task = Task(memo, objective, limits, demanded)
+    sweep, labels, why = STRATEGIES[strategy](task)
+    front = tuple(numbering.schedule(label.schedule()) for label in labels)
+    return Result(front[0], front, _statistics(strategy, sweep, why))
+
+
+def _statistics(strategy: str, sweep: Sweep, why: str) -> Statistics:
+    if not why and sweep.candidates.too_large:
+        why = f"groups of more than {sweep.limits.group} operations were left out"
+    return Statistics(
+        strategy="beam" if sweep.width and strategy != "greedy" else strategy,
+        exact=not why,
+        reason=why,
+        width=sweep.width,
+        downsets=sweep.downsets,
+        states=sweep.states,
+        candidates=sweep.tried,
+        asked=sweep.memo.asked,
+        remembered=sweep.memo.remembered,
+    )

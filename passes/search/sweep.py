@@ -1,0 +1,158 @@
+"""Dynamic programming over the downsets of a graph."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from tlf.passes.search.bits import members
+from tlf.passes.search.candidates import Candidates
+from tlf.passes.search.costs import Context
+from tlf.passes.search.labels import START, Fronts, Label, State
+from tlf.passes.search.limits import Limits
+from tlf.passes.search.memo import Memo
+from tlf.passes.search.outcomes import Outcome, Outcomes
+from tlf.passes.search.schedule import NoScheduleError
+
+States = dict[State, list[Label]]
+"""The ways to each state that has the same operations done."""
+
+NOTHING: State = (0, 0)
+"""Nothing is retained."""
+
+
+class LimitError(Exception):
+    """A sweep has to visit more than it may; tells what of."""
+
+
+@dataclass
+class Sweep:
+    """
+    Finds the best sequence of groups, from the downset of no operations to that of all.
+
+    A downset is a set of operations with all of their predecessors. In a schedule, what
+    is done after each group is one, so the best ways to all states of the larger ones
+    follow from those of the smaller ones: dynamic programming over the ideals of a
+    partial order, as in scheduling with precedence constraints (Schrage and Baker
+    1978). Graphs that are long and narrow have few of them: at most (n/w + 1)^w for n
+    operations of which w are independent. What is retained is part of the state,
+    since it decides what later groups cost.
+
+    Without a `width`, all states are visited. With one, the best of those with as many
+    operations done are, and the best of those that retain nothing: from there on, each
+    operation can run alone, if it ever can.
+    """
+
+    candidates: Candidates
+    outcomes: Outcomes
+    fronts: Fronts
+    limits: Limits
+    width: int = 0
+    downsets: int = 0
+    states: int = 0
+    tried: int = 0
+    _layers: dict[int, dict[int, States]] = field(init=False)
+    _alone: dict[int, int] = field(default_factory=dict[int, int])
+
+    @property
+    def memo(self) -> Memo:
+        """What is known of the cost of groups."""
+        return self.outcomes.memo
+
+    def run(self) -> list[Label]:
+        """
+        The best ways to do everything. Raises NoScheduleError if there is none, and
+        LimitError if there are more states, or groups to run next, than are allowed.
+        """
+        count = len(self.memo.groups.problem.nodes)
+        self._layers = defaultdict(dict)
+        self._layers[0] = {0: {NOTHING: [START]}}
+        furthest = 0
+        for size in range(count):
+            layer = self._layers.pop(size, {})
+            if self.width:
+                layer = self._narrowed(layer)
+            for done, states in layer.items():
+                furthest = done
+                self._expand(done, states)
+        final = self._layers.pop(count, {})
+        if not final:
+            raise NoScheduleError(self._stuck(furthest))
+        return final[self.memo.groups.problem.everything][NOTHING]
+
+    def _expand(self, done: int, states: States) -> None:
+        """Go on from all states of one downset."""
+        self.downsets += 1
+        groups = self.candidates.after(done)
+        if self.candidates.too_many and not self.width:
+            raise LimitError(f"more than {self.limits.candidates} groups to run next")
+        for group in groups:
+            self.tried += 1
+            self._run(group, done, states)
+        if self.states > self.limits.states and not self.width:
+            raise LimitError(f"more than {self.limits.states} states")
+
+    def _run(self, group: int, done: int, states: States) -> None:
+        """Run a group next."""
+        problem = self.memo.groups.problem
+        inputs, after = self.memo.groups.boundary(group).inputs, done | group
+        known: dict[tuple[int, int, int], list[Outcome]] = {}
+        layer = self._layers[after.bit_count()]
+        for (retained, only), labels in states.items():
+            others = retained & ~inputs
+            local = (retained & inputs, only & inputs, problem.size_of(others))
+            if (outcomes := known.get(local)) is None:
+                outcomes = known[local] = self.outcomes.of(group, after, *local)
+            for outcome in outcomes:
+                state = (others | outcome.kept, (only & others) | outcome.only)
+                self._reach(layer.setdefault(after, {}), state, labels, outcome)
+
+    def _reach(
+        self, states: States, state: State, labels: list[Label], outcome: Outcome
+    ) -> None:
+        if (front := states.get(state)) is None:
+            front = states[state] = []
+            self.states += 1
+        for label in labels:
+            for step in outcome.steps:
+                self.fronts.add(front, label, step)
+
+    def _narrowed(self, layer: dict[int, States]) -> dict[int, States]:
+        """
+        The best states, by how much better they are than each operation alone: what is
+        done differs, so what it cost is not to be compared.
+        """
+        ranked = sorted(
+            (front[0].rank[0] - self._apart(done), index, done, state)
+            for index, (done, state, front) in enumerate(
+                (done, state, front)
+                for done, states in layer.items()
+                for state, front in states.items()
+            )
+        )
+        chosen = ranked[: self.width]
+        chosen += [each for each in ranked[self.width :] if each[3] == NOTHING][:1]
+        narrow: dict[int, States] = {}
+        for _, _, done, state in chosen:
+            narrow.setdefault(done, {})[state] = layer[done][state]
+        return narrow
+
+    def _apart(self, done: int) -> int:
+        """What operations cost if each one runs alone and nothing is retained."""
+        total = 0
+        for number in members(done):
+            if number not in self._alone:
+                self._alone[number] = self._cost_alone(1 << number)
+            total += self._alone[number]
+        return total
+
+    def _cost_alone(self, group: int) -> int:
+        if self.memo.objection(group) is not None:
+            return 0
+        context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
+        rank = self.fronts.objective.rank
+        costs = [rank(o.time, o.bytes)[0] for o in self.memo.options(group, context)]
+        return min(costs, default=0)
+
+    def _stuck(self, done: int) -> str:
+        missing = self.memo.groups.problem.everything & ~done
+        number = next(members(missing))
+        return f"operation {number} can run neither alone nor with others"
