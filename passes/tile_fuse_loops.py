@@ -15,6 +15,7 @@ from tlf.dialects.target import Target
 from tlf.dialects.target.description import ATTRIBUTE
 from tlf.passes.nests.fuse import fuse
 from tlf.passes.nests.fusion import Fusion
+from tlf.passes.nests.sinking import lift, sink
 from tlf.passes.nests.storage import used_by
 from tlf.passes.nests.unused import drop_overwritten, drop_unread
 
@@ -46,9 +47,11 @@ class _Fuser:
     ) -> tile.WhileOp | None:
         """Fuse a nest with one before it; the result, or None where none can be."""
         for first in _candidates(second, position):
+            sunk = sink(first, second)
             fusion = Fusion(first, second, self._has_views(first))
             if (reason := fusion.objection()) is not None:
                 self.apart[first, second] = reason
+                lift(sunk, second)
                 continue
             place = position[second]
             made = fuse(fusion)
@@ -89,8 +92,10 @@ def _candidates(
     found = set[Operation | Block | None]()
     for value in used_by(second):
         if isinstance(value.type, TensorType):
+            cut = value.owner
+            source = cut.source.owner if isinstance(cut, tile.SliceOp) else cut
             users = (_in_block(use.operation, second.parent) for use in value.uses)
-            found.update((value.owner, *users))
+            found.update((source, *users))
     before = [
         op
         for op in found
@@ -122,7 +127,8 @@ class TileFuseLoopsPass(ModulePass):
     needs it. Nests inside of nests are fused after those around them.
 
     Operations between the nests stay in front where they do not need the first, else
-    behind. Remarks tell which nests share a tensor and stay apart, and why.
+    behind; slices of its results go into the second. Remarks tell which nests share a
+    tensor and stay apart, and why.
     """
 
     name = "tile-fuse-loops"

@@ -18,7 +18,7 @@ READ_LATER = "an operation in between reads what the second nest overwrites"
 def dependents(first: Operation, second: Operation) -> list[Operation]:
     """The operations between two of one block that need the first, in order."""
     found, needed = list[Operation](), set[Operation]([first])
-    for op in _between(first, second):
+    for op in between_operations(first, second):
         if any(value.owner in needed for value in used_by(op)):
             found.append(op)
             needed.add(op)
@@ -38,7 +38,7 @@ def between(first: Operation, second: Operation) -> str | None:
     if not all(map(_only_computes, later)):
         return EFFECTS
     read = {origin(value) for value in used_by(first)}
-    for op in _between(first, second):
+    for op in between_operations(first, second):
         if op not in later and not read.isdisjoint(overwritten_by(op)):
             return OVERWRITTEN
     overwritten = overwritten_by(second)
@@ -48,7 +48,8 @@ def between(first: Operation, second: Operation) -> str | None:
     return None
 
 
-def _between(first: Operation, second: Operation) -> Iterator[Operation]:
+def between_operations(first: Operation, second: Operation) -> Iterator[Operation]:
+    """The operations of one block between two."""
     op = first.next_op
     while op is not None and op is not second:
         yield op

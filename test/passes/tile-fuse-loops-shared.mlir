@@ -68,3 +68,34 @@ func.func @levels(%x: tensor<8x6xf32>) -> tensor<8x6xf32> {
   }
   func.return %b : tensor<8x6xf32>
 }
+
+// -----
+
+!tile = tensor<8xf32, #tile.encoding<L1>>
+!whole = tensor<8xf32>
+
+// A tile that was cut in front of its nest is cut inside.
+// CHECK-LABEL: func.func @cut
+// CHECK-NEXT:    %f = tile.empty
+// CHECK-NEXT:    %b = tile.while () parallel
+// CHECK-NEXT:      %t = tile.slice %x[0]
+// CHECK-NEXT:      %u = graph.exp %t
+// CHECK-NEXT:      %v = graph.relu %u
+// CHECK-NEXT:      tile.deslice %v
+func.func @cut(%x: !whole) -> !whole {
+  %e = tile.empty : !whole
+  %a = tile.while () parallel mapping(loop) into(%o = %e : !whole) {
+    %t = tile.slice %x[0] : !whole -> !tile
+    %u = graph.exp %t : !tile
+    %n = tile.deslice %u into %o[0] : !tile into !whole
+    tile.yield %n : !whole
+  }
+  %f = tile.empty : !whole
+  %c = tile.slice %a[0] : !whole -> !tile
+  %b = tile.while () parallel mapping(loop) into(%o = %f : !whole) {
+    %v = graph.relu %c : !tile
+    %n = tile.deslice %v into %o[0] : !tile into !whole
+    tile.yield %n : !whole
+  }
+  func.return %b : !whole
+}
