@@ -172,6 +172,24 @@ class Halt(Instruction):
     """The end: the program is over once all engines are idle."""
 
 
+_KINDS: dict[type[Instruction], str] = {
+    Scalar: "scalar",
+    Loop: "loop",
+    Dma: "dma",
+    Matmul: "matmul",
+    Vector: "vector",
+    Reduce: "reduce",
+    Signal: "signal",
+    Wait: "wait",
+    Halt: "halt",
+}
+
+
+def kind_of(op: Instruction) -> str:
+    """Return the word that counts of instructions have for it."""
+    return _KINDS[type(op)]
+
+
 @dataclass(frozen=True)
 class Program:
     """A program that has been parsed."""

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tlf.machine.costs import Costs
+from tlf.machine.model import EventModel
 from tlf.runtime.npu.dtypes import DTYPES, Array
 from tlf.runtime.npu.errors import Fault, NPUInputError, NPUTrap
 from tlf.runtime.npu.execute import Executor
+from tlf.runtime.npu.iterations import Iterations
 from tlf.runtime.npu.program import (
     Dma,
     Halt,
@@ -25,10 +28,11 @@ from tlf.runtime.npu.program import (
     Signal,
     Vector,
     Wait,
+    kind_of,
 )
+from tlf.runtime.npu.regular import IrregularError
 from tlf.runtime.npu.report import Report
-
-_LIMIT = 1 << 63
+from tlf.runtime.npu.scalars import calculate
 
 
 def run(
@@ -37,21 +41,42 @@ def run(
     *,
     functional: bool = True,
     timeline: bool = False,
+    step_by_step: bool = False,
 ) -> Report:
     """
     Run `program` on `inputs`, arrays by name in the declared shapes and element types.
 
     With `functional` off only time and traffic are found: `inputs` and constants are
-    not looked at, no memory is allocated and no access is checked. With `timeline` on,
-    the report has an event for every instruction on an engine.
+    not looked at, no memory is allocated and no access is checked. Loops that have
+    settled are then skipped over, unless it is to go `step_by_step`; the figures are
+    the same. With `timeline` on, the report has an event for every instruction on an
+    engine.
 
     Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for what hardware would
     silently get wrong.
     """
     arrays = _checked(program, inputs) if functional else None
+    if not (functional or timeline or step_by_step):
+        try:
+            return _time(program)
+        except IrregularError:
+            pass
     control = _Control(program, functional, timeline)
     with np.errstate(all="ignore"):
         return control.run(arrays)
+
+
+def _time(program: Program) -> Report:
+    """
+    Find the time without a step for every instruction. Raises `IrregularError` if that
+    cannot be done, or if the program would trap.
+    """
+    costs = Costs(program.machine)
+    model = EventModel.of(costs, program.semaphores)
+    plan = Iterations(program, costs).plan()
+    plan.play(model)
+    peak = dict.fromkeys(program.machine.levels, 0)
+    return Report.of(program.machine, model, plan.totals, peak)
 
 
 def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -137,34 +162,26 @@ class _Control:
     def _step(self, op: Instruction) -> None:
         match op:
             case Scalar():
-                kind = "scalar"
                 self._scalar(op)
             case Vector():
-                kind = "vector"
                 self._executor.vector(op)
             case Dma():
-                kind = "dma"
                 self._executor.dma(op)
             case Matmul():
-                kind = "matmul"
                 self._executor.matmul(op)
             case Reduce():
-                kind = "reduce"
                 self._executor.reduce(op)
             case Signal():
-                kind = "signal"
                 self._executor.signal(op)
             case Wait():
-                kind = "wait"
                 self._executor.wait(op)
             case Loop():
-                kind = "loop"
                 self._loop(op)
             case Halt():
-                kind = "halt"
+                pass
             case _:
                 raise Fault("not an instruction")
-        self._executor.totals["count", kind] += 1
+        self._executor.totals["count", kind_of(op)] += 1
 
     def _loop(self, op: Loop) -> None:
         value = self._executor.value
@@ -177,28 +194,4 @@ class _Control:
 
     def _scalar(self, op: Scalar) -> None:
         values = [self._executor.value(operand) for operand in op.operands]
-        result = _calculate(op.operation, values)
-        if not -_LIMIT <= result < _LIMIT:
-            raise Fault(f"{result} does not fit in 64 bits")
-        self._registers[op.target] = result
-
-
-def _calculate(operation: str, values: list[int]) -> int:
-    a, b = values[0], values[-1]
-    match operation:
-        case "add":
-            return a + b
-        case "sub":
-            return a - b
-        case "mul":
-            return a * b
-        case "min":
-            return min(a, b)
-        case "max":
-            return max(a, b)
-        case "mov":
-            return a
-        case _:
-            if b == 0:
-                raise Fault("integer division by zero")
-            return a // b if operation == "div" else a % b
+        self._registers[op.target] = calculate(op.operation, values)

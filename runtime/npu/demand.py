@@ -1,0 +1,106 @@
+"""
+What of the scalar registers the time of a program depends on.
+
+Addresses matter only modulo a burst, and not at all where the burst is one byte; sizes
+and bounds matter as they are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import lcm
+
+from tlf.machine.parts import Machine
+from tlf.runtime.npu.program import (
+    Address,
+    Dma,
+    Instruction,
+    Loop,
+    Matmul,
+    Reduce,
+    Register,
+    Scalar,
+    Value,
+    Vector,
+)
+
+Demand = dict[str, int]
+"""By register, the modulus up to which its value matters; 0 if all of it does."""
+
+EXACT = 0
+
+
+@dataclass
+class Demands:
+    """
+    What matters to a program, found from its end to its beginning.
+    """
+
+    machine: Machine
+    loops: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """By line of a loop, what of the registers matters to one run of its body."""
+    lines: set[int] = field(default_factory=set[int])
+    """Lines of the scalar operations that matter."""
+
+    def block(self, body: Iterable[Instruction]) -> Demand:
+        """Return what matters to `body` of the registers set before it."""
+        demand: Demand = {}
+        for op in reversed(tuple(body)):
+            match op:
+                case Scalar():
+                    self._scalar(op, demand)
+                case Loop():
+                    self._loop(op, demand)
+                case _:
+                    for value, modulus in self._uses(op):
+                        _want(demand, value, modulus)
+        return demand
+
+    def _scalar(self, op: Scalar, demand: Demand) -> None:
+        modulus = demand.pop(op.target, None)
+        if op.operation in ("div", "rem") and not isinstance(op.operands[1], int):
+            modulus = EXACT  # for its divisor, which may be 0
+        if modulus is None:
+            return
+        self.lines.add(op.line)
+        if op.operation not in ("add", "sub", "mul", "mov"):
+            modulus = EXACT
+        for value in op.operands:
+            _want(demand, value, modulus)
+
+    def _loop(self, op: Loop, demand: Demand) -> None:
+        inner = self.block(op.body)
+        self.loops[op.line] = inner
+        for name, modulus in inner.items():
+            if name != op.register:
+                _want(demand, Register(name), modulus)
+        for value in (op.lower, op.upper, op.step):
+            _want(demand, value, EXACT)
+
+    def _uses(self, op: Instruction) -> Iterable[tuple[Value, int]]:
+        match op:
+            case Dma():
+                for address in (op.source, op.destination):
+                    if (burst := self._burst(address)) > 1:
+                        yield address.base, burst
+                bounds = [value for pair in op.inside or () for value in pair]
+                yield from ((value, EXACT) for value in (*op.shape, *bounds))
+            case Matmul():
+                for group in (op.batch, op.m, op.n, op.k):
+                    yield from ((value, EXACT) for value in group)
+            case Vector() | Reduce():
+                yield from ((value, EXACT) for value in op.shape)
+            case _:
+                pass
+
+    def _burst(self, address: Address) -> int:
+        return self.machine.levels[address.level].burst
+
+
+def _want(demand: Demand, value: Value, modulus: int) -> None:
+    if isinstance(value, int):
+        return
+    known = demand.get(value.name)
+    if known is None:
+        demand[value.name] = modulus
+    else:
+        demand[value.name] = lcm(known, modulus)

@@ -1,0 +1,97 @@
+"""
+Blocks of a program with all their sizes known: what is left to do is to add up time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tlf.machine.costs import Cost, Key
+from tlf.machine.model import EventModel
+from tlf.machine.repeat import repeat
+from tlf.runtime.npu.regular import IrregularError
+
+
+@dataclass(frozen=True, slots=True)
+class Synchronise:
+    """A signal or a wait."""
+
+    is_signal: bool
+    queue: int
+    semaphore: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats:
+    """Plans that follow each other, so many times."""
+
+    pattern: tuple[Plan, ...]
+    count: int
+
+    def play(self, model: EventModel) -> None:
+        """Spend the time."""
+        repeat(model, partial(_play_all, self.pattern, model), self.count)
+
+
+Action = Cost | Synchronise | tuple[Repeats, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """One run of a block."""
+
+    steps: tuple[tuple[int, Action | None], ...]
+    """What to do, each after so many cycles of the control processor."""
+    totals: Mapping[Key, int]
+    """What the instructions add up to."""
+
+    def play(self, model: EventModel) -> None:
+        """Spend the time. Raises `IrregularError` at a wait without a signal."""
+        for cycles, action in self.steps:
+            model.time += cycles
+            if isinstance(action, Cost):
+                model.work(action)
+            elif isinstance(action, Synchronise):
+                if action.is_signal:
+                    model.signal(action.queue, action.semaphore)
+                elif not model.wait(action.queue, action.semaphore):
+                    raise IrregularError("deadlock")
+            elif action is not None:
+                for repeats in action:
+                    repeats.play(model)
+
+
+def _play_all(plans: Sequence[Plan], model: EventModel) -> None:
+    for plan in plans:
+        plan.play(model)
+
+
+def plan_of(issue: int, actions: Iterable[tuple[str, Action | None]]) -> Plan:
+    """
+    Return a plan of instructions by kind, each of which takes `issue` cycles to issue;
+    None stands for one that leaves the engines alone.
+    """
+    steps: list[tuple[int, Action | None]] = []
+    totals: Counter[Key] = Counter()
+    waiting = 0
+    for kind, action in actions:
+        waiting += issue
+        totals["count", kind] += 1
+        if action is None:
+            continue
+        steps.append((waiting, action))
+        waiting = 0
+        if isinstance(action, Cost):
+            for key, amount in action.tally:
+                totals[key] += amount
+        elif not isinstance(action, Synchronise):
+            for repeats in action:
+                for plan in repeats.pattern:
+                    for key, amount in plan.totals.items():
+                        totals[key] += amount * repeats.count
+    if waiting:
+        steps.append((waiting, None))
+    return Plan(tuple(steps), dict(totals))

@@ -1,0 +1,132 @@
+"""Whether registers are plain functions of the loops that they stand in."""
+
+from collections.abc import Iterable, Sequence
+
+from tlf.runtime.npu.program import (
+    Dma,
+    Immediate,
+    Instruction,
+    Loop,
+    Matmul,
+    Reduce,
+    Scalar,
+    Value,
+    Vector,
+)
+
+_LIMIT = 1 << 61
+
+Interval = tuple[int, int]
+"""The least and the greatest value."""
+
+
+class IrregularError(Exception):
+    """The program does what only a run step by step gets right."""
+
+
+def check_regular(body: Sequence[Instruction]) -> None:
+    """
+    Raise `IrregularError` unless every register is read after a write in the same run
+    of the same block or of one around it, and no scalar operation can overflow.
+    """
+    _block(body, {})
+
+
+def _block(body: Sequence[Instruction], known: dict[str, Interval]) -> set[str]:
+    """Check a block; return the registers that it writes."""
+    written: set[str] = set()
+    for op in body:
+        for value in _read(op):
+            _interval(value, known)
+        if isinstance(op, Scalar):
+            known[op.target] = _result(op, known)
+            written.add(op.target)
+        elif isinstance(op, Loop):
+            inner = _loop(op, known)
+            written |= inner
+            for name in inner:
+                known.pop(name, None)
+    return written
+
+
+def _loop(op: Loop, known: dict[str, Interval]) -> set[str]:
+    inside = {op.register, *_targets(op.body)}
+    inner = {name: each for name, each in known.items() if name not in inside}
+    lowest, first = _interval(op.lower, known)
+    highest = _interval(op.upper, known)[1]
+    inner[op.register] = lowest, max(highest - 1, first)
+    _block(op.body, inner)
+    return inside
+
+
+def _targets(body: Iterable[Instruction]) -> Iterable[str]:
+    for op in body:
+        if isinstance(op, Scalar):
+            yield op.target
+        elif isinstance(op, Loop):
+            yield op.register
+            yield from _targets(op.body)
+
+
+def _read(op: Instruction) -> Iterable[Value]:
+    match op:
+        case Scalar():
+            yield from op.operands
+        case Loop():
+            yield from (op.lower, op.upper, op.step)
+        case Dma():
+            yield from (op.source.base, op.destination.base, *op.shape)
+            yield from (value for pair in op.inside or () for value in pair)
+        case Matmul():
+            yield from (op.a.base, op.b.base, op.c.base)
+            yield from (*op.batch, *op.m, *op.n, *op.k)
+        case Vector():
+            yield op.destination.base
+            for source in op.sources:
+                if not isinstance(source, Immediate):
+                    yield source.base
+            yield from op.shape
+        case Reduce():
+            yield from (op.source.base, op.destination.base, *op.shape)
+        case _:
+            pass
+
+
+def _interval(value: Value, known: dict[str, Interval]) -> Interval:
+    if isinstance(value, int):
+        return value, value
+    if value.name not in known:
+        raise IrregularError(f"{value.name} may come from another iteration")
+    low, high = known[value.name]
+    return low + value.offset, high + value.offset
+
+
+def _result(op: Scalar, known: dict[str, Interval]) -> Interval:
+    low, high = _range(op, [_interval(value, known) for value in op.operands])
+    if low < -_LIMIT or high > _LIMIT:
+        raise IrregularError(f"{op.target} may not fit")
+    return low, high
+
+
+def _range(op: Scalar, operands: Sequence[Interval]) -> Interval:
+    (a, b), (c, d) = operands[0], operands[-1]
+    match op.operation:
+        case "add":
+            return a + c, b + d
+        case "sub":
+            return a - d, b - c
+        case "mul":
+            corners = [x * y for x in (a, b) for y in (c, d)]
+            return min(corners), max(corners)
+        case "min":
+            return min(a, c), min(b, d)
+        case "max":
+            return max(a, c), max(b, d)
+        case "mov":
+            return a, b
+        case "div":
+            size = max(abs(a), abs(b))
+            return -size - 1, size
+        case _:
+            size = max(abs(c), abs(d))
+            return -size, size

@@ -1,0 +1,69 @@
+"""Random work for the event model of a small machine."""
+
+import random
+
+from tlf.machine.costs import Costs, End
+from tlf.machine.model import EventModel
+from tlf.machine.parts import DmaEngine, Level, Machine, MatrixEngine, VectorEngine
+
+LEVELS = {
+    "L2": Level("L2", 1 << 20, 64, 20, 32, 32, shared=True),
+    "L1": Level("L1", 1 << 16, 128, 3, 1, 1),
+}
+MACHINE = Machine(
+    levels=LEVELS,
+    engines={
+        "matrix": MatrixEngine("matrix", "L1", 4, 4, {"f32": 1}, 6),
+        "vector": VectorEngine("vector", "L1", 8, 4, 2),
+        "load": DmaEngine("load", "L2", "L1"),
+        "store": DmaEngine("store", "L1", "L2"),
+    },
+)
+SEMAPHORES = 4
+
+Step = tuple[str, int]
+
+
+def steps(generator: random.Random) -> list[Step]:
+    """Work and synchronisation, every wait after its signal."""
+    result: list[Step] = []
+    signals = [0] * SEMAPHORES
+    for _ in range(generator.randrange(5, 60)):
+        engine = generator.choice(list(MACHINE.engines))
+        semaphore = generator.randrange(SEMAPHORES)
+        kind = generator.randrange(4)
+        if kind == 0:
+            signals[semaphore] += 1
+            result.append((f"signal {engine}", semaphore))
+        elif kind == 1 and signals[semaphore]:
+            signals[semaphore] -= 1
+            result.append((f"wait {engine}", semaphore))
+        else:
+            result.append((engine, generator.randrange(1, 200)))
+    return result
+
+
+def do(model: EventModel, costs: Costs, program: list[Step]) -> None:
+    """Issue all steps of a program."""
+    for name, number in program:
+        model.time += costs.machine.issue_cycles
+        verb, _, engine = name.rpartition(" ")
+        if verb == "signal":
+            model.signal(costs.queues[engine], number)
+        elif verb == "wait":
+            assert model.wait(costs.queues[engine], number)
+        elif name == "matrix":
+            model.work(costs.product(1, number, 4, 8, "f32"))
+        elif name == "vector":
+            model.work(costs.elementwise(number))
+        else:
+            end = End(0, (number,), (4,))
+            model.work(costs.move(name, end, end, 4))
+
+
+def run(machine: Machine, program: list[Step]) -> EventModel:
+    """Run a program on a machine at rest."""
+    costs = Costs(machine)
+    model = EventModel.of(costs, SEMAPHORES)
+    do(model, costs, program)
+    return model

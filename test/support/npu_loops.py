@@ -1,0 +1,125 @@
+"""Random programs of the NPU with loops in loops, to be timed and not run."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+ENGINES = ("matrix", "vector", "dma_l3_l2", "dma_l2_l3", "dma_l2_l1", "dma_l1_l2")
+MOVES = {
+    "dma_l3_l2": ("L3", "L2"),
+    "dma_l2_l3": ("L2", "L3"),
+    "dma_l2_l1": ("L2", "L1"),
+    "dma_l1_l2": ("L1", "L2"),
+}
+_OPERATIONS = ("add", "sub", "mul", "min", "max", "div", "rem")
+SIGNALS = 6
+"""Signals that every semaphore has before the loops."""
+
+
+@dataclass
+class LoopWriter:
+    """Writes the code of one program."""
+
+    random: random.Random
+    registers: list[str] = field(default_factory=list[str])
+    count: int = 0
+
+    def code(self) -> str:
+        """The code, after its `.code` and before its `halt`."""
+        lines = [
+            f"signal {self.random.choice(ENGINES)} s{semaphore}"
+            for semaphore in range(8)
+            for _ in range(SIGNALS)
+        ]
+        for _ in range(self.random.randrange(1, 4)):
+            lines += self._loop(0)
+        return "\n".join(lines) + "\n"
+
+    def _loop(self, depth: int) -> Iterator[str]:
+        known = list(self.registers)
+        name = self._new("i")
+        step = self.random.randrange(1, 9)
+        lower = self.random.choice([0, 0, 3, -5])
+        trips = self.random.choice([1, 2, 5, 9, 30] if depth < 2 else [1, 3, 12])
+        upper = str(lower + trips * step - self.random.randrange(step))
+        if known and self.random.random() < 0.3:
+            yield f"{self._new('u')} = min {self.random.choice(known)} {upper}"
+            upper = self.registers[-1]
+        yield f"loop {name} = {lower} to {upper} step {step} {{"
+        self.registers.append(name)
+        for _ in range(self.random.randrange(1, 6)):
+            if depth < 2 and self.random.random() < 0.3:
+                yield from self._loop(depth + 1)
+            else:
+                yield from self._step()
+        yield "}"
+        self.registers[:] = [each for each in self.registers if each in known]
+
+    def _new(self, letter: str) -> str:
+        self.count += 1
+        if letter != "i":
+            self.registers.append(f"%{letter}{self.count}")
+        return f"%{letter}{self.count}"
+
+    def _step(self) -> Iterator[str]:
+        kind = self.random.randrange(5)
+        if kind == 0:
+            semaphore = f"s{self.random.randrange(8)}"
+            words = [f"signal {self.random.choice(ENGINES)} {semaphore}"]
+            words.append(f"wait {self.random.choice(ENGINES)} {semaphore}")
+            self.random.shuffle(words)
+            yield from words
+        elif kind == 1:
+            yield from self._scalar()
+        elif kind == 2:
+            yield from self._move()
+        else:
+            yield from self._compute()
+
+    def _scalar(self) -> Iterator[str]:
+        source = self.random.choice(self.registers)
+        operation = self.random.choice(_OPERATIONS)
+        yield f"{self._new('r')} = {operation} {source} {self.random.randrange(1, 70)}"
+
+    def _size(self) -> Iterator[str]:
+        """A register between 0 and 40, which ends `registers`."""
+        source = self.random.choice(self.registers)
+        yield f"{self._new('n')} = sub {self.random.randrange(60)} {source}"
+        yield f"{self._new('n')} = max 0 {self.registers[-2]}"
+        most = self.random.randrange(1, 40)
+        yield f"{self._new('n')} = min {most} {self.registers[-2]}"
+
+    def _move(self) -> Iterator[str]:
+        name = self.random.choice(list(MOVES))
+        source, destination = MOVES[name]
+        yield from self._size()
+        size = self.registers[-1]
+        base = f"%b{self.count}"
+        self.count += 1
+        yield f"{base} = mul {self.random.choice(self.registers)} 4"
+        inside = ""
+        if self.random.random() < 0.5:
+            low, high = (self.random.choice([size, "0", "3"]) for _ in range(2))
+            inside = f"inside=(0:2,{low}:{high})"
+        row = self.random.choice([28, 64, 256])
+        yield (
+            f"dma {name} dst={destination}[{base}](256,4) "
+            f"src={source}[{base}]({row},4) shape=(3,{size}) type=f32 {inside}"
+        )
+
+    def _compute(self) -> Iterator[str]:
+        yield from self._size()
+        size, tile = self.registers[-1], "L1[0](4,4):f32"
+        kind = self.random.randrange(3)
+        if kind == 0:
+            k = self.random.choice([size, "8"])
+            yield f"matmul c={tile} a={tile} b={tile} batch=() m=(5) n=({size}) k=({k})"
+        elif kind == 1:
+            name = self.random.choice(["exp", "neg"])
+            yield f"vector {name} dst={tile} a={tile} shape=(4,{size})"
+        else:
+            accumulate = self.random.choice(["", "accumulate"])
+            yield (
+                f"reduce sum dst=L1[0](4,0):f32 a={tile} shape=(4,{size}) axes=(1) "
+                f"{accumulate}"
+            )
