@@ -100,6 +100,9 @@ WORKLOADS: Mapping[str, Workload] = {
 }
 """By name."""
 
+QUICK = tuple(name for name in WORKLOADS if not name.startswith("resnet"))
+"""Those that take no time to compile at their small sizes."""
+
 
 class Options(argparse.Namespace):
     """The command line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -18,7 +18,9 @@ from tlf.dialects.graph import GroupOp
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation
+from tlf.passes.analysis.bounds import Bounds
 from tlf.passes.graph_analyze import Cost, analyzed, total
+from tlf.passes.graph_bound import bounded, figures
 
 FORMATS = ("table", "json")
 
@@ -28,7 +30,8 @@ class AnalysisTarget(Target):
     """
     Print the cost of every operation of `graph`, as `graph-analyze` finds it, and the
     totals of each class: of groups instead of what is inside of them, and not of what
-    is computed once. Needs a module with a target description.
+    is computed once; then the bounds of every function, as `graph-bound` finds them.
+    Needs a module with a target description.
     """
 
     name = "analysis"
@@ -47,11 +50,12 @@ class AnalysisTarget(Target):
             for op, cost in analyzed(module)
             if cost.work.bytes and _is_counted(op)
         ]
+        bounds = list(bounded(module))
         if self.format == "json":
-            json.dump(_json(rows), output, indent=1)
+            json.dump(_json(rows) | _bounds_json(bounds), output, indent=1)
             output.write("\n")
             return
-        output.write(_table(rows))
+        output.write(_table(rows) + _bounds_table(bounds))
 
 
 def _is_counted(op: Operation) -> bool:
@@ -124,3 +128,41 @@ def _columns(cost: Cost) -> str:
         f"{cost.kind!s:<9}{work.flops:>16,}{work.bytes:>14,}"
         f"{work.intensity:>12.2f}{cost.seconds * 1e6:>12.3f}"
     )
+
+
+Bounded: TypeAlias = tuple[func.FuncOp, Bounds, Bounds | None]
+
+BOUNDS = (
+    f"{'payload bytes':>18}{'bus bytes':>16}{'macs':>20}{'cycles':>16}"
+    f"{'in passes':>16}{'any engine':>16}  binds"
+)
+
+
+def _bounds_json(rows: Sequence[Bounded]) -> dict[str, Any]:
+    functions = {
+        function.sym_name.data: {
+            **figures(bounds),
+            **({} if parts is None else {"partition": figures(parts)}),
+        }
+        for function, bounds, parts in rows
+    }
+    return {"bounds": functions}
+
+
+def _bounds_table(rows: Sequence[Bounded]) -> str:
+    lines: list[tuple[str, Bounds]] = []
+    for function, bounds, parts in rows:
+        lines.append((f"@{function.sym_name.data}", bounds))
+        lines += [("  its groups", parts)] if parts is not None else []
+    if not lines:
+        return ""
+    width = max(len(name) for name, _ in (*lines, ("no schedule beats", None))) + 2
+    text = [f"{'no schedule beats':<{width}}{BOUNDS}"]
+    for name, bounds in lines:
+        text.append(
+            f"{name:<{width}}{bounds.payload_bytes:>18,}{bounds.bus_bytes:>16,}"
+            f"{bounds.macs:>20,}{bounds.cycles:>16,}{bounds.cycles_quantised:>16,}"
+            f"{bounds.cycles_any_engine:>16,}  {bounds.binding}"
+        )
+        text += [f"  moved again by {cut}" for cut in bounds.cuts]
+    return "\n" + "\n".join(text) + "\n"

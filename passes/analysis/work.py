@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -96,14 +96,15 @@ def lane_steps(op: Operation, target: Target) -> int:
     body = Block(arg_types=types)
     op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
     steps = sum(
-        factor if _is_slow(each) else 1
+        factor if is_slow(each) else 1
         for each in body.ops
         if not each.has_trait(ConstantLike)
     )
     return steps * tensor_type(op.results[0]).element_count()
 
 
-def _is_slow(op: Operation) -> bool:
+def is_slow(op: Operation) -> bool:
+    """Whether a scalar operation takes the vector engine longer than an addition."""
     if op.dialect_name() == "math":
         return not isinstance(op, QUICK)
     return isinstance(op, SLOW)
@@ -117,7 +118,7 @@ def _operations(op: Operation) -> tuple[dict[str, int], int]:
         case DecompositionInterface():
             return _of_program(op)
         case ContractionInterface():
-            return {_multiplied_in(op): op.flops()}, 0
+            return {multiplied_in(op): op.flops()}, 0
         case ElementwiseInterface():
             count = tensor_type(op.results[0]).element_count()
             return {}, count * op.scalar_operations()
@@ -128,26 +129,29 @@ def _operations(op: Operation) -> tuple[dict[str, int], int]:
 
 
 def _of_program(op: DecompositionInterface) -> tuple[dict[str, int], int]:
-    """The operations of a decomposition, built aside and dropped."""
-    block = Block(arg_types=[operand.type for operand in op.operands])
-    stand_in = op.clone(dict(zip(op.operands, block.args, strict=True)))
-    block.add_op(stand_in)
-    stand_in.decompose(Builder(InsertPoint.before(stand_in)))
+    """The operations of a decomposition."""
     matrix, vector = dict[str, int](), 0
-    for inner in list(block.ops):
-        if inner is stand_in:
-            continue
+    for inner in program_of(op):
         products, others = _operations(inner)
         vector += others
         for element, count in products.items():
             matrix[element] = matrix.get(element, 0) + count
-    stand_in.detach()
-    stand_in.erase()
-    block.erase(safe_erase=False)
     return matrix, vector
 
 
-def _multiplied_in(op: ContractionInterface) -> str:
+def program_of(op: DecompositionInterface) -> Iterator[Operation]:
+    """The operations of a decomposition, built aside and dropped in the end."""
+    block = Block(arg_types=[operand.type for operand in op.operands])
+    stand_in = op.clone(dict(zip(op.operands, block.args, strict=True)))
+    block.add_op(stand_in)
+    stand_in.decompose(Builder(InsertPoint.before(stand_in)))
+    yield from (inner for inner in list(block.ops) if inner is not stand_in)
+    stand_in.detach()
+    stand_in.erase()
+    block.erase(safe_erase=False)
+
+
+def multiplied_in(op: ContractionInterface) -> str:
     """The element type of a product's inputs, or the precision that stands for it."""
     element = str(tensor_type(op.operands[0]).element_type)
     return op.precision if element == "f32" and op.precision != "ieee" else element

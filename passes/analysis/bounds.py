@@ -1,0 +1,171 @@
+"""
+What no schedule can beat: bytes that have to be moved, and cycles that it takes.
+
+A schedule moves tiles between memories and computes the operations as they are written,
+in any order and any pieces, some of them more than once if it likes. What it moves does
+not depend on data, but for reads at indices, which count nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from xdsl.dialects import func
+from xdsl.ir import SSAValue
+
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.target import Target
+from tlf.passes.analysis.barriers import barrier
+from tlf.passes.analysis.cuts import Cut
+from tlf.passes.analysis.dataflow import Dataflow, elements_of, width_of
+from tlf.passes.analysis.engines import Engines, least_cycles
+from tlf.passes.analysis.needs import Need, needs_of
+from tlf.passes.analysis.product_work import ProductWork, products_of
+from tlf.passes.analysis.reuse import products_moved_again
+from tlf.passes.analysis.vector_steps import VectorSteps
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a function, a group or several groups cost at least."""
+
+    payload_bytes: int
+    """To and from the outermost memory."""
+    bus_bytes: int
+    """The same, in whole bursts."""
+    cycles: int
+    """Of the busiest of the outermost memory, the matrix engine, which does products,
+    and the vector engine, which does all else."""
+    cycles_quantised: int
+    """The same, with products in whole passes of the array."""
+    cycles_any_engine: int
+    """The same, where the vector engine may do products too."""
+    binding: str
+    """What takes most of `cycles`: `memory`, `matrix` or `vector`."""
+    cuts: tuple[Cut, ...]
+    """Why more than every tensor once is moved."""
+    macs: int
+    """Multiply-accumulates, those with the zeros around images left out."""
+    parts: Parts
+    """What the figures come from."""
+
+    @property
+    def intensity(self) -> float:
+        """Multiply-accumulates for each byte."""
+        return self.macs / self.payload_bytes if self.payload_bytes else 0.0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The work of each part of a chip."""
+
+    payload: int
+    bus: int
+    products: tuple[ProductWork, ...]
+    vector_steps: int
+    cuts: tuple[Cut, ...]
+
+    def __add__(self, other: Parts) -> Parts:
+        return Parts(
+            self.payload + other.payload,
+            self.bus + other.bus,
+            self.products + other.products,
+            self.vector_steps + other.vector_steps,
+            self.cuts + other.cuts,
+        )
+
+
+NOTHING = Parts(0, 0, (), 0, ())
+
+
+def bounds_of(body: func.FuncOp | GroupOp, target: Target) -> Bounds:
+    """
+    The bounds of a function or a group on a target, when it runs by itself: its
+    operands and constants come from the outermost memory, its results go there.
+    """
+    return _bounds(_parts(body, target), target)
+
+
+def bounds_of_partition(groups: Sequence[GroupOp], target: Target) -> Bounds:
+    """
+    The bounds of groups that hand on what they compute through the outermost memory:
+    what two of them read counts twice. Their work may overlap in time.
+    """
+    return _bounds(sum((_parts(each, target) for each in groups), NOTHING), target)
+
+
+def groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
+    """The outer groups of a function."""
+    return tuple(op for op in function.body.block.ops if isinstance(op, GroupOp))
+
+
+def near_bytes(target: Target) -> int:
+    """The bytes of all memories but the outermost, those of every core counted."""
+    cores = Engines.of(target).cores
+    *near, _ = target.levels.values()
+    return sum(
+        level.capacity * (cores if level.scope == "core" else 1) for level in near
+    )
+
+
+def _bounds(parts: Parts, target: Target) -> Bounds:
+    engines = Engines.of(target)
+    times = {
+        "memory": parts.bus / target.outermost.bandwidth,
+        "matrix": sum(work.cycles(engines, False) for work in parts.products),
+        "vector": parts.vector_steps / engines.vector_rate,
+    }
+    passes = [(work.cycles(engines, True), work.macs) for work in parts.products]
+    least = max(times["memory"], times["vector"])
+    either = least_cycles(passes, times["vector"], engines)
+    return Bounds(
+        payload_bytes=parts.payload,
+        bus_bytes=parts.bus,
+        cycles=ceil(max(least, times["matrix"])),
+        cycles_quantised=ceil(max(least, sum(cycles for cycles, _ in passes))),
+        cycles_any_engine=ceil(max(least, either)),
+        binding=max(times, key=lambda part: times[part]),
+        cuts=parts.cuts,
+        macs=sum(work.macs for work in parts.products),
+        parts=parts,
+    )
+
+
+def _parts(body: func.FuncOp | GroupOp, target: Target) -> Parts:
+    flow, burst = Dataflow.of(body), target.outermost.burst
+    needs = needs_of(flow, burst)
+    moved = [needs.get(each, Need()) for each in (*flow.inputs, *flow.stored())]
+    widths = [width_of(each) for each in (*flow.inputs, *flow.stored())]
+    written = _written(flow)
+    payload = sum(
+        need.elements * width for need, width in zip(moved, widths, strict=True)
+    ) + sum(elements_of(each) * width_of(each) for each in written)
+    bus = burst * (
+        sum(need.bursts for need in moved)
+        + sum(-(-elements_of(each) * width_of(each) // burst) for each in written)
+    )
+    near = near_bytes(target)
+    cuts = products_moved_again(flow, near)
+    found = barrier(flow, near)
+    if found is not None and found.bytes > sum(cut.bytes for cut in cuts):
+        cuts = (found,)
+    again = sum(cut.bytes for cut in cuts)
+    return Parts(
+        payload + again,
+        bus + again,
+        products_of(flow, needs),
+        VectorSteps(flow, needs, target).total(),
+        cuts,
+    )
+
+
+def _written(flow: Dataflow) -> list[SSAValue]:
+    """
+    The results that have to be written: not what lies outside already, under whichever
+    shape, and one of several that are the same.
+    """
+    roots = dict.fromkeys(flow.seen(each) for each in flow.outputs)
+    known = {*flow.inputs, *flow.stored()}
+    return [each for each in roots if each not in known]

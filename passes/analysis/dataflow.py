@@ -1,0 +1,106 @@
+"""What a function or a group computes, seen through the groups inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects.graph import GroupOp, YieldOp
+from tlf.dialects.interfaces import ConstantInterface, ReferenceInterface, ViewInterface
+from tlf.dialects.types import dtype_of, tensor_type
+
+
+@dataclass
+class Dataflow:
+    """
+    Operations in order, none of them a group: the arguments of a group stand for its
+    operands, its results for what it yields.
+    """
+
+    inputs: tuple[SSAValue, ...]
+    """Tensors that come from outside: arguments."""
+    operations: list[ReferenceInterface] = field(
+        default_factory=list[ReferenceInterface]
+    )
+    outputs: tuple[SSAValue, ...] = ()
+    """Tensors that go outside, each once."""
+    _same: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    _users: dict[SSAValue, list[tuple[ReferenceInterface, int]]] = field(
+        default_factory=dict[SSAValue, list[tuple[ReferenceInterface, int]]]
+    )
+
+    @staticmethod
+    def of(body: func.FuncOp | GroupOp) -> Dataflow:
+        """The dataflow of a function of one block, or of a group."""
+        block = body.body.block
+        flow = Dataflow(tuple(each for each in block.args if is_tensor(each)))
+        flow._add(block)
+        last = block.last_op
+        flow.outputs = flow.operands(last) if last is not None else ()
+        flow.outputs = tuple(dict.fromkeys(filter(is_tensor, flow.outputs)))
+        return flow
+
+    def _add(self, block: Block) -> None:
+        for op in block.ops:
+            if isinstance(op, GroupOp):
+                pairs = zip(op.body.block.args, op.operands, strict=True)
+                self._same |= {inner: self.value(outer) for inner, outer in pairs}
+                self._add(op.body.block)
+                yielded = zip(op.results, op.yielded, strict=True)
+                self._same |= {outer: self.value(inner) for outer, inner in yielded}
+            elif isinstance(op, ReferenceInterface) and not isinstance(op, YieldOp):
+                self.operations.append(op)
+                for position, operand in enumerate(self.operands(op)):
+                    self._users.setdefault(operand, []).append((op, position))
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """What a value stands for."""
+        return self._same.get(value, value)
+
+    def operands(self, op: Operation) -> tuple[SSAValue, ...]:
+        """What the operands of an operation stand for."""
+        return tuple(map(self.value, op.operands))
+
+    def users(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
+        """The operations that use a value, with the number of the operand."""
+        return self._users.get(value, ())
+
+    def is_output(self, value: SSAValue) -> bool:
+        """Whether a value goes outside."""
+        return value in self.outputs
+
+    def stored(self) -> tuple[SSAValue, ...]:
+        """The constants that lie in memory: those of several values."""
+        return tuple(
+            op.results[0]
+            for op in self.operations
+            if isinstance(op, ConstantInterface)
+            and not op.operands
+            and op.splat() is None
+        )
+
+    def seen(self, value: SSAValue) -> SSAValue:
+        """The value that a value is, under other shapes."""
+        while isinstance(owner := value.owner, ViewInterface):
+            value = self.value(owner.operands[0])
+        return value
+
+
+def is_tensor(value: SSAValue) -> bool:
+    """Whether a value has elements."""
+    return isinstance(value.type, TensorType)
+
+
+def elements_of(value: SSAValue) -> int:
+    """How many elements a tensor has."""
+    return prod(tensor_type(value).get_shape())
+
+
+def width_of(value: SSAValue) -> int:
+    """The bytes of an element."""
+    return dtype_of(tensor_type(value).element_type).itemsize

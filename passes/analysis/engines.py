@@ -1,0 +1,103 @@
+"""What the engines of a target do in a cycle, and how work divides between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.dialects.target import Target
+from tlf.dialects.target.description import Figures
+
+
+@dataclass(frozen=True)
+class Engines:
+    """The figures of a target's matrix and vector engines, of all cores together."""
+
+    matrix: Figures
+    vector: Figures
+
+    @staticmethod
+    def of(target: Target) -> Engines:
+        """The engines of a target."""
+        engines = target.engines
+        return Engines(engines.get("matrix", {}), engines.get("vector", {}))
+
+    @property
+    def cores(self) -> int:
+        """How many of each engine there are."""
+        return max(int(_number(each, "cores")) for each in (self.matrix, self.vector))
+
+    @property
+    def vector_rate(self) -> float:
+        """Steps of lanes in a cycle."""
+        return _number(self.vector, "lanes") * _number(self.vector, "cores")
+
+    @property
+    def array(self) -> tuple[int, int] | None:
+        """
+        Rows and columns of one core's array, where results stay in their cells, so that
+        a pass does one step of k.
+        """
+        if self.matrix.get("dataflow", "os") != "os" or "rows" not in self.matrix:
+            return None
+        return int(_number(self.matrix, "rows")), int(_number(self.matrix, "cols"))
+
+    def cycles_per_pass(self, element: str) -> float:
+        """Cycles of a pass of one array, shared between all cores."""
+        figures = self.matrix.get("cycles", {})
+        table = figures if isinstance(figures, dict) else {}
+        return _figure(table, element, min(table.values(), default=1)) / _number(
+            self.matrix, "cores"
+        )
+
+    def rate(self, element: str) -> float:
+        """
+        Multiply-accumulates in a cycle. A type that the target does not name is as
+        fast as any.
+        """
+        figures = self.matrix.get("flops_per_cycle")
+        if isinstance(figures, dict):
+            fastest = max(figures.values(), default=1)
+            each = _figure(figures, element, fastest) / 2
+            return each * _number(self.matrix, "cores")
+        cells = _number(self.matrix, "rows") * _number(self.matrix, "cols")
+        return cells / self.cycles_per_pass(element)
+
+
+def _figure(table: dict[str, int | float], element: str, unnamed: float) -> float:
+    """The figure of a type; that of f32 for its other precisions."""
+    names = ("tf32", "f32") if element.startswith("tf32") else ()
+    for name in (element, *names):
+        if name in table:
+            return table[name]
+    return unnamed
+
+
+def _number(figures: Figures, name: str) -> float:
+    value = figures.get(name, 1)
+    return float(value) if isinstance(value, int | float) else 1.0
+
+
+def least_cycles(
+    products: Sequence[tuple[float, int]], vector: float, engines: Engines
+) -> float:
+    """
+    The least time of products, each with its cycles on the matrix engine and its
+    multiply-accumulates, beside so many cycles of the vector engine.
+
+    The vector engine may take over products, as a product and a sum are two of its
+    steps. It takes those first that gain most, parts of them too, until both engines
+    are busy equally long.
+    """
+    matrix = sum(cycles for cycles, _ in products)
+    gain = sorted(
+        ((cycles, 2 * macs / engines.vector_rate) for cycles, macs in products if macs),
+        key=lambda each: each[1] / each[0],
+    )
+    for cycles, instead in gain:
+        if matrix <= vector:
+            break
+        part = min(1.0, (matrix - vector) / (cycles + instead))
+        matrix -= part * cycles
+        vector += part * instead
+    return max(matrix, vector)

@@ -1,0 +1,109 @@
+"""How much of every tensor has to be read for what a program returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects.graph import ConcatOp
+from tlf.dialects.interfaces import (
+    ElementwiseInterface,
+    IteratorKind,
+    MovementInterface,
+    ReferenceInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.passes.analysis.dataflow import (
+    Dataflow,
+    elements_of,
+    is_tensor,
+    width_of,
+)
+from tlf.passes.analysis.touched import bursts, count, touched
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is needed of a tensor at least."""
+
+    elements: int = 0
+    bursts: int = 0
+
+    def __or__(self, other: Need) -> Need:
+        return Need(max(self.elements, other.elements), max(self.bursts, other.bursts))
+
+
+def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
+    """
+    What is needed of every tensor, in bursts of so many bytes: the most that a single
+    user needs, so that it is never too much. Of what indices choose, nothing.
+    """
+    needs: dict[SSAValue, Need] = {}
+    for value in flow.outputs:
+        needs[value] = whole(value, burst)
+    for op in reversed(flow.operations):
+        missing = _missing(op, needs)
+        if missing is None:
+            continue
+        for position, operand in enumerate(flow.operands(op)):
+            if is_tensor(operand):
+                need = _read(op, position, operand, missing, burst)
+                needs[operand] = needs.get(operand, Need()) | need
+    return needs
+
+
+def whole(value: SSAValue, burst: int) -> Need:
+    """All of a tensor."""
+    elements = elements_of(value)
+    return Need(elements, -(-elements * width_of(value) // burst))
+
+
+def _missing(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | None:
+    """
+    How many elements of its results nothing needs; None where nothing needs any.
+    """
+    wanted = [needs[each].elements for each in op.results if each in needs]
+    if not any(wanted):
+        return None
+    return sum(map(elements_of, op.results)) - sum(wanted)
+
+
+def _read(
+    op: ReferenceInterface, position: int, operand: SSAValue, missing: int, burst: int
+) -> Need:
+    """
+    What an operation reads of an operand. For each element of a result that nothing
+    needs, what one iteration reads may be left out.
+    """
+    if not isinstance(op, TilingInterface) or isinstance(op, ViewInterface):
+        each = 1 if isinstance(op, ViewInterface | ConcatOp) else elements_of(operand)
+        return _less(whole(operand, burst), each * missing, operand, burst)
+    accesses = op.operand_accesses()[position]
+    if accesses is None:
+        return Need()
+    shape, iterators = tensor_type(operand).get_shape(), op.iterators()
+    extents = [iterator.extent for iterator in iterators]
+    reached = touched(accesses, extents, shape)
+    found = bursts(reached, shape, width_of(operand), burst)
+    need = Need(count(reached), found)
+    if not missing:
+        return need
+    if isinstance(op, MovementInterface | ElementwiseInterface):
+        return _less(need, missing, operand, burst)
+    combined = [
+        each.extent if each.kind is IteratorKind.REDUCTION else 1 for each in iterators
+    ]
+    one = count(touched(accesses, combined, shape))
+    return _less(need, one * missing, operand, burst)
+
+
+def _less(need: Need, elements: int, value: SSAValue, burst: int) -> Need:
+    """The need without so many elements, wherever they lie."""
+    if not elements:
+        return need
+    left = max(0, need.elements - elements)
+    return Need(left, -(-left * width_of(value) // burst))

@@ -1,0 +1,140 @@
+"""What the vector engine has to do at least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    DecompositionInterface,
+    ElementwiseInterface,
+    IteratorKind,
+    MovementInterface,
+    TilingInterface,
+)
+from tlf.dialects.target import Target
+from tlf.dialects.types import tensor_type
+from tlf.passes.analysis.dataflow import Dataflow, elements_of
+from tlf.passes.analysis.needs import Need
+from tlf.passes.analysis.touched import count, touched
+from tlf.passes.analysis.work import is_slow, program_of
+
+CONVERSIONS = (
+    *(arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp),
+    *(arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp),
+)
+SUMS = (arith.AddfOp, arith.AddiOp)
+
+
+@dataclass
+class VectorSteps:
+    """
+    Counts elements times the steps of a lane that no schedule leaves out.
+
+    Conversions come with the operation before or after, what is added to a product is
+    what it starts from, and moves fill up with numbers: these count nothing. Combining
+    elements takes a step less than there are.
+    """
+
+    flow: Dataflow
+    needs: Mapping[SSAValue, Need]
+    target: Target
+    _bodies: dict[Operation, tuple[Operation, ...]] = field(
+        default_factory=dict[Operation, tuple[Operation, ...]]
+    )
+
+    def __post_init__(self) -> None:
+        self._own = frozenset[Operation](self.flow.operations)
+
+    def total(self) -> int:
+        """The steps of all operations."""
+        return sum(map(self.of, self.flow.operations))
+
+    def of(self, op: Operation) -> int:
+        """The steps of one operation."""
+        match op:
+            case ContractionInterface():
+                return 0
+            case ElementwiseInterface():
+                needed = self._needed(op)
+                return needed * self._each(op) if needed else 0
+            case AccumulatingInterface():
+                return _combined(op) if self._needed(op) else 0
+            case DecompositionInterface():
+                return sum(map(self.of, program_of(op)))
+            case _:
+                return 0
+
+    def _needed(self, op: Operation) -> int:
+        """How many elements of the result are needed; of parts of composites, all."""
+        (result,) = op.results
+        if op in self._own:
+            return self.needs.get(result, Need()).elements
+        return elements_of(result)
+
+    def _each(self, op: ElementwiseInterface) -> int:
+        """The steps of a lane for one element."""
+        owners = [each.owner for each in self.flow.operands(op)]
+        if any(_is_padded(owner) for owner in owners):
+            return 0
+        slow = self.target.engines.get("vector", {}).get("transcendental", 1)
+        factor = int(slow) if isinstance(slow, int | float) else 1
+        free = SUMS if any(map(self._is_product, owners)) else ()
+        return sum(
+            factor if is_slow(each) else 1
+            for each in self._body(op)
+            if not isinstance(each, (*CONVERSIONS, *free))
+        )
+
+    def _body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
+        """The scalar operations, constants not among them."""
+        if op not in self._bodies:
+            body = Block(arg_types=[tensor_type(x).element_type for x in op.operands])
+            op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+            found = (each for each in body.ops if not each.has_trait(ConstantLike))
+            self._bodies[op] = tuple(found)
+        return self._bodies[op]
+
+    def _is_product(self, owner: Operation | Block) -> bool:
+        """Whether something is a product, or a sum of one and something else."""
+        if isinstance(owner, ContractionInterface):
+            return True
+        match owner:
+            case ElementwiseInterface():
+                wanted = (*CONVERSIONS, *SUMS)
+                if not all(isinstance(each, wanted) for each in self._body(owner)):
+                    return False
+            case MovementInterface():
+                pass
+            case _:
+                return False
+        return any(self._is_product(each.owner) for each in self.flow.operands(owner))
+
+
+def _is_padded(owner: Operation | Block) -> bool:
+    return isinstance(owner, MovementInterface) and owner.border(0) is not None
+
+
+def _combined(op: TilingInterface) -> int:
+    """
+    The steps of a reduction: one less than there are elements for each result, what
+    windows share counted once.
+    """
+    results, iterators = elements_of(op.results[0]), op.iterators()
+    kinds = (each for each in iterators if each.kind is IteratorKind.REDUCTION)
+    if prod(each.extent for each in kinds) == 1:
+        return 0
+    accesses = op.operand_accesses()[0] or ()
+    extents = [each.extent for each in iterators]
+    shape = tensor_type(op.operands[0]).get_shape()
+    read = count(touched(accesses, extents, shape))
+    return max(0, read - results)

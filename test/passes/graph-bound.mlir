@@ -1,0 +1,65 @@
+// RUN: tlf-opt %s --target npu-tiny -p graph-bound | filecheck %s
+// RUN: tlf-opt %s --target npu-tiny -t analysis | filecheck %s --check-prefix=TABLE
+// RUN: tlf-opt %s --target npu-tiny -t "analysis{format=json}" | filecheck %s --check-prefix=JSON
+// RUN: not tlf-opt %s -p graph-bound 2>&1 | filecheck %s --check-prefix=NONE
+
+// NONE: error: expected a module with a target description, got none: pass `--target`
+
+// The array of `npu-tiny` has 8 x 8 cells, which take 4 cycles for a step in f32. Its near
+// memories have 72 KiB, and its outermost one moves 64 bytes a cycle.
+
+// 100 x 60 x 20 products: 7500 cycles, and 100 / 8 * 8 passes for each step of k, as 60
+// columns are 8 strips.
+// CHECK-LABEL: func.func @product
+// CHECK-SAME: tlf.bounds = {binding = "matrix", bus_bytes = 37120 : i64, cuts = [], cycles = 7500 : i64, cycles_any_engine = 840 : i64, cycles_quantised = 8000 : i64, macs = 120000 : i64, payload_bytes = 36800 : i64}
+func.func @product(%a: tensor<100x20xf32>, %w: tensor<20x60xf32>)
+    -> tensor<100x60xf32> {
+  %0 = graph.matmul %a, %w
+      : (tensor<100x20xf32>, tensor<20x60xf32>) -> tensor<100x60xf32>
+  func.return %0 : tensor<100x60xf32>
+}
+
+// All of %x is summed before any element of the result is there.
+// CHECK-LABEL: func.func @centred
+// CHECK-SAME: cuts = ["barrier %x: 86,272 bytes"]
+// CHECK-SAME: payload_bytes = 406272 : i64
+func.func @centred(%x: tensor<4x10000xf32>) -> tensor<4x10000xf32> {
+  %s = graph.reduce %x <sum> axes [0, 1] keepdims
+      : (tensor<4x10000xf32>) -> tensor<1x1xf32>
+  %y = graph.sub %x, %s
+      : (tensor<4x10000xf32>, tensor<1x1xf32>) -> tensor<4x10000xf32>
+  func.return %y : tensor<4x10000xf32>
+}
+
+// Groups hand on what they compute through the outermost memory.
+// CHECK-LABEL: func.func @groups
+// CHECK-SAME: tlf.bounds = {{.*}}payload_bytes = 32768 : i64
+// CHECK-SAME: tlf.partition_bounds = {{.*}}payload_bytes = 81920 : i64
+func.func @groups(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // CHECK: graph.group {{.*}}payload_bytes = 32768 : i64
+  %a = graph.group ins(%p = %x : tensor<64x64xf32>) -> (tensor<64x64xf32>) {
+    %0 = graph.exp %p : tensor<64x64xf32>
+    graph.yield %0 : tensor<64x64xf32>
+  }
+  // CHECK: graph.group {{.*}}payload_bytes = 49152 : i64
+  %b = graph.group ins(%p = %a, %q = %x : tensor<64x64xf32>, tensor<64x64xf32>)
+      -> (tensor<64x64xf32>) {
+    %0 = graph.add %p, %q : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    graph.yield %0 : tensor<64x64xf32>
+  }
+  func.return %b : tensor<64x64xf32>
+}
+
+// TABLE:      no schedule beats {{ *}}payload bytes       bus bytes                macs          cycles       in passes      any engine  binds
+// TABLE-NEXT: @product                     36,800          37,120             120,000           7,500           8,000             840  matrix
+// TABLE-NEXT: @centred                    406,272
+// TABLE-NEXT:   moved again by barrier %x: 86,272 bytes
+// TABLE-NEXT: @groups                      32,768
+// TABLE-NEXT:   its groups                 81,920
+
+// JSON: "bounds": {
+// JSON-NEXT: "product": {
+// JSON-NEXT: "payload_bytes": 36800,
+// JSON: "groups": {
+// JSON: "partition": {
+// JSON-NEXT: "payload_bytes": 81920,
