@@ -74,8 +74,8 @@ class _Conversion:
     touches: dict[Operation, list[Touch]] = field(
         default_factory=dict[Operation, list[Touch]]
     )
-    moves: dict[mem.DmaOp, npu.DmaOp] = field(
-        default_factory=dict[mem.DmaOp, npu.DmaOp]
+    moves: dict[mem.DmaOp, Sequence[npu.DmaOp]] = field(
+        default_factory=dict[mem.DmaOp, Sequence[npu.DmaOp]]
     )
 
     def run(self) -> None:

@@ -73,7 +73,7 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
             op = use.operation
             values: list[SSAValue] = []
             match op:
-                case memref.SubviewOp() | memref.ReinterpretCastOp():
+                case memref.SubviewOp() | memref.ReinterpretCastOp() | mem.WindowOp():
                     values = list(op.results)
                 case mem.DmaOp():
                     yield op

@@ -29,6 +29,7 @@ from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.gather import gather, gather_named
 from tlf.dialects.interpreters.tile import overlap, poison, undefined
+from tlf.dialects.interpreters.windows import Place, Window, fetch, parts
 from tlf.dialects.mem import Index
 from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.types import dtype_of
@@ -42,64 +43,58 @@ def _bits(array: Array) -> bytes:
     return np.ascontiguousarray(array).tobytes()
 
 
-def fetch(
-    source: Array, offsets: Sequence[int], sizes: Sequence[int], fill: float | None
-) -> Array:
-    """
-    Copy a box of an array; elements outside become `fill`, or poison without one.
-    """
-    value = poison(source.dtype) if fill is None else fill
-    result = np.full(sizes, value, source.dtype)
-    whole, box = overlap(offsets, sizes, source.shape)
-    result[(*box, ...)] = source[(*whole, ...)]
-    return result
-
-
 @dataclass(eq=False)
 class Move:
-    """A move that has started."""
+    """A move that has started, part by part."""
 
-    source: Array
+    source: Sequence[Array]
     """The elements that are read."""
-    destination: Array
+    destination: Sequence[Array]
     """The elements that are written."""
-    expected: Array
+    expected: Sequence[Array]
     """What was read at the start."""
-    arriving: Array
+    arriving: Sequence[Array]
     """What will be written."""
     complete: bool = False
 
     @staticmethod
     def start(
         op: mem.DmaOp,
-        source: Array,
+        source: Place,
         source_offsets: Sequence[int],
-        destination: Array,
+        destination: Place,
         destination_offsets: Sequence[int],
     ) -> "Move":
         """Read the source and poison the destination."""
         moved = fetch(source, source_offsets, op.box, op.fill_value)
-        read, _ = overlap(source_offsets, op.box, source.shape)
-        written, box = overlap(destination_offsets, op.box, destination.shape)
-        near, far = source[(*read, ...)], destination[(*written, ...)]
-        move = Move(near, far, near.copy(), moved[(*box, ...)])
-        move.destination[...] = poison(destination.dtype)
+        read = [each for each, _ in parts(source, source_offsets, op.box)]
+        written = parts(destination, destination_offsets, op.box)
+        move = Move(
+            read,
+            [each for each, _ in written],
+            [each.copy() for each in read],
+            [moved[(*box, ...)] for _, box in written],
+        )
+        for each in move.destination:
+            each[...] = poison(each.dtype)
         return move
 
     def finish(self) -> None:
         """Write the destination, once, if both sides were left alone."""
         if self.complete:
             return
-        poisoned = np.full_like(self.destination, poison(self.destination.dtype))
-        if _bits(self.source) != _bits(self.expected):
-            raise InterpretationError(
-                "the source of a move was written before its wait"
-            )
-        if _bits(self.destination) != _bits(poisoned):
-            raise InterpretationError(
-                "the destination of a move was written before its wait"
-            )
-        self.destination[...] = self.arriving
+        for source, expected in zip(self.source, self.expected, strict=True):
+            if _bits(source) != _bits(expected):
+                raise InterpretationError(
+                    "the source of a move was written before its wait"
+                )
+        for each in self.destination:
+            if _bits(each) != _bits(np.full_like(each, poison(each.dtype))):
+                raise InterpretationError(
+                    "the destination of a move was written before its wait"
+                )
+        for each, arriving in zip(self.destination, self.arriving, strict=True):
+            each[...] = arriving
         self.complete = True
 
 
@@ -120,7 +115,7 @@ class MoveFunctions(InterpreterFunctions):
         source, *rest = args
         dynamic = iter(rest)
         source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
-        destination = cast(Array, next(dynamic))
+        destination = cast(Place, next(dynamic))
         destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
         return (
             Move.start(op, source, source_offsets, destination, destination_offsets),
@@ -199,22 +194,23 @@ class MoveFunctions(InterpreterFunctions):
         offsets = offsets_of(mem.mixed(op.static_offsets, op.offsets), dynamic)
         sizes = offsets_of(mem.mixed(op.static_sizes, op.sizes), dynamic)
         steps = offsets_of(mem.mixed(op.static_strides, op.strides), dynamic)
-        for offset, size, step, extent in zip(
-            offsets, sizes, steps, source.shape, strict=True
-        ):
-            if offset < 0 or offset + (size - 1) * step >= extent:
-                raise InterpretationError(
-                    f"expected a view inside {source.shape}, got offsets {offsets} and "
-                    f"sizes {sizes}"
-                )
-        slices = tuple(
-            slice(offset, offset + (size - 1) * step + 1, step)
-            for offset, size, step in zip(offsets, sizes, steps, strict=True)
-        )
+        slices = _inside(source, offsets, sizes, steps)
         shape = op.result.type.get_shape()
         kept = mem.kept_dimensions(sizes, shape)
         index = tuple(slice(None) if n in kept else 0 for n in range(len(sizes)))
         return (source[slices][index],)
+
+    @impl(mem.WindowOp)
+    def run_window(
+        self, interpreter: Interpreter, op: mem.WindowOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        axis, sizes = op.ring_axis, list(op.box)
+        start = offsets[axis] % op.slots
+        offsets[axis], sizes[axis] = 0, op.slots
+        slices = _inside(source, offsets, sizes)
+        return (Window(source[slices], axis, start, op.box[axis]),)
 
     @impl(memref.ReinterpretCastOp)
     def run_reinterpret_cast(
@@ -229,6 +225,27 @@ class MoveFunctions(InterpreterFunctions):
         strides = [each * source.itemsize for each in op.static_strides.get_values()]
         shape = tuple(op.static_sizes.get_values())
         return (as_strided(source.reshape(-1)[offset:], shape, strides),)
+
+
+def _inside(
+    source: Array,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    steps: Sequence[int] | None = None,
+) -> tuple[slice, ...]:
+    """The slices of a view, which has to be inside of its buffer."""
+    steps = [1] * len(sizes) if steps is None else steps
+    boxes = list(zip(offsets, sizes, steps, strict=True))
+    for (offset, size, step), extent in zip(boxes, source.shape, strict=True):
+        if offset < 0 or offset + (size - 1) * step >= extent:
+            raise InterpretationError(
+                f"expected a view inside {source.shape}, got offsets {list(offsets)} "
+                f"and sizes {list(sizes)}"
+            )
+    return tuple(
+        slice(offset, offset + (size - 1) * step + 1, step)
+        for offset, size, step in boxes
+    )
 
 
 def _empty(type_: MemRefType[Attribute]) -> Array:

@@ -5,7 +5,8 @@ Buffers are memrefs whose memory space names a level (`memref<16x64xf32, "L2">`)
 `mem.dma` moves boxes between levels and computation works on whole buffers. On targets
 whose nearest level holds values, `mem.load` and `mem.store` move between memrefs and
 tensors, and the same computation returns tensors. Loops are `scf.parallel` and
-`scf.for`, views are `memref.subview` and `memref.reinterpret_cast`.
+`scf.for`, views are `memref.subview` and `memref.reinterpret_cast`, and `mem.window`
+where indices wrap.
 
 ```mlir
 func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
@@ -50,6 +51,7 @@ from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
 from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
+from tlf.dialects.mem.window import WindowOp, window_type
 from tlf.dialects.mixed_index import Index, mixed, split
 
 Mem = Dialect(
@@ -66,6 +68,7 @@ Mem = Dialect(
         ReduceOp,
         StoreOp,
         WaitOp,
+        WindowOp,
         YieldOp,
     ],
     [
@@ -92,6 +95,7 @@ __all__ = [
     "StructuredOp",
     "TokenType",
     "WaitOp",
+    "WindowOp",
     "YieldOp",
     "accesses",
     "is_identity",
@@ -100,4 +104,5 @@ __all__ = [
     "level_of",
     "mixed",
     "split",
+    "window_type",
 ]

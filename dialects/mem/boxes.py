@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import MemRefType, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, StringAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -20,6 +20,15 @@ def level_of(buffer: Attribute) -> str:
     if not isinstance(space, StringAttr):
         raise VerifyException(f'expected a memory level such as "L2" in {buffer}')
     return space.data
+
+
+def verify_no_window(buffer: SSAValue) -> None:
+    """Check that a buffer is not a window, which only moves can read and write."""
+    type_ = buffer.type
+    if not isinstance(type_, MemRefType):
+        return
+    if isinstance(cast(MemRefType[Attribute], type_).layout, AffineMapAttr):
+        raise VerifyException(f"expected a buffer that does not wrap, got {type_}")
 
 
 def verify_sizes(sizes: Sequence[int], rank: int) -> None:

@@ -29,6 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mem.boxes import verify_no_window
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
 from tlf.dialects.mem.structured import Shaped
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
@@ -102,6 +103,8 @@ class FillOp(IRDLOperation):
     def verify_(self) -> None:
         if (self.destination is None) == (self.result is None):
             raise VerifyException("expected either a buffer to fill or a result")
+        if self.destination is not None:
+            verify_no_window(self.destination)
         verify_number(self.value, self.shaped_type.element_type)
 
 
@@ -193,6 +196,7 @@ class MaskOp(IRDLOperation):
         return number_value(self.fill)
 
     def verify_(self) -> None:
+        verify_no_window(self.source)
         rank = self.source_type.get_num_dims()
         verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
         if len(self.limits) != rank:

@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 
 from tlf.dialects.indexed_move import IndexedMove, maps_attribute
-from tlf.dialects.mem.boxes import verify_sizes
+from tlf.dialects.mem.boxes import verify_no_window, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
 from tlf.dialects.mem.values import verify_elements, verify_room
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
@@ -140,6 +140,7 @@ class GatherOp(IRDLOperation):
         return self.maps.data[1].data
 
     def verify_(self) -> None:
+        verify_no_window(self.source)
         source, value = self.source_type, self.value_type
         verify_elements(source, value)
         rank = source.get_num_dims()

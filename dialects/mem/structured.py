@@ -37,6 +37,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses, is_projection, verify_access
+from tlf.dialects.mem.boxes import verify_no_window
 
 Shaped: TypeAlias = MemRefType[Attribute] | TensorType[Attribute]
 
@@ -130,6 +131,7 @@ class StructuredOp(IRDLOperation, ABC):
         for value in self.operands:
             if not isinstance(value.type, wanted):
                 raise VerifyException(f"expected {name}, got {value.type}")
+            verify_no_window(value)
         if not self.output_types:
             raise VerifyException("expected at least one output")
         outs = self.output_operands

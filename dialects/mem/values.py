@@ -30,7 +30,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses
-from tlf.dialects.mem.boxes import level_of, verify_sizes
+from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 
@@ -124,6 +124,7 @@ class LoadOp(IRDLOperation):
         return self.map.data
 
     def verify_(self) -> None:
+        verify_no_window(self.source)
         ranks = (self.value_type.get_num_dims(), self.source_type.get_num_dims())
         if self.map is None:
             verify_value_move(self.source_type, self.value_type)
@@ -216,6 +217,7 @@ class StoreOp(IRDLOperation):
         return mixed(self.static_offsets, self.offsets)
 
     def verify_(self) -> None:
+        verify_no_window(self.destination)
         verify_value_move(self.destination_type, self.value_type)
         rank = self.destination_type.get_num_dims()
         verify_offsets(self.static_offsets, self.offsets, rank, "offsets")

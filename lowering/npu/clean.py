@@ -14,6 +14,7 @@ from tlf.dialects import mem
 
 VIEWS = (
     mem.AllocOp,
+    mem.WindowOp,
     memref.GetGlobalOp,
     memref.ReinterpretCastOp,
     memref.SubviewOp,

@@ -85,8 +85,8 @@ class Tree:
 
     touches: Mapping[Operation, Sequence[Touch]]
     """The buffers that each instruction touches."""
-    moves: Mapping[mem.DmaOp, npu.DmaOp]
-    """The instruction for each move."""
+    moves: Mapping[mem.DmaOp, Sequence[npu.DmaOp]]
+    """The instructions for each move."""
     leaves: dict[Operation, Leaf] = field(default_factory=dict[Operation, Leaf])
     spans: dict[Operation, tuple[int, int]] = field(
         default_factory=dict[Operation, tuple[int, int]]
@@ -94,7 +94,9 @@ class Tree:
 
     def build(self, block: Block) -> None:
         """Number the operations of a program and collect its instructions."""
-        waits: dict[Operation, list[int]] = {move: [] for move in self.moves.values()}
+        waits: dict[Operation, list[int]] = {
+            each: [] for moves in self.moves.values() for each in moves
+        }
         order = list(block.walk())
         steps = {op: step for step, op in enumerate(order)}
         for op in order:
@@ -123,7 +125,7 @@ class Tree:
             token = pending.pop()
             if isinstance(owner := token.owner, mem.DmaOp):
                 if owner in self.moves:
-                    yield self.moves[owner]
+                    yield from self.moves[owner]
                 continue
             sources = _sources(token)
             pending += [source for source in sources if source not in seen]

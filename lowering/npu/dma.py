@@ -3,15 +3,17 @@ Moves on the DMA queues.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Target
-from tlf.lowering.npu.views import Views, index_builder
+from tlf.lowering.npu.index import IndexBuilder
+from tlf.lowering.npu.ranges import range_of
+from tlf.lowering.npu.views import View, Views, index_builder
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,22 @@ class _Dim:
         return self.low == 0 and self.high == self.size and isinstance(self.size, int)
 
 
-def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> npu.DmaOp:
+@dataclass(frozen=True)
+class _Span:
+    """Elements of a box along one dimension, all before or all after a wrap."""
+
+    begin: Index
+    end: Index
+    """The first one, and the one after the last."""
+    destination_lap: int = 0
+    source_lap: int = 0
+    """How many slices to go back on either side: those of the ring, or none."""
+
+
+def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]:
     """
-    Build the instruction for a move before it.
+    Build the instructions for a move before it: two for a side that may straddle the
+    end of a ring, of which one may have no elements, else one.
 
     Elements outside the source become the ranges `inside`; elements outside the
     destination are cut off.
@@ -45,20 +60,77 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> npu.DmaOp:
     source, destination = views.view(op.source), views.view(op.destination)
     _check_levels(machine, source.level, destination.level)
     index = index_builder(op)
+    spans = [
+        _spans(index, op, number, source, destination) for number in range(len(op.box))
+    ]
+    return [
+        _instruction(index, op, each, source, destination) for each in product(*spans)
+    ]
+
+
+def _spans(
+    index: IndexBuilder, op: mem.DmaOp, number: int, source: View, destination: View
+) -> list[_Span]:
+    """The elements that the destination has along a dimension, cut at wraps."""
+    source_offset = op.mixed_source_offsets[number]
+    destination_offset = op.mixed_destination_offsets[number]
+    first = index.max(0, index.sub(0, destination_offset))
+    last = index.sub(destination.shape[number], destination_offset)
+    whole = _Span(first, index.min(op.box[number], last))
+    spans = [whole]
+    if (wrap := _wrap(index, destination, number, destination_offset)) is not None:
+        spans = [
+            replace(each, destination_lap=lap)
+            for each, lap in _cut(index, whole, *wrap)
+        ]
+    if (wrap := _wrap(index, source, number, source_offset)) is not None:
+        spans = [
+            replace(each, source_lap=lap)
+            for span in spans
+            for each, lap in _cut(index, span, *wrap)
+        ]
+    return spans
+
+
+def _wrap(
+    index: IndexBuilder, view: View, number: int, offset: Index
+) -> tuple[Index, int] | None:
+    """The element of a box that is the first after a ring's end, and its slots."""
+    if view.ring is None or view.ring.axis != number:
+        return None
+    behind = index.sub(view.ring.slots, view.ring.start)
+    return index.sub(behind, offset), view.ring.slots
+
+
+def _cut(
+    index: IndexBuilder, span: _Span, wrap: Index, slots: int
+) -> list[tuple[_Span, int]]:
+    """The parts of a span before and after a wrap, with the slices to go back."""
+    if range_of(span.end)[1] <= range_of(wrap)[0]:
+        return [(span, 0)]
+    if range_of(wrap)[1] <= range_of(span.begin)[0]:
+        return [(span, slots)]
+    between = index.max(span.begin, index.min(wrap, span.end))
+    return [(replace(span, end=between), 0), (replace(span, begin=between), slots)]
+
+
+def _instruction(
+    index: IndexBuilder,
+    op: mem.DmaOp,
+    spans: Sequence[_Span],
+    source: View,
+    destination: View,
+) -> npu.DmaOp:
+    """Build the instruction for one span of each dimension."""
     dims: list[_Dim] = []
     source_start, destination_start = list[Index](), list[Index]()
-    for number, size in enumerate(op.box):
-        source_offset = op.mixed_source_offsets[number]
-        destination_offset = op.mixed_destination_offsets[number]
-        first = index.max(0, index.sub(0, destination_offset))
-        last = index.sub(destination.shape[number], destination_offset)
-        last = index.min(size, last)
-        origin = index.add(source_offset, first)
-        extent = index.max(0, index.sub(last, first))
-        low = index.max(0, index.sub(0, origin))
-        high = index.min(extent, index.sub(source.shape[number], origin))
-        source_start.append(origin)
-        destination_start.append(index.add(destination_offset, first))
+    for number, span in enumerate(spans):
+        origin = index.add(op.mixed_source_offsets[number], span.begin)
+        start = index.add(op.mixed_destination_offsets[number], span.begin)
+        extent = index.max(0, index.sub(span.end, span.begin))
+        low, high = _read(index, op, number, origin, extent, source)
+        source_start.append(index.sub(origin, span.source_lap))
+        destination_start.append(index.sub(start, span.destination_lap))
         dims.append(
             _Dim(extent, low, high, destination.strides[number], source.strides[number])
         )
@@ -73,6 +145,22 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> npu.DmaOp:
         op.fill_value,
     )
     return index.builder.insert(instruction)
+
+
+def _read(
+    index: IndexBuilder,
+    op: mem.DmaOp,
+    number: int,
+    origin: Index,
+    extent: Index,
+    source: View,
+) -> tuple[Index, Index]:
+    """The range of the elements written that the source has."""
+    bound, offset = source.shape[number], op.mixed_source_offsets[number]
+    if isinstance(offset, int) and 0 <= offset <= bound - op.box[number]:
+        return 0, extent
+    low = index.max(0, index.sub(0, origin))
+    return low, index.min(extent, index.sub(bound, origin))
 
 
 def _inside(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:

@@ -75,6 +75,11 @@ class IndexBuilder:
 
     def mod(self, lhs: Index, rhs: Index) -> Index:
         """The remainder of `floordiv`."""
+        low, high = range_of(lhs)
+        if low >= 0 and high < range_of(rhs)[0]:
+            return _plain(lhs)
+        if low >= 0 and constant_of(lhs) is None and range_of(rhs)[0] > 0:
+            return self._binary(arith.RemSIOp, lhs, rhs)
         return self.sub(lhs, self.mul(self.floordiv(lhs, rhs), rhs))
 
     def min(self, lhs: Index, rhs: Index) -> Index:

@@ -39,6 +39,18 @@ class Extent:
 
 
 @dataclass(frozen=True)
+class Ring:
+    """
+    The axis of a view along which indices wrap, to the first of `slots` slices after
+    the last. The view starts at slice `start`, at least 0 and less than `slots`.
+    """
+
+    axis: int
+    slots: int
+    start: Index
+
+
+@dataclass(frozen=True)
 class View:
     """
     A strided array in memory, part of a whole buffer.
@@ -53,6 +65,7 @@ class View:
     strides: tuple[int, ...]
     """Bytes between neighbours, per dimension."""
     element_type: Attribute
+    ring: Ring | None = None
 
     @property
     def level(self) -> str:
@@ -128,6 +141,8 @@ class Views:
                 return _whole(buffer, owner.offset.value.data)
             case memref.GetGlobalOp():
                 return _whole(buffer, self.globals[owner.name_.string_value()])
+            case mem.WindowOp():
+                return _window(owner, self.view(owner.source))
             case memref.SubviewOp():
                 return _subview(owner, self.view(owner.source))
             case memref.ReinterpretCastOp():
@@ -167,6 +182,10 @@ def _whole(buffer: SSAValue, offset: int) -> View:
 def _subview(op: memref.SubviewOp, source: View) -> View:
     if op.sizes or op.strides:
         raise PassFailedException("memref.subview: expected static sizes and strides")
+    if source.ring is not None:
+        raise PassFailedException(
+            "memref.subview: expected a buffer that does not wrap, got a window"
+        )
     offsets = mem.mixed(op.static_offsets, op.offsets)
     sizes = op.static_sizes.get_values()
     factors = op.static_strides.get_values()
@@ -178,6 +197,15 @@ def _subview(op: memref.SubviewOp, source: View) -> View:
         shape=tuple(sizes[dimension] for dimension in kept),
         strides=tuple(strides[dimension] for dimension in kept),
     )
+
+
+def _window(op: mem.WindowOp, source: View) -> View:
+    """The slice that the view starts at is computed once, where the view is made."""
+    offsets, axis = list(op.mixed_offsets), op.ring_axis
+    start = index_builder(op).mod(offsets[axis], op.slots)
+    offsets[axis] = start
+    ring = Ring(axis, op.slots, start)
+    return replace(source.moved(offsets), shape=op.box, ring=ring)
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, source: View) -> View:

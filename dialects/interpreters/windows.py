@@ -1,0 +1,81 @@
+"""Boxes of buffers on numpy arrays, of buffers whose indices wrap as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.tile import overlap, poison
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """
+    Some slices of an array, along an axis whose indices wrap.
+    """
+
+    ring: Array
+    """All slices of the ring, of each what the window shows."""
+    axis: int
+    start: int
+    """The first slice, at least 0 and less than there are in the ring."""
+    size: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape = list(self.ring.shape)
+        shape[self.axis] = self.size
+        return tuple(shape)
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return self.ring.dtype
+
+
+Place: TypeAlias = Array | Window
+"""What a move reads or writes."""
+
+Part: TypeAlias = tuple[Array, tuple[slice, ...]]
+"""Elements of an array, and where they are in the box."""
+
+
+def parts(
+    place: Place, offsets: Sequence[int], sizes: Sequence[int]
+) -> tuple[Part, ...]:
+    """
+    The elements of a box that a place has, as views of its array: two where the box
+    straddles the end of a ring, else one.
+    """
+    whole, box = overlap(offsets, sizes, place.shape)
+    if not isinstance(place, Window):
+        return ((place[(*whole, ...)], box),)
+    axis, slots = place.axis, place.ring.shape[place.axis]
+    first, last = (place.start + each for each in (whole[axis].start, whole[axis].stop))
+    found: list[Part] = []
+    for low, high, lap in ((first, min(last, slots), 0), (max(first, slots), last, 1)):
+        if low >= high:
+            continue
+        slices, where = list(whole), list(box)
+        slices[axis] = slice(low - lap * slots, high - lap * slots)
+        begin = box[axis].start + low - first
+        where[axis] = slice(begin, begin + high - low)
+        found.append((place.ring[tuple(slices)], tuple(where)))
+    return tuple(found)
+
+
+def fetch(
+    source: Place, offsets: Sequence[int], sizes: Sequence[int], fill: float | None
+) -> Array:
+    """
+    Copy a box of elements; those that the source has not become `fill`, or poison
+    without one.
+    """
+    value = poison(source.dtype) if fill is None else fill
+    result = np.full(sizes, value, source.dtype)
+    for elements, box in parts(source, offsets, sizes):
+        result[(*box, ...)] = elements
+    return result
