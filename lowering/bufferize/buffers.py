@@ -8,13 +8,16 @@ from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
+from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
     StringAttr,
 )
 from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import mem
 from tlf.dialects.cuts import row_major
@@ -55,12 +58,53 @@ def is_contiguous(buffer: SSAValue) -> bool:
 def subview(
     builder: Builder, source: SSAValue, offsets: Sequence[Index], sizes: Sequence[int]
 ) -> SSAValue:
-    """The part of a buffer that starts at some offsets."""
+    """The part of a buffer that starts at some offsets. That of a window is one."""
+    if isinstance(window := source.owner, mem.WindowOp):
+        return _part_of_window(builder, window, offsets, sizes)
     strides = [1] * len(sizes)
     source_type = cast(AnyBuffer, source.type)
     type_ = memref.SubviewOp.infer_result_type(source_type, offsets, sizes, strides)
     made = memref.SubviewOp.get(source, offsets, sizes, strides, type_)
     return builder.insert(made).result
+
+
+def _part_of_window(
+    builder: Builder,
+    window: mem.WindowOp,
+    offsets: Sequence[Index],
+    sizes: Sequence[int],
+) -> SSAValue:
+    pairs = zip(window.mixed_offsets, offsets, strict=True)
+    total = [_sum(builder, start, offset) for start, offset in pairs]
+    made = mem.WindowOp(window.source, total, sizes, window.ring_axis)
+    return builder.insert(made).result
+
+
+def _sum(builder: Builder, one: Index, other: Index) -> Index:
+    """The sum of two indices: a number, one of them, or one `affine.apply`."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one + other
+    if 0 in (one, other):
+        return other if one == 0 else one
+    operands: list[SSAValue] = []
+    total: AffineExpr = AffineExpr.constant(0)
+    for each in (one, other):
+        total = total + _expression(each, operands)
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (total,)))
+    return builder.insert(ApplyOp(operands, map_)).result
+
+
+def _expression(index: Index, operands: list[SSAValue]) -> AffineExpr:
+    """An index in terms of operands, to which those that it needs are added."""
+    if isinstance(index, int):
+        return AffineExpr.constant(index)
+    first = len(operands)
+    if isinstance(owner := index.owner, ApplyOp) and not owner.map.data.num_symbols:
+        operands += owner.mapOperands
+        dims = [AffineExpr.dimension(first + n) for n in range(len(owner.mapOperands))]
+        return owner.map.data.results[0].replace_dims_and_symbols(dims, [])
+    operands.append(index)
+    return AffineExpr.dimension(first)
 
 
 def reshaped(builder: Builder, source: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -109,8 +153,8 @@ class Moves:
 
     def start(self, token: SSAValue, source: Storage, destination: Storage) -> None:
         """Note a move between two places."""
-        self.read.setdefault(source, []).append(token)
-        self.written.setdefault(destination, []).append(token)
+        self.read.setdefault(source.whole, []).append(token)
+        self.written.setdefault(destination.whole, []).append(token)
 
     def wait(
         self,
@@ -122,9 +166,9 @@ class Moves:
         tokens = [
             token
             for storage in (*reads, *writes)
-            for token in self.written.get(storage, ())
+            for token in self.written.get(storage.whole, ())
         ]
-        tokens += [token for each in writes for token in self.read.get(each, ())]
+        tokens += [token for each in writes for token in self.read.get(each.whole, ())]
         self._finish(builder, tokens)
 
     def wait_all(self, builder: Builder) -> None:

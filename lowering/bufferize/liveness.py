@@ -20,6 +20,13 @@ class Storage:
     """Whether it is there for loops to put tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     """The values that may still be used."""
+    around: Storage | None = None
+    """The place that this is a part of, if any."""
+
+    @property
+    def whole(self) -> Storage:
+        """The place itself, or the one around it."""
+        return self if self.around is None else self.around
 
 
 class Liveness:

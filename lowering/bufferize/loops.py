@@ -16,6 +16,7 @@ from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
+from tlf.lowering.bufferize.windows import carry, close_ring, open_ring
 
 ConvertBlock = Callable[[Block, Block], None]
 """Converts the operations of one block to the end of another."""
@@ -36,7 +37,8 @@ def convert_parallel(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> N
     if body is not outer:
         body.add_op(scf.ReduceOp())
     for init, result in zip(op.inits, op.results, strict=True):
-        scope.bind(result, scope.values[init], Storage())
+        around = scope.storages[init].around
+        scope.bind(result, scope.values[init], Storage(around=around))
 
 
 def _nest(scope: Scope, op: tile.WhileOp, outer: Block) -> Block:
@@ -135,24 +137,36 @@ def _carry_values(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None
 
 
 def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
-    places = [_place(scope, op, position) for position in range(len(op.inits))]
+    rings = scope.rings.of(op)
+    for ring in rings.values():
+        open_ring(scope, ring)
+    places = {
+        number: _place(scope, op, number)
+        for number in range(len(op.inits))
+        if number not in rings
+    }
     _settle(scope, op)
     outer = scope.builder
     loops = _open_loops(scope, op, [])
-    for position, place in enumerate(places):
-        written = op.is_destination(position)
+    for number, place in places.items():
+        written = op.is_destination(number)
         storage = Storage(writable=not written, destination=written)
-        scope.bind(op.carried[position], place, storage)
+        scope.bind(op.carried[number], place, storage)
+    for ring in rings.values():
+        carry(scope, ring)
     innermost = scope.builder.insertion_point.block
     convert(op.body.block, innermost)
     scope.builder = Builder(InsertPoint.at_end(innermost))
-    for value, place in zip(op.yielded.arguments, places, strict=True):
-        copy(scope, op, scope.operand(value), place)
+    for number, place in places.items():
+        copy(scope, op, scope.operand(op.yielded.arguments[number]), place)
     for loop in reversed(loops):
         loop.body.block.add_op(scf.YieldOp())
     scope.builder = outer
-    for result, place in zip(op.results, places, strict=True):
-        scope.bind(result, place, Storage())
+    for number, place in places.items():
+        around = scope.storages[op.inits[number]].around
+        scope.bind(op.results[number], place, Storage(around=around))
+    for ring in rings.values():
+        close_ring(scope, ring)
 
 
 def _place(scope: Scope, op: tile.WhileOp, position: int) -> SSAValue:

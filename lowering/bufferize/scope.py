@@ -18,6 +18,7 @@ from tlf.lowering.bufferize.buffers import Moves, buffer_type
 from tlf.lowering.bufferize.compute import splat_of
 from tlf.lowering.bufferize.globals import Globals
 from tlf.lowering.bufferize.liveness import Liveness, Storage
+from tlf.lowering.bufferize.rings import find_rings
 
 
 class Scope:
@@ -29,6 +30,7 @@ class Scope:
         self.target = target
         self.constants = constants
         self.liveness = Liveness(function)
+        self.rings = find_rings(function, target, self.liveness)
         self.values: dict[SSAValue, SSAValue] = {}
         self.storages: dict[SSAValue, Storage] = {}
         self.destinations: dict[SSAValue, SSAValue] = {}

@@ -15,14 +15,12 @@ from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
+from tlf.lowering.bufferize.windows import make_place, roll
 
 
 def convert_empty(scope: Scope, op: tile.EmptyOp) -> None:
     """A place of its own, or the argument that the tile is to be returned in."""
-    place = scope.destinations.get(op.result)
-    if place is None:
-        place = scope.allocate(tensor_type(op.result))
-    scope.bind(op.result, place, Storage())
+    scope.bind(op.result, *make_place(scope, op.result))
 
 
 def convert_constant(scope: Scope, op: ConstantInterface) -> None:
@@ -51,7 +49,7 @@ def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
         load = mem.LoadOp(source, offsets, type_, fill, op.extents, map_)
         scope.bind(op.result, scope.builder.insert(load).value, Storage())
     else:
-        place, storage = scope.allocate(type_), Storage()
+        place, storage = make_place(scope, op.result)
         zeros = [0] * len(offsets)
         move = mem.DmaOp(source, offsets, place, zeros, op.extents, fill)
         token = scope.builder.insert(move).token
@@ -143,9 +141,13 @@ def convert_mask(scope: Scope, op: tile.MaskOp) -> None:
 
 def convert_roll(scope: Scope, op: tile.RollOp) -> None:
     """
-    Shift what is kept of a window to its start, in its own place if it is not needed
-    any more, and put what follows behind it.
+    Let a window of a ring be some slices further on. Shift what is kept of any other
+    window to its start, in its own place if it is not needed any more, and put what
+    follows behind it.
     """
+    if (ring := scope.rings.by_roll.get(op)) is not None:
+        roll(scope, op, ring)
+        return
     window, following = tensor_type(op.window), tensor_type(op.next)
     if scope.is_value(window):
         raise BufferizationError(op, "cannot roll a tile of registers")
