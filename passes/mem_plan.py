@@ -24,7 +24,7 @@ from tlf.dialects import mem, target
 from tlf.dialects.mixed_index import IntArray
 from tlf.dialects.types import byte_count
 from tlf.passes.mem_liveness import Liveness
-from tlf.passes.placement import Buffer, align, live_bytes, place
+from tlf.passes.placement import Budget, Buffer, align, apart, live_bytes, pack
 
 ARGUMENTS = "tlf.arguments"
 """The first byte of every argument of a function."""
@@ -158,9 +158,13 @@ class _Planner:
         start: int,
     ) -> int:
         """Place the allocations of one level from `start` on; return their end."""
-        buffers = [_buffer(op, liveness) for op in ops]
+        buffers = [_buffer(op, liveness, level.alignment) for op in ops]
         start = align(start, level.alignment) if ops else start
-        placement = place(buffers, level.alignment, level.capacity - start, self.share)
+        capacity = level.capacity - start
+        placement = apart(buffers)
+        if self.share or placement.peak > capacity:
+            enough = None if self.share else capacity
+            placement = pack(buffers, Budget(), enough)
         peak = start + placement.peak
         if peak > level.capacity:
             _too_small(self.function, level, peak, start + live_bytes(buffers))
@@ -182,7 +186,7 @@ def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> No
     )
 
 
-def _buffer(op: mem.AllocOp, liveness: Liveness) -> Buffer:
+def _buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
     interval = liveness.interval(op.buffer)
-    start, end = interval if interval is not None else liveness.spans[op]
-    return Buffer(_bytes(op.buffer), start, end)
+    first, last = interval if interval is not None else liveness.spans[op]
+    return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)

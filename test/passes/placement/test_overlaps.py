@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tlf.passes.overlaps import Overlaps
+from tlf.passes.placement.overlaps import Overlaps
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30, 61])

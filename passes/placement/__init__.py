@@ -1,0 +1,44 @@
+"""
+Placing buffers with lifetimes in one memory: arithmetic without IR.
+
+A buffer has bytes, spans of time, an alignment, and maybe a place that it shares with
+others. `pack` looks for the lowest peak, `places` for any placement within a capacity,
+`apart` puts buffers side by side.
+"""
+
+from tlf.passes.placement.bounds import live_bytes
+from tlf.passes.placement.buffer import (
+    ALIGNMENT,
+    Buffer,
+    Placement,
+    Span,
+    arc,
+    pipelined,
+)
+from tlf.passes.placement.check import faults
+from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
+from tlf.passes.placement.restarts import Budget
+
+__all__ = [
+    "ALIGNMENT",
+    "Budget",
+    "Buffer",
+    "Placement",
+    "Span",
+    "align",
+    "apart",
+    "arc",
+    "faults",
+    "live_bytes",
+    "lower_bound_of",
+    "pack",
+    "pipelined",
+    "places",
+]
+
+
+def align(offset: int, alignment: int) -> int:
+    """
+    Round an offset up to a multiple of `alignment`.
+    """
+    return -(-offset // alignment) * alignment
