@@ -8,10 +8,12 @@ A combinatorial search without IR. Whoever knows what groups cost describes a gr
 from tlf.passes.search.bits import mask_of, members
 from tlf.passes.search.candidates import Demand
 from tlf.passes.search.costs import Context, Costs, Option
+from tlf.passes.search.forced import Forced, forced
 from tlf.passes.search.limits import Limits
 from tlf.passes.search.objective import Objective
 from tlf.passes.search.problem import Node, Problem, Value
 from tlf.passes.search.schedule import (
+    Alternative,
     NoScheduleError,
     Result,
     Schedule,
@@ -22,9 +24,11 @@ from tlf.passes.search.strategies import STRATEGIES, search
 
 __all__ = [
     "STRATEGIES",
+    "Alternative",
     "Context",
     "Costs",
     "Demand",
+    "Forced",
     "Limits",
     "NoScheduleError",
     "Node",
@@ -36,6 +40,7 @@ __all__ = [
     "Statistics",
     "Step",
     "Value",
+    "forced",
     "mask_of",
     "members",
     "search",

@@ -1,13 +1,13 @@
 """A numbering of operations and values that does not depend on the one given."""
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from tlf.passes.search.bits import mask_of, members
 from tlf.passes.search.costs import Context, Costs, Option
 from tlf.passes.search.problem import Node, Problem
-from tlf.passes.search.schedule import Schedule, Step
+from tlf.passes.search.schedule import Alternative, Schedule, Step
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,16 @@ class Numbering:
 
     def schedule(self, schedule: Schedule) -> Schedule:
         """A schedule by given numbers."""
-        steps = tuple(
-            Step(self.group(step.group), self.context(step.context), step.option)
-            for step in schedule.steps
-        )
+        steps = tuple(map(self.step, schedule.steps))
         return Schedule(steps, schedule.time, schedule.bytes)
+
+    def step(self, step: Step) -> Step:
+        """A step by given numbers."""
+        return Step(self.group(step.group), self.context(step.context), step.option)
+
+    def alternative(self, alternative: Alternative) -> Alternative:
+        """An alternative by given numbers."""
+        return replace(alternative, step=self.step(alternative.step))
 
     def inverse(self, group: int) -> int:
         """A set of operations by new numbers, from one by given ones."""

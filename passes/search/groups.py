@@ -26,14 +26,22 @@ class Structure:
     form: int
     places: tuple[tuple[int, int], ...]
     """Pairs of the set of one value, and of its bit."""
+    _sets: dict[int, int] = field(default_factory=dict[int, int], compare=False)
 
-    def translate(self, values: int) -> int:
+    def encode(self, values: int) -> int:
         """A set of inputs and outputs, by their places."""
         mask = 0
         for value, place in self.places:
             if values & value:
                 mask |= place
         return mask
+
+    def decode(self, mask: int) -> int:
+        """The set of inputs and outputs in some places."""
+        if (found := self._sets.get(mask)) is None:
+            found = sum(value for value, place in self.places if mask & place)
+            self._sets[mask] = found
+        return found
 
 
 @dataclass

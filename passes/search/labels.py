@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tlf.passes.search.costs import Option
+from tlf.passes.search.moves import Move
 from tlf.passes.search.objective import Objective
 from tlf.passes.search.schedule import Schedule, Step
-
-State = tuple[int, int]
-"""The values in the retained memory, and those of them that are nowhere else."""
 
 Rank = tuple[int, int, int, int]
 """That of the objective, then the number of groups: the fewest if costs are equal."""
@@ -21,17 +20,27 @@ class Label:
     time: int
     bytes: int
     rank: Rank
-    step: Step | None = None
+    move: Move | None = None
+    option: Option | None = None
     before: Label | None = None
+
+    def way(self) -> list[Label]:
+        """The labels on the way, this one last, without that of the start."""
+        found: list[Label] = []
+        label = self
+        while label.before is not None:
+            found.append(label)
+            label = label.before
+        return found[::-1]
 
     def schedule(self) -> Schedule:
         """All steps of the way."""
-        steps: list[Step] = []
-        label: Label | None = self
-        while label is not None and label.step is not None:
-            steps.append(label.step)
-            label = label.before
-        return Schedule(tuple(reversed(steps)), self.time, self.bytes)
+        steps = tuple(
+            Step(label.move.group, label.move.context, label.option)
+            for label in self.way()
+            if label.move is not None and label.option is not None
+        )
+        return Schedule(steps, self.time, self.bytes)
 
 
 START = Label(0, 0, (0, 0, 0, 0))
@@ -50,20 +59,30 @@ class Fronts:
     objective: Objective
     size: int
 
-    def add(self, front: list[Label], label: Label, step: Step) -> None:
-        """Put a label one step further into the front of a state."""
-        time, bytes_ = label.time + step.option.time, label.bytes + step.option.bytes
-        rank = (*self.objective.rank(time, bytes_), label.rank[3] + 1)
-        if self.size == 1 or not front:
-            if not front or rank < front[0].rank:
-                front[:] = [Label(time, bytes_, rank, step, label)]
-            return
+    def extend(self, front: list[Label], before: list[Label], move: Move) -> None:
+        """Put the ways to a state one move further into the front of the next one."""
+        options = move.outcome.options
+        for label in before:
+            for option in options:
+                time, bytes_ = label.time + option.time, label.bytes + option.bytes
+                rank = (*self.objective.rank(time, bytes_), label.rank[3] + 1)
+                if self.size > 1 and front:
+                    self._insert(front, Label(time, bytes_, rank, move, option, label))
+                elif not front or rank < front[0].rank:
+                    front[:] = [Label(time, bytes_, rank, move, option, label)]
+
+    def _insert(self, front: list[Label], label: Label) -> None:
+        time, bytes_ = label.time, label.bytes
         for other in front:
-            if other.time <= time and other.bytes <= bytes_ and other.rank <= rank:
+            if (
+                other.time <= time
+                and other.bytes <= bytes_
+                and other.rank <= label.rank
+            ):
                 return
         front[:] = [
             other for other in front if other.time < time or other.bytes < bytes_
         ]
-        front.append(Label(time, bytes_, rank, step, label))
+        front.append(label)
         front.sort(key=lambda each: each.rank)
         del front[self.size :]

@@ -52,9 +52,9 @@ class Memo:
         structure = self.groups.structure(group)
         key = (
             structure.form,
-            structure.translate(context.resident),
-            structure.translate(context.kept),
-            structure.translate(context.stored),
+            structure.encode(context.resident),
+            structure.encode(context.kept),
+            structure.encode(context.stored),
         )
         free = self.groups.problem.capacity - context.taken
         answers = self._answers.setdefault(key, [])

@@ -1,27 +1,42 @@
 """What may stay in the retained memory once a group has run."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tlf.passes.search.bits import members
-from tlf.passes.search.costs import Context
-from tlf.passes.search.groups import Boundary
+from tlf.passes.search.costs import Context, Option
 from tlf.passes.search.memo import Memo
-from tlf.passes.search.schedule import Step
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The ways to run a group that leave the same values behind."""
+class Outcome(NamedTuple):
+    """The ways to run a group that leave the same values behind; sets of values."""
 
     kept: int
     """The values of the group that stay."""
     only: int
     """Those of them that are nowhere else."""
-    steps: tuple[Step, ...]
+    stored: int
+    """The outputs that are stored."""
+    options: tuple[Option, ...]
 
 
-@dataclass(frozen=True)
+class Fates(NamedTuple):
+    """What may become of the values of a group, as sets of them."""
+
+    needed: int
+    """Inputs that are read later."""
+    wanted: int
+    """Outputs that are read later."""
+    shared: int
+    """Outputs that more than one operation reads later."""
+    returned: int
+    """Outputs that the graph returns."""
+    key: tuple[int, ...]
+    """The form of the group, then the above by places."""
+
+
+@dataclass
 class Outcomes:
     """
     Finds the outcomes of groups. A value stays in the retained memory from a group that
@@ -31,58 +46,86 @@ class Outcomes:
       has to stay if it is nowhere else.
     - An output that later operations read stays or is stored. Both, if the graph
       returns it or if more than one operation is to read it.
+
+    Groups of one structure with values of the same fates have the same outcomes, which
+    are found once and told by places.
     """
 
     memo: Memo
     retain: bool = True
     """Whether anything stays at all."""
+    _known: dict[tuple[int, ...], list[Outcome]] = field(
+        default_factory=dict[tuple[int, ...], list[Outcome]]
+    )
 
-    def of(
-        self, group: int, after: int, resident: int, only: int, taken: int
-    ) -> list[Outcome]:
-        """
-        The outcomes of a group. `after` is all that is done once it has run, `resident`
-        the inputs that are there, `only` those of them that are nowhere else, and
-        `taken` the bytes of other values.
-        """
+    def fates(self, group: int, after: int) -> Fates:
+        """What may become of the values of a group that leaves `after` all done."""
         problem = self.memo.groups.problem
         boundary = self.memo.groups.boundary(group)
-        room = problem.capacity - taken
-        found: list[Outcome] = []
-        for kept, stored in self._choices(boundary, after, only):
-            if problem.size_of(kept) > room:
+        needed = wanted = shared = 0
+        for value in members(boundary.inputs):
+            if problem.consumers[value] & ~after:
+                needed |= 1 << value
+        for value in members(boundary.outputs):
+            if later := problem.consumers[value] & ~after:
+                wanted |= 1 << value
+                shared |= (1 << value) if later & (later - 1) else 0
+        sets = (needed, wanted, shared, boundary.outputs & problem.outputs)
+        structure = self.memo.groups.structure(group)
+        return Fates(*sets, (structure.form, *map(structure.encode, sets)))
+
+    def of(
+        self, group: int, fates: Fates, resident: int, only: int, taken: int
+    ) -> list[Outcome]:
+        """
+        The outcomes of a group. `resident` are the inputs that are there, `only` those
+        of them that are nowhere else, and `taken` the bytes of other values.
+        """
+        structure = self.memo.groups.structure(group)
+        encode, decode = structure.encode, structure.decode
+        key = (*fates.key, encode(resident), encode(only), taken)
+        if (known := self._known.get(key)) is None:
+            found = list(self._find(group, fates, resident, only, taken))
+            self._known[key] = [
+                Outcome(encode(kept), encode(nowhere), encode(stored), options)
+                for kept, nowhere, stored, options in found
+            ]
+            return found
+        self.memo.remembered += len(known)
+        return [
+            Outcome(decode(kept), decode(nowhere), decode(stored), options)
+            for kept, nowhere, stored, options in known
+        ]
+
+    def _find(
+        self, group: int, fates: Fates, resident: int, only: int, taken: int
+    ) -> Iterator[Outcome]:
+        """The outcomes of a group, of a structure not met before."""
+        problem = self.memo.groups.problem
+        outputs = self.memo.groups.boundary(group).outputs
+        choices = _choices(outputs, fates, only) if self.retain else [(0, outputs)]
+        for kept, stored in choices:
+            if problem.size_of(kept) + taken > problem.capacity:
                 continue
             context = Context(resident, kept, stored, taken)
-            options = self.memo.options(group, context)
-            if options:
-                steps = tuple(Step(group, context, option) for option in options)
-                nowhere = kept & (only | (boundary.outputs & ~stored))
-                found.append(Outcome(kept, nowhere, steps))
-        return found
+            if options := self.memo.options(group, context):
+                nowhere = kept & (only | (outputs & ~stored))
+                yield Outcome(kept, nowhere, stored, options)
 
-    def _choices(
-        self, boundary: Boundary, after: int, only: int
-    ) -> Iterator[tuple[int, int]]:
-        """Sets of values that stay, and of outputs that are stored."""
-        if not self.retain:
-            yield 0, boundary.outputs
-            return
-        consumers = self.memo.groups.problem.consumers
-        outputs = self.memo.groups.problem.outputs
-        choices = [(0, 0)]
-        for number in members(boundary.inputs):
-            value = 1 << number
-            if consumers[number] & ~after:
-                ways = [value] if only & value else [0, value]
-                choices = [(k | keep, s) for k, s in choices for keep in ways]
-        for number in members(boundary.outputs):
-            value, later = 1 << number, consumers[number] & ~after
-            ways = [(0, value)]
-            if later and not outputs & value:
-                ways.append((value, 0))
-            if later and (outputs & value or later & (later - 1)):
-                ways.append((value, value))
-            choices = [
-                (k | keep, s | store) for k, s in choices for keep, store in ways
-            ]
-        yield from choices
+
+def _choices(outputs: int, fates: Fates, only: int) -> list[tuple[int, int]]:
+    """Sets of values that stay, and of outputs that are stored."""
+    choices = [(0, 0)]
+    for number in members(fates.needed):
+        value = 1 << number
+        ways = [value] if only & value else [0, value]
+        choices = [(k | keep, s) for k, s in choices for keep in ways]
+    for number in members(outputs):
+        value = 1 << number
+        ways = [(0, value)]
+        if fates.wanted & ~fates.returned & value:
+            ways.append((value, 0))
+        if fates.wanted & (fates.returned | fates.shared) & value:
+            ways.append((value, value))
+        choices = [(k | keep, s | store) for k, s in choices for keep, store in ways]
+    return choices

@@ -32,6 +32,18 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """
+    What a schedule could do at a step instead. `time` and `bytes` are those of the best
+    schedule that does so, and is the same up to there.
+    """
+
+    step: Step
+    time: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Statistics:
     """How a schedule was found."""
 
@@ -66,7 +78,20 @@ class Result:
     schedule: Schedule
     front: tuple[Schedule, ...]
     statistics: Statistics
+    alternatives: tuple[tuple[Alternative, ...], ...] = ()
+    """For each step of the schedule the best other choices, if they were asked for."""
 
 
+@dataclass
 class NoScheduleError(Exception):
-    """Tells why no sequence of groups runs all operations."""
+    """A strategy found no sequence of groups that runs all operations."""
+
+    operation: int
+    """One that could not run."""
+    strategy: str
+    """What was used: `dp` has tried all groups that are not too large."""
+
+    def __str__(self) -> str:
+        if self.strategy == "dp":
+            return f"operation {self.operation} can run neither alone nor with others"
+        return f"`{self.strategy}` found no way to run operation {self.operation}"

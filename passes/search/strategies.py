@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tlf.passes.search.alternatives import Alternatives
+from tlf.passes.search.bits import members
 from tlf.passes.search.candidates import Candidates, Contiguous, Demand, Given, Grown
 from tlf.passes.search.canonical import Renumbered, canonical, identity
 from tlf.passes.search.costs import Costs
@@ -16,8 +18,8 @@ from tlf.passes.search.memo import Memo
 from tlf.passes.search.objective import Objective
 from tlf.passes.search.outcomes import Outcomes
 from tlf.passes.search.problem import Problem
-from tlf.passes.search.schedule import Result, Statistics
-from tlf.passes.search.sweep import LimitError, Sweep
+from tlf.passes.search.schedule import NoScheduleError, Result, Statistics
+from tlf.passes.search.sweep import LimitError, StuckError, Sweep
 
 BY_TIME = Objective()
 DEFAULT = Limits()
@@ -103,6 +105,10 @@ What can be asked for.
 """
 
 
+DEMANDING = ("dp", "beam", "interval")
+"""Those that can put given operations into one group."""
+
+
 def search(
     problem: Problem,
     costs: Costs,
@@ -110,33 +116,52 @@ def search(
     objective: Objective = BY_TIME,
     limits: Limits = DEFAULT,
     demand: Demand = ANYTHING,
+    alternatives: int = 0,
 ) -> Result:
     """
-    Find a schedule of a problem. `dp`, `beam` and `interval` heed a demand. Except for
-    `interval`, what is found costs the same however operations are numbered.
+    Find a schedule of a problem, and up to as many alternatives to each of its groups.
+    Except for `interval`, what is found costs the same however operations are numbered.
 
     Raises NoScheduleError if no sequence of groups can run, and ValueError if the
-    strategy is not known.
+    strategy is not known or cannot do what is demanded, as `greedy` and `unfused`.
     """
     if strategy not in STRATEGIES:
         known = ", ".join(STRATEGIES)
         raise ValueError(f"unknown strategy `{strategy}`, expected one of {known}")
+    if demand.together and strategy not in DEMANDING:
+        able = ", ".join(DEMANDING)
+        raise ValueError(f"`{strategy}` takes no demands, expected one of {able}")
     ordered, numbering = canonical(problem)
     if strategy == "interval":
         ordered, numbering = problem, identity(problem)
     memo = Memo(Renumbered(costs, numbering), Groups(ordered))
     demanded = Demand(numbering.inverse(demand.together))
     task = Task(memo, objective, limits, demanded)
-    sweep, labels, why = STRATEGIES[strategy](task)
+    try:
+        sweep, labels, why = STRATEGIES[strategy](task)
+    except StuckError as error:
+        first = next(members(ordered.everything & ~error.done))
+        found_by = _name(strategy, error.width)
+        raise NoScheduleError(numbering.nodes[first], found_by) from None
     front = tuple(numbering.schedule(label.schedule()) for label in labels)
-    return Result(front[0], front, _statistics(strategy, sweep, why))
+    statistics = _statistics(strategy, sweep, why)
+    if not alternatives:
+        return Result(front[0], front, statistics)
+    others = Alternatives(sweep).along(labels[0], alternatives)
+    told = tuple(tuple(map(numbering.alternative, each)) for each in others)
+    return Result(front[0], front, statistics, told)
+
+
+def _name(strategy: str, width: int) -> str:
+    """What a strategy was in the end: a beam if it had to give up states."""
+    return "beam" if width and strategy != "greedy" else strategy
 
 
 def _statistics(strategy: str, sweep: Sweep, why: str) -> Statistics:
     if not why and sweep.candidates.too_large:
         why = f"groups of more than {sweep.limits.group} operations were left out"
     return Statistics(
-        strategy="beam" if sweep.width and strategy != "greedy" else strategy,
+        strategy=_name(strategy, sweep.width),
         exact=not why,
         reason=why,
         width=sweep.width,

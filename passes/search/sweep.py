@@ -1,26 +1,30 @@
 """Dynamic programming over the downsets of a graph."""
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 from tlf.passes.search.bits import members
 from tlf.passes.search.candidates import Candidates
 from tlf.passes.search.costs import Context
-from tlf.passes.search.labels import START, Fronts, Label, State
+from tlf.passes.search.labels import START, Fronts, Label
 from tlf.passes.search.limits import Limits
 from tlf.passes.search.memo import Memo
-from tlf.passes.search.outcomes import Outcome, Outcomes
-from tlf.passes.search.schedule import NoScheduleError
+from tlf.passes.search.moves import NOTHING, Moves, State
+from tlf.passes.search.outcomes import Outcomes
 
 States = dict[State, list[Label]]
 """The ways to each state that has the same operations done."""
 
-NOTHING: State = (0, 0)
-"""Nothing is retained."""
-
 
 class LimitError(Exception):
     """A sweep has to visit more than it may; tells what of."""
+
+
+@dataclass
+class StuckError(Exception):
+    """A sweep of a width did not reach the end, but what is done, as far as it came."""
+
+    done: int
+    width: int
 
 
 @dataclass
@@ -49,8 +53,13 @@ class Sweep:
     downsets: int = 0
     states: int = 0
     tried: int = 0
-    _layers: dict[int, dict[int, States]] = field(init=False)
+    layers: dict[int, dict[int, States]] = field(init=False)
+    """For each number of operations, the downsets of as many and their states."""
+    _moves: Moves = field(init=False)
     _alone: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __post_init__(self) -> None:
+        self._moves = Moves(self.outcomes)
 
     @property
     def memo(self) -> Memo:
@@ -59,24 +68,23 @@ class Sweep:
 
     def run(self) -> list[Label]:
         """
-        The best ways to do everything. Raises NoScheduleError if there is none, and
+        The best ways to do everything. Raises StuckError if there is none, and
         LimitError if there are more states, or groups to run next, than are allowed.
         """
-        count = len(self.memo.groups.problem.nodes)
-        self._layers = defaultdict(dict)
-        self._layers[0] = {0: {NOTHING: [START]}}
+        problem = self.memo.groups.problem
+        self.layers = {size: {} for size in range(len(problem.nodes) + 1)}
+        self.layers[0] = {0: {NOTHING: [START]}}
         furthest = 0
-        for size in range(count):
-            layer = self._layers.pop(size, {})
+        for size in range(len(problem.nodes)):
             if self.width:
-                layer = self._narrowed(layer)
-            for done, states in layer.items():
+                self.layers[size] = self._narrowed(self.layers[size])
+            for done, states in self.layers[size].items():
                 furthest = done
                 self._expand(done, states)
-        final = self._layers.pop(count, {})
-        if not final:
-            raise NoScheduleError(self._stuck(furthest))
-        return final[self.memo.groups.problem.everything][NOTHING]
+        final = self.layers[len(problem.nodes)].get(problem.everything)
+        if final is None:
+            raise StuckError(furthest, self.width)
+        return final[NOTHING]
 
     def _expand(self, done: int, states: States) -> None:
         """Go on from all states of one downset."""
@@ -86,34 +94,14 @@ class Sweep:
             raise LimitError(f"more than {self.limits.candidates} groups to run next")
         for group in groups:
             self.tried += 1
-            self._run(group, done, states)
+            after = done | group
+            layer = self.layers[after.bit_count()]
+            for state, move, target in self._moves.of(group, done, states):
+                front = layer.setdefault(after, {}).setdefault(target, [])
+                self.states += not front
+                self.fronts.extend(front, states[state], move)
         if self.states > self.limits.states and not self.width:
             raise LimitError(f"more than {self.limits.states} states")
-
-    def _run(self, group: int, done: int, states: States) -> None:
-        """Run a group next."""
-        problem = self.memo.groups.problem
-        inputs, after = self.memo.groups.boundary(group).inputs, done | group
-        known: dict[tuple[int, int, int], list[Outcome]] = {}
-        layer = self._layers[after.bit_count()]
-        for (retained, only), labels in states.items():
-            others = retained & ~inputs
-            local = (retained & inputs, only & inputs, problem.size_of(others))
-            if (outcomes := known.get(local)) is None:
-                outcomes = known[local] = self.outcomes.of(group, after, *local)
-            for outcome in outcomes:
-                state = (others | outcome.kept, (only & others) | outcome.only)
-                self._reach(layer.setdefault(after, {}), state, labels, outcome)
-
-    def _reach(
-        self, states: States, state: State, labels: list[Label], outcome: Outcome
-    ) -> None:
-        if (front := states.get(state)) is None:
-            front = states[state] = []
-            self.states += 1
-        for label in labels:
-            for step in outcome.steps:
-                self.fronts.add(front, label, step)
 
     def _narrowed(self, layer: dict[int, States]) -> dict[int, States]:
         """
@@ -151,8 +139,3 @@ class Sweep:
         rank = self.fronts.objective.rank
         costs = [rank(o.time, o.bytes)[0] for o in self.memo.options(group, context)]
         return min(costs, default=0)
-
-    def _stuck(self, done: int) -> str:
-        missing = self.memo.groups.problem.everything & ~done
-        number = next(members(missing))
-        return f"operation {number} can run neither alone nor with others"

@@ -1,6 +1,6 @@
 """All schedules of a small graph, one after the other: slow, and sharing no search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, combinations, pairwise, product
 
@@ -120,11 +120,18 @@ def contexts(
     return found
 
 
-def schedules(problem: Problem, costs: Costs) -> set[tuple[int, int]]:
-    """Time and bytes of all schedules, in which every group runs in all of its ways."""
+def schedules(
+    problem: Problem,
+    costs: Costs,
+    wanted: Callable[[Sequence[Group]], bool] = lambda groups: True,
+) -> set[tuple[int, int]]:
+    """
+    Time and bytes of all schedules with a wanted sequence of groups, in which every
+    group runs in all of its ways.
+    """
     options = cache(costs.options)
     found = set[tuple[int, int]]()
-    for groups in sequences(problem, costs):
+    for groups in filter(wanted, sequences(problem, costs)):
         used = range(len(problem.values))
         ways = [ways_to_stay(problem, groups, value) for value in used]
         for chosen in product(*ways):

@@ -170,8 +170,13 @@ def test_operation_that_cannot_run_alone(strategy: str):
 @pytest.mark.parametrize("strategy", ["dp", "beam", "interval", "greedy", "unfused"])
 def test_operation_that_cannot_run(strategy: str):
     costs = Table({(0,): 10, (2,): 10})
-    with pytest.raises(NoScheduleError, match="operation 1 can run neither alone nor"):
+    told = {"dp": "operation 1 can run neither alone nor with others"}
+    message = told.get(strategy, f"`{strategy}` found no way to run operation 1")
+    with pytest.raises(NoScheduleError) as error:
         search(chain(3), costs, strategy)
+
+    assert str(error.value) == message
+    assert error.value.operation == 1
 
 
 def test_nothing_to_run():
