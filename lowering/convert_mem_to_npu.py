@@ -22,6 +22,7 @@ from tlf.dialects import mem, npu
 from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
 from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.target import Target
+from tlf.lowering.npu.ahead import issue_ahead
 from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
 from tlf.lowering.npu.dma import convert_dma
@@ -46,7 +47,8 @@ class ConvertMemToNpuPass(ModulePass):
     Expects planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
     moves between neighbouring levels. Engines are ordered by semaphores wherever two
     instructions touch the same buffer and one writes. A move is ordered before what
-    follows only if a `mem.wait` for it stands between, as the program says.
+    follows only if a `mem.wait` for it stands between, as the program says. One with
+    `ahead` is issued so many iterations before its own.
     """
 
     name = "convert-mem-to-npu"
@@ -96,7 +98,14 @@ class _Conversion:
         synchroniser = Synchroniser(tree, body)
         synchroniser.run()
         memory_map = self._memory_map(views)
+        ahead = {
+            move: op.iterations_ahead
+            for op, moves in self.moves.items()
+            for move in moves
+            if op.iterations_ahead
+        }
         clean(body, converted)
+        issue_ahead(ahead, synchroniser.beside)
         first = body.first_op
         assert first is not None
         body.insert_ops_before(memory_map, first)
@@ -127,7 +136,9 @@ class _Conversion:
             case _:
                 raise PassFailedException(f"{op.name}: expected buffers, got tensors")
         touches = [
-            Touch(views.view(buffer).whole, writes) for buffer, writes in _buffers(op)
+            Touch(view.whole, writes, view.slot)
+            for buffer, writes in _buffers(op)
+            for view in [views.view(buffer)]
         ]
         parent = op.parent
         assert parent is not None
@@ -136,6 +147,7 @@ class _Conversion:
             for each in new.walk():
                 if isinstance(each, npu.EngineOp):
                     self.touches[each] = touches
+                    each.location = op.location
                     each.verify()
             new = new.next_op
 

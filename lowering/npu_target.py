@@ -265,7 +265,9 @@ class _Code:
         base = str(access.offset)
         if access.base is not None:
             base = self.index(access.base)
-            if access.offset:
+            if not base.startswith("%"):
+                base = str(int(base) + access.offset)
+            elif access.offset:
                 base = f"{base}{access.offset:+d}"
         suffix = f":{access.element_type}" if typed else ""
         return f"{access.level}[{base}]{self.tuple(access.strides)}{suffix}"

@@ -25,6 +25,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
+    "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),

@@ -47,19 +47,32 @@ class Chooser:
     level: Level
     target: Target
     rules: Rules
+    stages: int = 1
 
     def choose(self) -> Sizes:
         """The tile sizes, or an error where not even the smallest fit."""
         sizes, least = self._first(), self._least()
-        while not fits(tiling := self.tiling(sizes), self.level, self.target):
+        while not fits(
+            tiling := self.tiling(sizes), self.level, self.target, self.stages
+        ):
             if not (candidates := self._smaller(sizes) or self._only(least, sizes)):
                 raise TilingError(
                     self.members.root,
-                    f"its smallest tiles need {tiling.bytes()} bytes, and "
+                    f"its smallest tiles need {tiling.bytes(self.stages)} bytes, and "
                     f"{self.level.name} has {self.level.capacity}",
                 )
             sizes = min(candidates, key=self._footprint)
         return sizes
+
+    def most_stages(self) -> int:
+        """As many stages as fit with the smallest tiles, or one."""
+        least = self._least()
+        if not self._is_legal(least):
+            return self.stages
+        tiling, stages = self.tiling(least), self.stages
+        while stages > 1 and not fits(tiling, self.level, self.target, stages):
+            stages -= 1
+        return stages
 
     def _first(self) -> Sizes:
         """The preferred sizes, or the smallest, which `graph-group` asked for."""
@@ -211,7 +224,9 @@ class Chooser:
         return True
 
     def _footprint(self, sizes: Sizes) -> tuple[int, int]:
-        return self.tiling(sizes).bytes(), -min((*sizes.tile, *sizes.reduce), default=0)
+        return self.tiling(sizes).bytes(self.stages), -min(
+            (*sizes.tile, *sizes.reduce), default=0
+        )
 
 
 def _at_least(size: int, least: int) -> int:
@@ -254,6 +269,12 @@ class GraphChooseTilesPass(ModulePass):
     reduce: tuple[int, ...] = ()
     """Reduction sizes to use as they are, one for each reduction axis."""
 
+    stages: int = 1
+    """
+    How many iterations of loops over tiles may be under way at once, where the smallest
+    tiles of so many fit.
+    """
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
@@ -266,11 +287,14 @@ class GraphChooseTilesPass(ModulePass):
     ) -> graph.PlanAttr:
         rules = rules_of(target, level.name)
         members = members_of_group(group)
-        if self.tile:
-            sizes = Sizes(self.tile, self.reduce)
-        else:
-            chooser = Chooser(members, members.axes(rules), level, target, rules)
-            sizes = chooser.choose()
+        sizes, stages = Sizes(self.tile, self.reduce), self.stages
+        if not self.tile:
+            axes = members.axes(rules)
+            chooser = Chooser(members, axes, level, target, rules, self.stages)
+            stages = chooser.most_stages()
+            sizes = replace(chooser, stages=stages).choose()
         is_grid = level.kind == "value" and group.parent_op() is not None
         mapping = tile.Mapping.GRID if is_grid else tile.Mapping.LOOP
-        return graph.PlanAttr(level.name, sizes.tile, sizes.reduce, mapping)
+        return graph.PlanAttr(
+            level.name, sizes.tile, sizes.reduce, mapping, stages=stages
+        )

@@ -104,8 +104,12 @@ class DmaOp(IRDLOperation):
     The destination holds the elements after the `mem.wait` of the token, and until then
     neither side may be touched in a conflicting way.
 
+    With `ahead`, a move in the body of a loop may start that many iterations before its
+    own: nothing in the loop writes what it reads, and its place is free by then. It
+    moves the same elements, so a target may ignore it.
+
     ```mlir
-    %t = mem.dma %src[%i, -1] to %dst[0, 0] size [16, 66] fill 0.0
+    %t = mem.dma %src[%i, -1] to %dst[0, 0] size [16, 66] fill 0.0 ahead 1
         : memref<1000x64xf32, "L3"> to memref<16x66xf32, "L2">
     ```
     """
@@ -121,6 +125,7 @@ class DmaOp(IRDLOperation):
     static_destination_offsets = prop_def(DenseArrayBase.constr(i64))
     sizes = prop_def(DenseArrayBase.constr(i64))
     fill = opt_prop_def()
+    ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     token = result_def(TokenType())
 
@@ -133,7 +138,7 @@ class DmaOp(IRDLOperation):
         "$source `` custom<DynamicIndexList>($source_offsets, $static_source_offsets) "
         "`to` $destination `` custom<DynamicIndexList>($destination_offsets, "
         "$static_destination_offsets) `size` $sizes (`fill` custom<Number>($fill)^)? "
-        "attr-dict `:` type($source) `to` type($destination)"
+        "(`ahead` $ahead^)? attr-dict `:` type($source) `to` type($destination)"
     )
 
     def __init__(
@@ -183,7 +188,16 @@ class DmaOp(IRDLOperation):
     def fill_value(self) -> float | None:
         return None if self.fill is None else number_value(self.fill)
 
+    @property
+    def iterations_ahead(self) -> int:
+        """How many iterations before its own the move may start."""
+        return 0 if self.ahead is None else self.ahead.value.data
+
     def verify_(self) -> None:
+        if self.ahead is not None and self.iterations_ahead < 1:
+            raise VerifyException(
+                f"expected at least 1 iteration ahead, got {self.iterations_ahead}"
+            )
         level_of(self.source.type)
         level_of(self.destination.type)
         source, destination = self.source_type, self.destination_type

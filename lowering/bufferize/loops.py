@@ -53,6 +53,8 @@ def _nest(scope: Scope, op: tile.WhileOp, outer: Block) -> Block:
     loop.attributes["mapping"] = StringAttr(str(op.mapping.data))
     if op.order is not None:
         loop.attributes["order"] = op.order
+    if op.stages is not None:
+        loop.attributes["stages"] = op.stages
     scope.builder.insert(loop)
     for old, new in zip(op.induction_variables, body.args, strict=False):
         _bind_variable(scope, old, new)

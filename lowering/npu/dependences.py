@@ -5,22 +5,65 @@ bytes and one of them writes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tlf.dialects import mem, npu
+from tlf.lowering.npu.slots import Slot
 from tlf.lowering.npu.views import Extent
 
 
 @dataclass(frozen=True)
 class Touch:
     """
-    The buffers that an instruction reads or writes.
+    The buffer that an instruction reads or writes, or the slot of it.
     """
 
     extent: Extent
     writes: bool
+    slot: Slot | None = None
+
+    def meets(
+        self, later: "Touch", loops: Sequence[scf.ForOp], iterations: int
+    ) -> bool:
+        """
+        Whether this and `later`, some iterations of the last of `loops` after it, may
+        touch the same bytes, and one writes. `loops` are those around both, outermost
+        first.
+        """
+        if not (self.writes or later.writes) or not self.extent.overlaps(later.extent):
+            return False
+        return not self._slots_between(later, loops, iterations)
+
+    def meets_anew(
+        self, later: "Touch", loops: Sequence[scf.ForOp], inner: int
+    ) -> bool:
+        """
+        Whether `meets` for the last of `loops` tells when the two meet across the ends
+        of its executions, too. It is the `inner`-th inside of the loop that runs again.
+        """
+        if self._slots_between(later, loops, 0) is None:
+            return True
+        assert self.slot is not None
+        return self.slot.continues(loops[-inner - 1 :])
+
+    def _slots_between(
+        self, later: "Touch", loops: Sequence[scf.ForOp], iterations: int
+    ) -> int | None:
+        """How many slots of a buffer the two are apart, if that is known."""
+        if self.slot is None or later.slot is None or self.extent != later.extent:
+            return None
+        return self.slot.distance(later.slot, loops, iterations)
+
+
+class Stream(NamedTuple):
+    """Instructions of one engine that keep their order."""
+
+    engine: str
+    ahead: bool = False
+    """Whether they belong to later iterations than those around them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +79,17 @@ class Leaf:
     """The loops around it, outermost first."""
     waits: tuple[int, ...] | None
     """For a move: the steps of the waits for it."""
+    ahead: int = 0
+    """How many iterations before its own it is issued."""
 
-    def conflicts(self, other: "Leaf") -> bool:
-        return any(
-            (mine.writes or theirs.writes) and mine.extent.overlaps(theirs.extent)
-            for mine in self.touches
-            for theirs in other.touches
-        )
+    def meeting(
+        self, later: "Leaf", loops: Sequence[scf.ForOp], iterations: int
+    ) -> Iterator[tuple[Touch, Touch]]:
+        """What this touches and `later` then touches again, as `Touch.meets` says."""
+        for mine in self.touches:
+            for theirs in later.touches:
+                if mine.meets(theirs, loops, iterations):
+                    yield mine, theirs
 
     def orders(self, later: "Leaf") -> bool:
         """
@@ -73,7 +120,7 @@ class Item:
     """
 
     op: Operation
-    leaves: dict[str, list[Leaf]] = field(default_factory=dict[str, list[Leaf]])
+    leaves: dict[Stream, list[Leaf]] = field(default_factory=dict[Stream, list[Leaf]])
     """The instructions by engine."""
 
 
@@ -97,6 +144,11 @@ class Tree:
         waits: dict[Operation, list[int]] = {
             each: [] for moves in self.moves.values() for each in moves
         }
+        ahead = {
+            each: move.iterations_ahead
+            for move, moves in self.moves.items()
+            for each in moves
+        }
         order = list(block.walk())
         steps = {op: step for step, op in enumerate(order)}
         for op in order:
@@ -115,6 +167,7 @@ class Tree:
                     steps[op],
                     _loops(op),
                     tuple(waits[op]) if op in waits else None,
+                    ahead.get(op, 0) if isinstance(op, npu.DmaOp) else 0,
                 )
 
     def _moves_of(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:
@@ -138,7 +191,8 @@ class Tree:
             item = Item(op)
             for each in op.walk():
                 if (leaf := self.leaves.get(each)) is not None:
-                    item.leaves.setdefault(leaf.engine, []).append(leaf)
+                    stream = Stream(leaf.engine, each is op and leaf.ahead > 0)
+                    item.leaves.setdefault(stream, []).append(leaf)
             if item.leaves:
                 found.append(item)
         return found

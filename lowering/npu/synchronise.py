@@ -5,37 +5,47 @@ Engines run their own instructions in order. For everything else:
 
 - In one block, an instruction (or loop) that depends on an earlier one of another
   engine waits for a signal that the other engine gives right after it.
-- From one iteration of a loop to the next, the same, except that one signal is given at
-  the start of the program, for the first iteration, and waited for at its end. This
-  orders the last iteration of a loop and the first one of its next execution, too.
+- From an iteration of a loop to one `n` later, the same, except that `n` signals are
+  given at the start of the program, for the first iterations, and waited for at its
+  end. `n` is 1, or more where iterations take slots of a buffer in turn. This orders
+  the last iterations of a loop and the first ones of its next execution, too.
+
+The n-th wait takes the n-th signal, wherever instructions stand: a move that is issued
+some iterations ahead takes its signals and waits with it.
 
 An order that follows from others is not built again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation
+from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import npu
-from tlf.lowering.npu.dependences import Item, Leaf, Tree
+from tlf.lowering.npu.dependences import Item, Leaf, Stream, Touch, Tree
 
-Done: TypeAlias = dict[str, int]
-"""For an engine: up to which item every other one is known to be done."""
+Done: TypeAlias = dict[Stream, int]
+"""
+For a stream: up to which item every other one is known to be done. Items are counted
+from the first one of this iteration on; those of earlier iterations are negative.
+"""
 
 
 @dataclass(frozen=True)
 class Edge:
     """
-    An engine waits before an item for another engine to be past an item.
+    A stream waits before an item for another stream to be past an item.
     """
 
-    engine: str
+    stream: Stream
     after: int
-    waiting: str
+    waiting: Stream
     before: int
+    iterations: int = 0
+    """How many iterations of the loop are between the two items."""
 
 
 @dataclass
@@ -48,70 +58,67 @@ class Synchroniser:
     program: Block
     semaphores: int = 0
     """How many semaphores are in use."""
-    _carried: list[tuple[str, str, int]] = field(
-        default_factory=list[tuple[str, str, int]]
+    beside: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
     )
+    """The signals and waits for each operation."""
+    _carried: list[tuple[Edge, int]] = field(default_factory=list[tuple[Edge, int]])
 
     def run(self) -> None:
         """Synchronise the program."""
-        self._block(self.program, None)
+        self._block(self.program, ())
         first, last = self.program.first_op, self.program.last_op
         assert first is not None
         assert last is not None
-        for engine, waiting, semaphore in self._carried:
-            self.program.insert_op_before(npu.SignalOp(engine, semaphore), first)
-            self.program.insert_op_before(npu.WaitOp(waiting, semaphore), last)
+        for edge, semaphore in self._carried:
+            for _ in range(edge.iterations):
+                signal = npu.SignalOp(edge.stream.engine, semaphore)
+                wait = npu.WaitOp(edge.waiting.engine, semaphore)
+                self.program.insert_op_before(signal, first)
+                self.program.insert_op_before(wait, last)
 
-    def _block(self, block: Block, loop: scf.ForOp | None) -> None:
+    def _block(self, block: Block, loops: tuple[scf.ForOp, ...]) -> None:
         items = self.tree.items(block)
         nested = [item.op for item in items if isinstance(item.op, scf.ForOp)]
-        forward = _Forward(items)
+        forward = _Forward(items, loops)
         forward.run()
         carried: list[Edge] = []
-        if loop is not None:
-            carried = _Carried(items, forward, loop, self.tree.spans).run()
+        if loops:
+            carried = _Carried(items, forward, loops, self.tree.spans).run()
         self._insert(block, items, forward.edges, carried)
         for each in nested:
-            self._block(each.body.block, each)
+            self._block(each.body.block, (*loops, each))
 
     def _insert(
         self, block: Block, items: list[Item], forward: list[Edge], carried: list[Edge]
     ) -> None:
-        # Signals and waits of one pair of engines come in the same order, so that one
+        # Signals and waits of one pair of streams come in the same order, so that one
         # semaphore does for all of a block.
-        shared: dict[tuple[str, str], int] = {}
+        shared: dict[tuple[Stream, Stream], int] = {}
         for edge in forward:
-            pair = edge.engine, edge.waiting
+            pair = edge.stream, edge.waiting
             if pair not in shared:
                 shared[pair] = self._new()
             self._place(block, items, edge, shared[pair])
         for edge in carried:
             semaphore = self._new()
-            self._carried.append((edge.engine, edge.waiting, semaphore))
+            self._carried.append((edge, semaphore))
             self._place(block, items, edge, semaphore)
 
     def _place(
         self, block: Block, items: list[Item], edge: Edge, semaphore: int
     ) -> None:
-        signal = npu.SignalOp(edge.engine, semaphore)
-        wait = npu.WaitOp(edge.waiting, semaphore)
-        block.insert_op_after(signal, items[edge.after].op)
-        block.insert_op_before(wait, items[edge.before].op)
+        signal = npu.SignalOp(edge.stream.engine, semaphore)
+        wait = npu.WaitOp(edge.waiting.engine, semaphore)
+        earlier, later = items[edge.after].op, items[edge.before].op
+        block.insert_op_after(signal, earlier)
+        block.insert_op_before(wait, later)
+        self.beside.setdefault(earlier, []).append(signal)
+        self.beside.setdefault(later, []).append(wait)
 
     def _new(self) -> int:
         self.semaphores += 1
         return self.semaphores - 1
-
-
-def _last_conflict(
-    item: Item, engine: str, leaves: list[Leaf], valid: Callable[[Leaf, Leaf], bool]
-) -> bool:
-    """Whether an engine's instructions of an item must come before some others."""
-    return any(
-        producer.conflicts(consumer) and valid(producer, consumer)
-        for producer in item.leaves.get(engine, ())
-        for consumer in leaves
-    )
 
 
 @dataclass
@@ -119,89 +126,169 @@ class _Forward:
     """The order within one execution of a block."""
 
     items: list[Item]
+    loops: Sequence[scf.ForOp]
+    """The loops around the block."""
     edges: list[Edge] = field(default_factory=list[Edge])
-    known: dict[str, Done] = field(default_factory=dict[str, Done])
-    """What every engine knows at the end of the block."""
-    after: dict[tuple[int, str], Done] = field(
-        default_factory=dict[tuple[int, str], Done]
+    known: dict[Stream, Done] = field(default_factory=dict[Stream, Done])
+    """What every stream knows at the end of the block."""
+    after: dict[tuple[int, Stream], Done] = field(
+        default_factory=dict[tuple[int, Stream], Done]
     )
-    """What an engine knows once it is past an item."""
+    """What a stream knows once it is past an item."""
 
     def run(self) -> None:
         for number, item in enumerate(self.items):
             for waiting, leaves in item.leaves.items():
                 self._wait(number, waiting, leaves)
-            for engine in item.leaves:
-                self.after[number, engine] = dict(self.known.get(engine, {}))
+            for stream in item.leaves:
+                self.after[number, stream] = dict(self.known.get(stream, {}))
 
-    def _wait(self, number: int, waiting: str, leaves: list[Leaf]) -> None:
+    def _wait(self, number: int, waiting: Stream, leaves: list[Leaf]) -> None:
         done = self.known.setdefault(waiting, {})
         for position in range(number - 1, -1, -1):
             item = self.items[position]
-            for engine in item.leaves:
-                if engine == waiting or done.get(engine, -1) >= position:
+            for stream, producers in item.leaves.items():
+                if _is_ordered(stream, waiting) or done.get(stream, -1) >= position:
                     continue
-                if _last_conflict(item, engine, leaves, Leaf.orders):
-                    self.edges.append(Edge(engine, position, waiting, number))
-                    merge(done, self.after[position, engine])
-                    done[engine] = position
+                if self._conflict(producers, leaves):
+                    _check_ahead(self.items[number], stream, waiting, 0)
+                    self.edges.append(Edge(stream, position, waiting, number))
+                    merge(done, self.after[position, stream], 0)
+                    done[stream] = position
+
+    def _conflict(self, producers: list[Leaf], consumers: list[Leaf]) -> bool:
+        return any(
+            producer.orders(consumer) and any(producer.meeting(consumer, self.loops, 0))
+            for producer in producers
+            for consumer in consumers
+        )
 
 
-def merge(done: Done, other: Done) -> None:
+def _is_ordered(stream: Stream, waiting: Stream) -> bool:
+    """Whether one engine works on both, and in their order."""
+    return stream.engine == waiting.engine and stream.ahead >= waiting.ahead
+
+
+def _check_ahead(item: Item, stream: Stream, waiting: Stream, iterations: int) -> None:
+    """Whether a move may start before what it follows."""
+    if not waiting.ahead or stream.ahead:
+        return
+    op, (leaf,) = item.op, item.leaves[waiting]
+    if iterations <= leaf.ahead:
+        message = (
+            f"mem.dma: expected a move that can start {leaf.ahead} iterations ahead, "
+            f"got one that follows what is done {iterations} before its own"
+        )
+        op.emit_error(message, PassFailedException(message))
+
+
+def merge(done: Done, other: Done, iterations: int, items: int = 0) -> None:
     """
-    Add what another engine knew.
+    Add what another stream knew some iterations ago, in a block of so many items.
     """
-    for engine, position in other.items():
-        done[engine] = max(done.get(engine, -1), position)
+    for stream, position in other.items():
+        moved = position - iterations * items
+        done[stream] = max(done.get(stream, moved), moved)
 
 
 @dataclass
 class _Carried:
-    """The order from one iteration of a loop to the next."""
+    """The order from one iteration of a loop to later ones."""
 
     items: list[Item]
     forward: _Forward
-    loop: scf.ForOp
+    loops: Sequence[scf.ForOp]
+    """The loops around the items, outermost first."""
     spans: Mapping[Operation, tuple[int, int]]
     """The first and the last step of every loop."""
     edges: list[Edge] = field(default_factory=list[Edge])
 
     def run(self) -> list[Edge]:
-        # What every engine knows of the previous iteration.
-        known = {engine: dict(done) for engine, done in self.forward.known.items()}
-        after: dict[tuple[int, str], Done] = {}
+        count, reach = len(self.items), self._reach()
+        known: dict[Stream, Done] = {}
+        for waiting, done in self.forward.known.items():
+            merge(known.setdefault(waiting, {}), done, 1, count)
+        after: dict[tuple[int, Stream], Done] = {}
         for number, item in enumerate(self.items):
             for waiting, leaves in item.leaves.items():
                 done = known.setdefault(waiting, {})
                 for edge in self.forward.edges:
                     if edge.before == number and edge.waiting == waiting:
-                        merge(done, after[edge.after, edge.engine])
-                        done[edge.engine] = len(self.items)
-                self._wait(number, waiting, leaves, done)
-            for engine in item.leaves:
-                after[number, engine] = dict(known[engine])
+                        merge(done, after[edge.after, edge.stream], 0)
+                        done[edge.stream] = max(
+                            done.get(edge.stream, edge.after), edge.after
+                        )
+                for iterations in range(1, reach + 1):
+                    self._wait(number, waiting, leaves, done, iterations)
+            for stream in item.leaves:
+                after[number, stream] = dict(known[stream])
         return self.edges
 
-    def _wait(self, number: int, waiting: str, leaves: list[Leaf], done: Done) -> None:
-        for position in range(len(self.items) - 1, -1, -1):
-            item = self.items[position]
-            for engine in item.leaves:
-                if engine == waiting or done.get(engine, -1) >= position:
+    def _wait(
+        self,
+        number: int,
+        waiting: Stream,
+        leaves: list[Leaf],
+        done: Done,
+        iterations: int,
+    ) -> None:
+        count = len(self.items)
+        for position in range(count - 1, -1, -1):
+            item, time = self.items[position], position - iterations * count
+            for stream, producers in item.leaves.items():
+                if _is_ordered(stream, waiting) or done.get(stream, time - 1) >= time:
                     continue
-                if _last_conflict(item, engine, leaves, self._orders):
-                    self.edges.append(Edge(engine, position, waiting, number))
-                    merge(done, self.forward.after[position, engine])
-                    done[engine] = position
+                if not self._conflict(producers, leaves, iterations):
+                    continue
+                _check_ahead(self.items[number], stream, waiting, iterations)
+                if stream.engine == waiting.engine:
+                    continue
+                edge = Edge(stream, position, waiting, number, iterations)
+                self.edges.append(edge)
+                before = self.forward.after[position, stream]
+                merge(done, before, iterations, count)
+                done[stream] = time
 
-    def _orders(self, producer: Leaf, consumer: Leaf) -> bool:
-        if not producer.orders_next(consumer, self.spans[self.loop]):
-            return False
-        # Instructions of one inner loop are ordered there.
-        depth = producer.loops.index(self.loop) + 1
+    def _reach(self) -> int:
+        """After how many iterations all slots have been used."""
+        return max(
+            (
+                touch.slot.count
+                for item in self.items
+                for leaves in item.leaves.values()
+                for leaf in leaves
+                for touch in leaf.touches
+                if touch.slot is not None
+            ),
+            default=1,
+        )
+
+    def _conflict(
+        self, producers: list[Leaf], consumers: list[Leaf], iterations: int
+    ) -> bool:
+        span = self.spans[self.loops[-1]]
+        return any(
+            producer.orders_next(consumer, span)
+            and any(
+                not self._is_ordered_inside(producer, consumer, first, second)
+                for first, second in producer.meeting(consumer, self.loops, iterations)
+            )
+            for producer in producers
+            for consumer in consumers
+        )
+
+    def _is_ordered_inside(
+        self, producer: Leaf, consumer: Leaf, first: Touch, second: Touch
+    ) -> bool:
+        """Whether an inner loop around both orders them."""
+        depth = len(self.loops)
         inner = zip(producer.loops[depth:], consumer.loops[depth:], strict=False)
-        for loop, other in inner:
+        for number, (loop, other) in enumerate(inner, 1):
             if loop is not other:
-                break
-            if producer.orders_next(consumer, self.spans[loop]):
                 return False
-        return True
+            around = producer.loops[: depth + number]
+            if producer.orders_next(consumer, self.spans[loop]) and first.meets_anew(
+                second, around, number
+            ):
+                return True
+        return False

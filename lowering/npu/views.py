@@ -17,6 +17,7 @@ from tlf.dialects import mem, npu
 from tlf.dialects.mem import Index
 from tlf.dialects.types import byte_count, dtype_of
 from tlf.lowering.npu.index import IndexBuilder
+from tlf.lowering.npu.slots import Slot, slot_of
 from tlf.passes.mem_plan import argument_offsets, global_offsets
 
 
@@ -66,6 +67,8 @@ class View:
     """Bytes between neighbours, per dimension."""
     element_type: Attribute
     ring: Ring | None = None
+    slot: Slot | None = None
+    """The part of the buffer that this is in, if it is one of several slots."""
 
     @property
     def level(self) -> str:
@@ -196,6 +199,7 @@ def _subview(op: memref.SubviewOp, source: View) -> View:
         moved,
         shape=tuple(sizes[dimension] for dimension in kept),
         strides=tuple(strides[dimension] for dimension in kept),
+        slot=source.slot or _slot(source, offsets, sizes),
     )
 
 
@@ -206,6 +210,22 @@ def _window(op: mem.WindowOp, source: View) -> View:
     offsets[axis] = start
     ring = Ring(axis, op.slots, start)
     return replace(source.moved(offsets), shape=op.box, ring=ring)
+
+
+def _slot(source: View, offsets: Sequence[Index], sizes: Sequence[int]) -> Slot | None:
+    """The slot that a view takes of a whole buffer along its first dimension."""
+    if len(sizes) < 1 or sizes[0] != 1 or source.shape[0] < 2 or source.terms:
+        return None
+    item = dtype_of(source.element_type).itemsize
+    room = source.strides[0]
+    inside = sum(
+        (size - 1) * stride
+        for size, stride in zip(source.shape[1:], source.strides[1:], strict=True)
+    )
+    is_whole = source.whole.high - source.whole.low == room * source.shape[0]
+    if not is_whole or source.offset != source.whole.low or inside + item > room:
+        return None
+    return slot_of(offsets[0], source.shape[0])
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, source: View) -> View:

@@ -99,7 +99,7 @@ class _Analysis:
         self.operations = operations
         self.results = results
         self.rules = rules
-        self.tiling = GroupTiling(rules)
+        self.tiling = GroupTiling(rules, tuple(results))
         self.needs: dict[SSAValue, list[Read]] = {}
         self.members = set[Operation](operations)
         self.root_region: Box = ()

@@ -176,15 +176,16 @@ def _untileable(op: TilingInterface, kind: IteratorKind) -> set[int]:
     return {at for at, position in enumerate(positions) if position in reasons}
 
 
-def fits(tiling: GroupTiling, level: Level, target: Target) -> bool:
+def fits(tiling: GroupTiling, level: Level, target: Target, stages: int = 1) -> bool:
     """
     Whether the tiles of a group have a place in a memory level at once: all of them in
-    a level of buffers; in a level of values those on their way in.
+    a level of buffers, those that come in and go out once for each stage; in a level of
+    values those on their way in.
     """
     limit = target.tiling.max_elements
     if limit is not None and tiling.largest() > limit:
         return False
-    needed = tiling.bytes() if level.kind == "buffer" else tiling.read_bytes()
+    needed = tiling.bytes(stages) if level.kind == "buffer" else tiling.read_bytes()
     return needed <= level.capacity
 
 

@@ -150,6 +150,8 @@ class GroupTiling:
     """
 
     rules: Rules
+    results: tuple[SSAValue, ...] = ()
+    """What the group yields."""
     loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
     """The loops over the root's parallel iterators, by iterator."""
     inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
@@ -225,21 +227,34 @@ class GroupTiling:
         for (value, _), boxes in self.reads.items():
             yield from ((value, box) for box in boxes)
 
+    def outputs(self) -> Iterator[Tile]:
+        """Every tile of a result of the group."""
+        for op, tile in self.tiles.items():
+            for result in op.results:
+                if result in self.results:
+                    yield result, tile.result
+
     def buffers(self) -> Iterator[Tile]:
         """Every tile: a value, and the part of it that the tile holds."""
         yield from self.inputs()
         for op, tile in self.tiles.items():
             yield from ((result, tile.result) for result in op.results)
 
-    def bytes(self) -> int:
+    def bytes(self, stages: int = 1) -> int:
         """
         The bytes that all tiles take together, were none to share its place, and the
-        temporaries of elementwise operations that take several steps.
+        temporaries of elementwise operations that take several steps. Tiles that come
+        in and go out have one place for each stage.
         """
-        return self._sum(self.buffers()) + sum(
-            (op.scalar_operations() - 1) * WIDEST * elements(tile.result)
-            for op, tile in self.tiles.items()
-            if isinstance(op, ElementwiseInterface) and op.scalar_operations() > 1
+        moved = self.read_bytes() + self._sum(self.outputs())
+        return (
+            (stages - 1) * moved
+            + self._sum(self.buffers())
+            + sum(
+                (op.scalar_operations() - 1) * WIDEST * elements(tile.result)
+                for op, tile in self.tiles.items()
+                if isinstance(op, ElementwiseInterface) and op.scalar_operations() > 1
+            )
         )
 
     def read_bytes(self) -> int:

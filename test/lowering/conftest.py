@@ -22,6 +22,7 @@ from tlf.dialects.interpreters.mem import mem_functions
 from tlf.dialects.target import description
 from tlf.lowering.convert_mem_to_npu import ConvertMemToNpuPass
 from tlf.lowering.npu_target import NpuTarget
+from tlf.passes.mem_pipeline import MemPipelinePass
 from tlf.passes.mem_plan import MemPlanPass
 from tlf.passes.mem_split_maps import MemSplitMapsPass
 from tlf.runtime import npu
@@ -48,10 +49,16 @@ def machine() -> target.Target:
 
 @pytest.fixture
 def interpret_mem() -> Callable[[str, Sequence[Array]], None]:
-    """Interprets a program with these arguments; its results are written to them."""
+    """
+    Interprets a program, its loops pipelined, with these arguments; its results are
+    written to them.
+    """
 
     def interpret(text: str, arguments: Sequence[Array]) -> None:
-        _, module = parse(text)
+        context, module = parse(text)
+        machine().attach(module)
+        MemPipelinePass().apply(context, module)
+        module.verify()
         interpreter = Interpreter(module)
         interpreter.register_implementations(FuncFunctions())
         for functions in mem_functions():
@@ -70,7 +77,12 @@ def compile_mem() -> Callable[[str, bool], str]:
     def compile_(text: str, share: bool = False) -> str:
         context, module = parse(text)
         machine().attach(module)
-        for each in (MemSplitMapsPass(), MemPlanPass(share), ConvertMemToNpuPass()):
+        for each in (
+            MemPipelinePass(),
+            MemSplitMapsPass(),
+            MemPlanPass(share),
+            ConvertMemToNpuPass(),
+        ):
             each.apply(context, module)
             module.verify()
         output = StringIO()

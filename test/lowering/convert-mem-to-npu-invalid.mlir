@@ -209,3 +209,31 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
 func.func @f() attributes {tlf.arguments = array<i64>} {
   func.return
 }
+
+// -----
+
+func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
+  %a = mem.alloc at 0 : memref<4xf32, "L2">
+  // expected-error@+1 {{mem.dma: expected a move that starts ahead in the body of a loop}}
+  %t = mem.dma %x[0] to %a[0] size [4] ahead 1 : memref<4xf32, "L3"> to memref<4xf32, "L2">
+  mem.wait %t
+  func.return
+}
+
+// -----
+
+func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %a = mem.alloc at 0 : memref<1xf32, "L2">
+  %b = mem.alloc at 0 : memref<1xf32, "L1">
+  scf.for %i = %zero to %four step %one {
+    // expected-error@+1 {{mem.dma: expected a move that can start 1 iterations ahead, got one that follows what is done 1 before its own}}
+    %t = mem.dma %x[%i] to %a[0] size [1] ahead 1 : memref<4xf32, "L3"> to memref<1xf32, "L2">
+    mem.wait %t
+    %u = mem.dma %a[0] to %b[0] size [1] : memref<1xf32, "L2"> to memref<1xf32, "L1">
+    mem.wait %u
+  }
+  func.return
+}

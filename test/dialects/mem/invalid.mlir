@@ -46,6 +46,12 @@
 // -----
 
 %a, %b = "test.op"() : () -> (memref<4xf32, "L3">, memref<4xf32, "L2">)
+// expected-error@+1 {{expected at least 1 iteration ahead, got 0}}
+%t = mem.dma %a[0] to %b[0] size [4] ahead 0 : memref<4xf32, "L3"> to memref<4xf32, "L2">
+
+// -----
+
+%a, %b = "test.op"() : () -> (memref<4xf32, "L3">, memref<4xf32, "L2">)
 // expected-error@+1 {{expected a value of element type f32, got 0 : i64}}
 %t = mem.dma %a[0] to %b[0] size [4] fill 0 : memref<4xf32, "L3"> to memref<4xf32, "L2">
 

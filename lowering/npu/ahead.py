@@ -1,0 +1,100 @@
+"""
+Moves that are issued some iterations before their own, with their signals and waits.
+
+A loop of `n` iterations with moves of the iteration `i` issued `a` ahead becomes
+
+    for p = 0 to min(a, n):           the moves of iteration p
+    for i = 0 to n:
+        for m = i + a to min(i + a + 1, n):    the moves of iteration m, if there is one
+        the rest of iteration i
+
+so that as many moves are issued as before. (Modulo scheduling by hand: M. Lam, Software
+Pipelining, PLDI 1988, with a prologue and an epilogue that are loops of the same text.)
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import npu
+from tlf.dialects.mem import Index
+from tlf.lowering.npu.index import IndexBuilder
+from tlf.lowering.npu.ranges import constant_of
+
+
+def issue_ahead(
+    moves: Mapping[npu.DmaOp, int], beside: Mapping[Operation, Sequence[Operation]]
+) -> None:
+    """
+    Issue moves so many iterations of the loops around them ahead. `beside` has the
+    signals and waits for each.
+    """
+    loops: dict[tuple[scf.ForOp, int], set[Operation]] = {}
+    for move, ahead in moves.items():
+        loop = move.parent_op()
+        if not isinstance(loop, scf.ForOp):
+            message = "mem.dma: expected a move that starts ahead in the body of a loop"
+            move.emit_error(message, PassFailedException(message))
+        loops.setdefault((loop, ahead), set()).update((move, *beside.get(move, ())))
+    for (loop, ahead), chosen in loops.items():
+        _split(loop, ahead, [op for op in loop.body.block.ops if op in chosen])
+
+
+def _split(loop: scf.ForOp, ahead: int, chosen: Sequence[Operation]) -> None:
+    """Issue some operations of a loop ahead of the others."""
+    if (step := constant_of(loop.step)) is None:
+        raise PassFailedException(
+            "scf.for: expected a step that is a number around moves that start ahead"
+        )
+    body = loop.body.block
+    needed = _with_operands(chosen, body)
+    before = IndexBuilder(Builder(InsertPoint.before(loop)))
+    end = before.min(before.add(loop.lb, ahead * step), loop.ub)
+    _copies(before, (loop.lb, end, loop.step), needed, body.args[0])
+    first = body.first_op
+    assert first is not None
+    inside = IndexBuilder(Builder(InsertPoint.before(first)))
+    start = inside.add(body.args[0], ahead * step)
+    end = inside.min(inside.add(start, 1), loop.ub)
+    _copies(inside, (start, end, loop.step), needed, body.args[0])
+    for op in reversed(chosen):
+        Rewriter.erase_op(op)
+    for op in reversed(needed):
+        if op.parent is not None and not any(list(each.uses) for each in op.results):
+            Rewriter.erase_op(op)
+
+
+def _with_operands(chosen: Sequence[Operation], body: Block) -> list[Operation]:
+    """Operations of a block with those that compute what they use, in order."""
+    needed = set[Operation](chosen)
+    pending = list(chosen)
+    while pending:
+        for operand in pending.pop().operands:
+            owner = operand.owner
+            if isinstance(owner, Operation) and owner.parent is body:
+                if owner not in needed:
+                    pending.append(owner)
+                needed.add(owner)
+    return [op for op in body.ops if op in needed]
+
+
+def _copies(
+    index: IndexBuilder,
+    bounds: tuple[Index, Index, Index],
+    ops: Iterable[Operation],
+    counter: SSAValue,
+) -> None:
+    """Build a loop over copies of some operations of another loop's body."""
+    body = Block(arg_types=[IndexType()])
+    body.args[0].name_hint = counter.name_hint
+    values: dict[SSAValue, SSAValue] = {counter: body.args[0]}
+    for op in ops:
+        body.add_op(op.clone(values))
+    body.add_op(scf.YieldOp())
+    lower, upper, step = (index.value(bound) for bound in bounds)
+    index.builder.insert(scf.ForOp(lower, upper, step, [], body))

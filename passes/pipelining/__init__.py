@@ -1,0 +1,1 @@
+"""Software pipelining: loops that count, and buffers with slots."""

@@ -1,0 +1,120 @@
+"""
+Which moves of a loop may start iterations ahead of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import mem
+from tlf.dialects.graph.remark import remark
+from tlf.passes.pipelining.counters import is_pure
+from tlf.passes.pipelining.touches import VIEWS, root_of, touches, written_roots
+
+SOURCE = "mem-pipeline"
+
+
+@dataclass(frozen=True)
+class Loads:
+    """The moves in the body of a loop from farther levels to buffers of the body."""
+
+    loop: scf.ForOp
+    moves: Sequence[mem.DmaOp]
+    written: set[SSAValue]
+    """The buffers that something in the loop writes."""
+
+    @staticmethod
+    def of(loop: scf.ForOp, levels: Sequence[str]) -> Loads:
+        """Find the moves; `levels` are the memory levels, the nearest first."""
+
+        def is_load(op: mem.DmaOp) -> bool:
+            far, near = (mem.level_of(end.type) for end in (op.source, op.destination))
+            return levels.index(far) > levels.index(near)
+
+        body = loop.body.block
+        moves = [
+            op
+            for op in body.ops
+            if isinstance(op, mem.DmaOp)
+            and is_load(op)
+            and isinstance(owner := root_of(op.destination).owner, mem.AllocOp)
+            and owner.parent is body
+        ]
+        return Loads(loop, moves, written_roots(loop))
+
+    def movable(self, slotted: Sequence[mem.AllocOp]) -> list[mem.DmaOp]:
+        """
+        Those that may start ahead, with remarks on the others, of the ones that fill
+        buffers with slots.
+        """
+        found: list[mem.DmaOp] = []
+        for move in self.moves:
+            if root_of(move.destination).owner not in slotted:
+                continue
+            if (reason := self._reason(move, found)) is None:
+                found.append(move)
+                continue
+            buffer = root_of(move.destination).owner
+            assert isinstance(buffer, Operation)
+            remark(buffer, SOURCE, "missed", f"not loaded ahead: {reason}")
+        return found
+
+    def _reason(self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp]) -> str | None:
+        """Why a move has to stay where it is; `ahead` are the ones before that go."""
+        if root_of(move.source) in self.written:
+            return "the loop writes what it is loaded from"
+        if any(
+            not is_pure(op) and not isinstance(op, VIEWS) for op in operands_of(move)
+        ):
+            return "where it is loaded from depends on more than counters"
+        buffer = root_of(move.destination)
+        earlier: Operation | None = self.loop.body.block.first_op
+        while earlier is not None and earlier is not move:
+            if earlier not in ahead and touches(earlier, buffer):
+                return "its tile is used before"
+            earlier = earlier.next_op
+        return None
+
+
+def operands_of(op: Operation) -> list[Operation]:
+    """
+    The operations of the same block that compute what an operation uses, in order,
+    without the allocations of its buffers.
+    """
+    found: set[Operation] = set()
+    pending = [op]
+    while pending:
+        for value in pending.pop().operands:
+            owner = value.owner
+            if not isinstance(owner, Operation) or isinstance(owner, mem.AllocOp):
+                continue
+            if owner.parent is op.parent and owner not in found:
+                found.add(owner)
+                pending.append(owner)
+    block = op.parent
+    assert block is not None
+    return [each for each in block.ops if each in found]
+
+
+def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
+    """Let moves of a body start so many iterations ahead, from the body's start."""
+    if not moves:
+        return
+    block = moves[0].parent
+    assert isinstance(block, Block)
+    needed = set[Operation](moves)
+    for move in moves:
+        move.ahead = IntegerAttr(iterations, i64)
+        needed.update(operands_of(move))
+    first = list(block.ops)
+    ordered = [op for op in first if op in needed]
+    for op in ordered:
+        op.detach()
+    start = block.first_op
+    assert start is not None
+    block.insert_ops_before(ordered, start)

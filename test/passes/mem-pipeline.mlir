@@ -1,0 +1,148 @@
+// RUN: tlf-opt %s --split-input-file --target npu -p mem-pipeline | filecheck %s
+
+// A nest becomes one loop. The tile that comes in and the one that goes out have two
+// slots, in L1 as well: there are no loops inside. The load may start an iteration ahead.
+// CHECK-LABEL: func.func @double
+// CHECK:       %width =
+// CHECK:       [[COUNT:%.*]] = arith.constant 8 : index
+// CHECK:       %far = mem.alloc : memref<2x12x8xf32, "L2">
+// CHECK-NEXT:  %near = mem.alloc : memref<2x12x8xf32, "L1">
+// CHECK-NEXT:  %out = mem.alloc : memref<2x12x8xf32, "L2">
+// CHECK-NEXT:  scf.for [[N:%.*]] = %{{.*}} to [[COUNT]] step
+// CHECK-NEXT:    [[SLOT:%.*]] = affine.apply affine_map<(d0) -> ((d0 mod 2))> ([[N]])
+// CHECK-NEXT:    [[FAR:%.*]] = memref.subview %far{{\[}}[[SLOT]], 0, 0] [1, 12, 8]
+// CHECK-NEXT:    %j = affine.apply affine_map<(d0) -> (((d0 mod 2) * 8))> ([[N]])
+// CHECK-NEXT:    %i = affine.apply affine_map<(d0) -> (((d0 floordiv 2) * 12))> ([[N]])
+// CHECK-NEXT:    [[T:%.*]] = mem.dma %x[%i, %j] to [[FAR]][0, 0] size [12, 8] ahead 1
+// CHECK:         mem.wait [[T]]
+// CHECK-NEXT:    mem.dma [[FAR]][0, 0] to
+// CHECK:       } {stages = 2 : i64}
+func.func @double(%x: memref<40x16xf32, "L3">, %y: memref<40x16xf32, "L3">)
+    attributes {tlf.results = 1 : i64} {
+  %zero = arith.constant 0 : index
+  %rows = arith.constant 40 : index
+  %columns = arith.constant 16 : index
+  %height = arith.constant 12 : index
+  %width = arith.constant 8 : index
+  "scf.parallel"(%zero, %zero, %rows, %columns, %height, %width)
+      <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%i: index, %j: index):
+    %far = mem.alloc : memref<12x8xf32, "L2">
+    %near = mem.alloc : memref<12x8xf32, "L1">
+    %out = mem.alloc : memref<12x8xf32, "L2">
+    %t0 = mem.dma %x[%i, %j] to %far[0, 0] size [12, 8]
+        : memref<40x16xf32, "L3"> to memref<12x8xf32, "L2">
+    mem.wait %t0
+    %t1 = mem.dma %far[0, 0] to %near[0, 0] size [12, 8]
+        : memref<12x8xf32, "L2"> to memref<12x8xf32, "L1">
+    mem.wait %t1
+    %t2 = mem.dma %near[0, 0] to %out[0, 0] size [12, 8]
+        : memref<12x8xf32, "L1"> to memref<12x8xf32, "L2">
+    mem.wait %t2
+    %t3 = mem.dma %out[0, 0] to %y[%i, %j] size [12, 8]
+        : memref<12x8xf32, "L2"> to memref<40x16xf32, "L3">
+    mem.wait %t3
+    scf.reduce
+  }) {mapping = "loop", stages = 2 : i64}
+      : (index, index, index, index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// An inner loop of three iterations goes on with the slot after its last one. What it
+// is loaded from comes in the outer loop, which does not write it; what the outer loop
+// loads second depends on what it stores.
+// CHECK-LABEL: func.func @inner
+// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%again">
+// CHECK:       %tile = mem.alloc : memref<2x6xf32, "L2">
+// CHECK:       scf.for [[N:%.*]] =
+// CHECK:         mem.dma %x{{.*}} ahead 1
+// CHECK:         [[START:%.*]] = affine.apply affine_map<(d0) -> ((d0 mod 2))> ([[N]])
+// CHECK-NEXT:    %part = mem.alloc : memref<2x2xf32, "L1">
+// CHECK-NEXT:    scf.for [[M:%.*]] =
+// CHECK-NEXT:      affine.apply affine_map<(d0, d1) -> (((d0 + d1) mod 2))> ([[M]], [[START]])
+// CHECK:           mem.dma {{.*}} ahead 1
+// CHECK:         mem.dma %y[{{.*}}] to {{.*}} size [6] :
+func.func @inner(%x: memref<24xf32, "L3">, %y: memref<24xf32, "L3">)
+    attributes {tlf.results = 1 : i64} {
+  %zero = arith.constant 0 : index
+  %all = arith.constant 24 : index
+  %six = arith.constant 6 : index
+  %two = arith.constant 2 : index
+  scf.for %i = %zero to %all step %six {
+    %tile = mem.alloc : memref<6xf32, "L2">
+    %t0 = mem.dma %x[%i] to %tile[0] size [6] : memref<24xf32, "L3"> to memref<6xf32, "L2">
+    mem.wait %t0
+    scf.for %j = %zero to %six step %two {
+      %part = mem.alloc : memref<2xf32, "L1">
+      %t1 = mem.dma %tile[%j] to %part[0] size [2] : memref<6xf32, "L2"> to memref<2xf32, "L1">
+      mem.wait %t1
+    } {stages = 2 : i64}
+    %t2 = mem.dma %tile[0] to %y[%i] size [6] : memref<6xf32, "L2"> to memref<24xf32, "L3">
+    mem.wait %t2
+    %again = mem.alloc : memref<6xf32, "L2">
+    %t3 = mem.dma %y[%i] to %again[0] size [6] : memref<24xf32, "L3"> to memref<6xf32, "L2">
+    mem.wait %t3
+  } {stages = 2 : i64}
+  func.return
+}
+
+// -----
+
+// Perfectly nested loops become one, a view of another shape is one of all slots, and
+// bounds need not be numbers.
+// CHECK-LABEL: func.func @shapes
+// CHECK:       arith.constant 6 : index
+// CHECK:       [[FLAT:%.*]] = memref.reinterpret_cast %tile {{.*}} : memref<3x2x4xf32, "L2"> to memref<3x8xf32, "L2">
+// CHECK-NEXT:  scf.for
+// CHECK:         memref.subview [[FLAT]][{{.*}}, 0] [1, 8] [1, 1]
+// CHECK:       [[TRIPS:%.*]] = affine.apply affine_map<(d0, d1) -> ({{.*}} ceildiv 4))> (%end, {{.*}})
+// CHECK-NEXT:  %some = mem.alloc : memref<2x4xf32, "L2">
+// CHECK-NEXT:  scf.for [[N:%.*]] = %{{.*}} to [[TRIPS]] step
+func.func @shapes(%x: memref<2x12xf32, "L3">, %flat: memref<8xf32, "L3">, %end: index) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %four = arith.constant 4 : index
+  %all = arith.constant 12 : index
+  scf.for %i = %zero to %two step %one {
+    scf.for %j = %zero to %all step %four {
+      %tile = mem.alloc : memref<2x4xf32, "L2">
+      %t0 = mem.dma %x[%i, %j] to %tile[0, 0] size [2, 4]
+          : memref<2x12xf32, "L3"> to memref<2x4xf32, "L2">
+      mem.wait %t0
+      %row = memref.reinterpret_cast %tile to offset: [0], sizes: [8], strides: [1]
+          : memref<2x4xf32, "L2"> to memref<8xf32, "L2">
+      %t1 = mem.dma %row[0] to %flat[0] size [8]
+          : memref<8xf32, "L2"> to memref<8xf32, "L3">
+      mem.wait %t1
+    } {stages = 3 : i64}
+  } {stages = 3 : i64}
+  scf.for %i = %zero to %end step %four {
+    %some = mem.alloc : memref<4xf32, "L2">
+    %t2 = mem.dma %flat[%i] to %some[0] size [4] : memref<8xf32, "L3"> to memref<4xf32, "L2">
+    mem.wait %t2
+  } {stages = 2 : i64}
+  func.return
+}
+
+// -----
+
+// One iteration has nothing to overlap with; neither have tiles that are not moved.
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT:   ahead
+func.func @alone(%x: memref<4xf32, "L3">) {
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  scf.for %i = %zero to %four step %four {
+    %tile = mem.alloc : memref<4xf32, "L2">
+    %t0 = mem.dma %x[%i] to %tile[0] size [4] : memref<4xf32, "L3"> to memref<4xf32, "L2">
+    mem.wait %t0
+  } {stages = 2 : i64}
+  scf.for %i = %zero to %four step %four {
+    %tile = mem.alloc : memref<4xf32, "L1">
+    mem.fill 0.0 into %tile : memref<4xf32, "L1">
+  } {stages = 2 : i64}
+  func.return
+}
