@@ -13,6 +13,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import zoo_images
+import zoo_language
+import zoo_random
 import zoo_residual
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
@@ -76,32 +79,102 @@ class Workload:
         return self.build(sizes)
 
 
+IMAGE = "rows and columns of the image"
+
+
+def small(size: int, divisor: int, batch: int = 1, stages: int = 2) -> Sizes:
+    """Sizes for tests."""
+    return Sizes(size, batch, "f32", divisor, stages, repeats=1)
+
+
 WORKLOADS: Mapping[str, Workload] = {
     "bottleneck": Workload(
         zoo_residual.bottleneck,
         "a bottleneck block of 256 channels with its skip",
         56,
-        "rows and columns of the image",
+        IMAGE,
     ),
     "resnet18": Workload(
-        zoo_residual.resnet18,
-        "ResNet-18",
-        224,
-        "rows and columns of the image",
-        small=Sizes(9, element="f32", divisor=16, repeats=1),
+        zoo_residual.resnet18, "ResNet-18", 224, IMAGE, small=small(9, 16)
     ),
     "resnet50": Workload(
-        zoo_residual.resnet50,
-        "ResNet-50",
+        zoo_residual.resnet50, "ResNet-50", 224, IMAGE, small=small(9, 32)
+    ),
+    "mobilenet-v2": Workload(
+        zoo_images.mobilenet_v2, "MobileNet-v2", 224, IMAGE, small=small(9, 16)
+    ),
+    "mbconv": Workload(
+        zoo_images.mbconv,
+        "a block of EfficientNet with squeeze and excitation",
+        28,
+        IMAGE,
+        FLOATS,
+        small(6, 10, batch=2),
+    ),
+    "vgg16-head": Workload(
+        zoo_images.vgg16_head,
+        "the first four layers of VGG-16",
         224,
-        "rows and columns of the image",
-        small=Sizes(9, element="f32", divisor=32, repeats=1),
+        IMAGE,
+        small=small(12, 16),
+    ),
+    "unet": Workload(
+        zoo_images.unet,
+        "U-Net of four levels",
+        512,
+        IMAGE,
+        FLOATS,
+        small(6, 16, stages=1),
+    ),
+    "fsrcnn": Workload(
+        zoo_images.fsrcnn,
+        "FSRCNN(56, 12, 4), four times as large",
+        560,
+        "rows of the image, 12 columns for 7",
+        FLOATS,
+        small(7, 4),
+    ),
+    "transformer": Workload(
+        zoo_language.transformer,
+        "a layer of an encoder, 768 wide",
+        512,
+        "words",
+        FLOATS,
+        small(9, 48, batch=2),
+    ),
+    "swiglu": Workload(
+        zoo_language.swiglu,
+        "the feed-forward part of a LLaMA-7B layer",
+        512,
+        "words",
+        FLOATS,
+        small(9, 256),
+    ),
+    "gemv": Workload(
+        zoo_language.gemv,
+        "a vector times a square matrix",
+        4096,
+        "rows and columns of the matrix",
+        small=small(70, 1),
+    ),
+    "random-tree": Workload(
+        zoo_random.series_parallel,
+        "a random graph of chains and branches",
+        24,
+        "operations",
+        FLOATS,
+        small(8, 16),
+    ),
+    "random-dag": Workload(
+        zoo_random.irregular,
+        "a random graph of any form",
+        24,
+        "operations",
+        FLOATS,
+        small(8, 16),
     ),
 }
 """By name."""
-
-QUICK = tuple(name for name in WORKLOADS if not name.startswith("resnet"))
-"""Those that take no time to compile at their small sizes."""
 
 
 class Options(argparse.Namespace):

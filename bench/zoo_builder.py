@@ -44,8 +44,10 @@ class Sizes:
     element: str = "f16"
     divisor: int = 1
     """By how much channels and widths are divided, to make a small program."""
+    stages: int = 100
+    """The most stages of a network, or levels."""
     repeats: int = 100
-    """The most times that a block is repeated in a stage of a network."""
+    """The most blocks of a stage."""
     seed: int = 0
     """Of random graphs."""
 

@@ -63,7 +63,7 @@ def resnet(sizes: Sizes, name: str, block: Block, counts: Sequence[int]) -> Modu
     x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
     value = builder.relu(builder.conv_normed("stem", x, width, 7, 2))
     value = builder.emit(graph.MaxPool2dOp(value, (3, 3), (2, 2), (1, 1, 1, 1)))
-    for stage, count in enumerate(counts):
+    for stage, count in enumerate(counts[: sizes.stages]):
         for number in range(min(count, sizes.repeats)):
             stride = 2 if stage and not number else 1
             label = f"stage{stage + 1}.{number}"

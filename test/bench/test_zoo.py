@@ -1,25 +1,31 @@
 """The workloads of `bench/zoo.py` are what they say, compile and compute the same."""
 
+import re
 from io import StringIO
 from math import prod
 from time import process_time
 
 import pytest
 import zoo
+from bounds import optimised
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from tlf.dialects.parameters import is_parameter
+from tlf.dialects.target import load
 from tlf.dialects.types import tensor_type
-from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.analysis.bounds import bounds_of
 from tlf.tools import tlf_run
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.pass_manager import PassManager, verify
-from tlf.tools.pipeline import build_passes
+from tlf.tools.driver import new_context, parse
+from tlf.tools.pass_manager import verify
 from tlf.tools.source import Source
 
-LEARNT = {"resnet18": 11_689_512, "resnet50": 25_557_032}
+LEARNT = {
+    "resnet18": 11_689_512,
+    "resnet50": 25_557_032,
+    "mobilenet-v2": 3_504_872,
+}
 """Parameters that training changes, as the models of torchvision count them."""
 
 RUNS = [(name, "npu-tiny") for name in zoo.WORKLOADS] + [("bottleneck", "npu")]
@@ -29,6 +35,12 @@ def text_of(module: ModuleOp) -> str:
     stream = StringIO()
     Printer(stream).print_op(module)
     return stream.getvalue()
+
+
+def number(text: str, pattern: str) -> int:
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found is not None
+    return int(found[1].replace(",", ""))
 
 
 def function_of(module: ModuleOp) -> func.FuncOp:
@@ -56,16 +68,8 @@ def test_text_reads_back(name: str):
     assert text_of(module) == text
 
 
-@pytest.mark.parametrize("name", zoo.WORKLOADS)
-def test_goes_through_the_passes_on_whole_tensors(name: str):
-    module = zoo.WORKLOADS[name].small_module()
-
-    passes = build_passes("graph-pipeline", PASSES, PIPELINES)
-    PassManager(passes).run(new_context(), module)
-
-
 @pytest.mark.parametrize(("name", "target"), RUNS)
-def test_agrees_with_the_reference(
+def test_agrees_with_the_reference_and_beats_no_bound(
     name: str,
     target: str,
     tmp_path_factory: pytest.TempPathFactory,
@@ -76,7 +80,13 @@ def test_agrees_with_the_reference(
 
     tlf_run.main([str(file), "--target", target, "--check"])
 
-    assert ": ok" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert ": ok" in printed
+    bounds = bounds_of(optimised(zoo.WORKLOADS[name].small_module()), load(target))
+    assert bounds.cycles_quantised <= number(printed, r"^cycles +([\d,]+)")
+    read = number(printed, r"^L3 bytes +([\d,]+) read")
+    written = number(printed, r"^L3 bytes .* ([\d,]+) written")
+    assert bounds.payload_bytes <= read + written
 
 
 @pytest.mark.parametrize("name", LEARNT)
@@ -102,12 +112,25 @@ def test_resnet50_is_built_in_a_second():
     assert min(times) < 1
 
 
+@pytest.mark.parametrize("name", ["random-tree", "random-dag"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_graphs_follow_their_seed(name: str, seed: int):
+    workload = zoo.WORKLOADS[name]
+    text = text_of(workload.module(20, divisor=16, dtype="f32", seed=seed))
+
+    assert text == text_of(workload.module(20, divisor=16, dtype="f32", seed=seed))
+    other = text_of(workload.module(20, divisor=16, dtype="f32", seed=seed + 1))
+    assert text != other
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["bottlenek"], "expected one of bottleneck, "),
         (["resnet18", "--dtype", "f64"], "expected an element type among f16, "),
         (["resnet18", "--size", "0"], "expected a size of at least 1, got 0"),
+        (["unet", "--size", "9"], "expected sizes that fit, got 9 and divisor 1: "),
+        (["mbconv", "--dtype", "i8"], "expected an element type among f16, bf16, f32"),
     ],
 )
 def test_mistakes_are_one_line(

@@ -1,0 +1,186 @@
+"""
+Other networks of images, each as its paper has it.
+
+- MobileNet-v2: Sandler et al., MobileNetV2: Inverted Residuals and Linear Bottlenecks,
+  2018.
+- A block of EfficientNet-B0: Tan and Le, EfficientNet: Rethinking Model Scaling, 2019.
+- The first layers of VGG-16: Simonyan and Zisserman, Very Deep Convolutional Networks,
+  2015.
+- U-Net, with padded convolutions: Ronneberger, Fischer and Brox, U-Net: Convolutional
+  Networks for Biomedical Image Segmentation, 2015.
+- FSRCNN(56, 12, 4): Dong, Loy and Tang, Accelerating the Super-Resolution Convolutional
+  Neural Network, 2016.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from zoo_builder import GraphBuilder, Sizes
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import shape_of
+
+STAGES = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+"""Of MobileNet-v2: how many times more channels are inside, the channels, the blocks,
+the stride of the first."""
+
+
+def clipped_conv(
+    builder: GraphBuilder,
+    name: str,
+    x: SSAValue,
+    channels: int,
+    kernel: int = 1,
+    stride: int = 1,
+    groups: int = 1,
+) -> SSAValue:
+    """A convolution, normalised, between 0 and 6; of integers, 0 and more."""
+    value = builder.conv_normed(name, x, channels, kernel, stride, groups)
+    if builder.is_quantised:
+        return builder.relu(value)
+    return builder.clipped(value, 0, 6)
+
+
+def inverted_residual(
+    builder: GraphBuilder,
+    name: str,
+    x: SSAValue,
+    channels: int,
+    stride: int,
+    ratio: int,
+) -> SSAValue:
+    """A convolution of each channel by itself, in more channels than come in."""
+    inputs = shape_of(x)[1]
+    inside = inputs * ratio
+    value = x if ratio == 1 else clipped_conv(builder, f"{name}.expand", x, inside)
+    value = clipped_conv(builder, f"{name}.depth", value, inside, 3, stride, inside)
+    value = builder.conv_normed(f"{name}.project", value, channels)
+    is_residual = stride == 1 and inputs == channels
+    return builder.add(value, x) if is_residual else value
+
+
+def mobilenet_v2(sizes: Sizes) -> ModuleOp:
+    """MobileNet-v2 of 1000 classes."""
+    builder = GraphBuilder(sizes)
+    x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
+    value = clipped_conv(builder, "stem", x, sizes.width(32), 3, 2)
+    for stage, (ratio, channels, count, stride) in enumerate(STAGES[: sizes.stages]):
+        for number in range(min(count, sizes.repeats)):
+            name = f"stage{stage + 1}.{number}"
+            step = 1 if number else stride
+            value = inverted_residual(
+                builder, name, value, sizes.width(channels), step, ratio
+            )
+    value = clipped_conv(builder, "last", value, sizes.width(1280))
+    rows = builder.spatial_mean(value)
+    classes = builder.linear("classes", rows, sizes.width(1000))
+    return builder.finish("mobilenet_v2", classes)
+
+
+def mbconv(sizes: Sizes) -> ModuleOp:
+    """The block of 40 channels and 5x5 filters, with its squeeze and excitation."""
+    builder, epsilon = GraphBuilder(sizes), 1e-3
+    channels = sizes.width(40)
+    inside, squeezed = 6 * channels, max(1, channels // 4)
+    x = builder.input("x", (sizes.batch, channels, sizes.size, sizes.size))
+    value = builder.conv_normed("expand", x, inside, epsilon=epsilon)
+    value = builder.emit(graph.SiluOp(value))
+    value = builder.conv_normed("depth", value, inside, 5, 1, inside, epsilon)
+    value = builder.emit(graph.SiluOp(value))
+    mean = builder.emit(graph.MeanOp(value, [2, 3], keepdims=True))
+    scale = builder.conv("squeeze", mean, squeezed, bias=True)
+    scale = builder.emit(graph.SiluOp(scale))
+    scale = builder.emit(
+        graph.SigmoidOp(builder.conv("excite", scale, inside, bias=True))
+    )
+    value = builder.emit(graph.MulOp(value, scale))
+    value = builder.conv_normed("project", value, channels, epsilon=epsilon)
+    return builder.finish("mbconv", builder.add(value, x))
+
+
+def vgg16_head(sizes: Sizes) -> ModuleOp:
+    """The first two pairs of convolutions, each with its pooling."""
+    builder = GraphBuilder(sizes)
+    value = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
+    for stage, channels in enumerate((64, 128)):
+        for number in range(2):
+            name = f"conv{stage + 1}.{number + 1}"
+            value = builder.conv(name, value, sizes.width(channels), 3, bias=True)
+            value = builder.relu(value)
+        value = builder.emit(graph.MaxPool2dOp(value, (2, 2), (2, 2)))
+    return builder.finish("vgg16_head", value)
+
+
+def shuffled(builder: GraphBuilder, x: SSAValue, factor: int) -> SSAValue:
+    """Channels as pixels: `factor` times the rows and columns, of fewer channels."""
+    batch, channels, rows, columns = shape_of(x)
+    fewer = channels // (factor * factor)
+    value = builder.reshape(x, (batch, fewer, factor, factor, rows, columns))
+    value = builder.transpose(value, (0, 1, 4, 2, 5, 3))
+    return builder.reshape(value, (batch, fewer, factor * rows, factor * columns))
+
+
+def twice(builder: GraphBuilder, name: str, x: SSAValue, channels: int) -> SSAValue:
+    """Two convolutions, each normalised and cut off below 0."""
+    for number in range(2):
+        value = builder.conv_normed(f"{name}.conv{number + 1}", x, channels, 3)
+        x = builder.relu(value)
+    return x
+
+
+def unet(sizes: Sizes) -> ModuleOp:
+    """
+    Four times down by pooling, and up again beside what was there: a transposed
+    convolution of 2x2 and stride 2 is one of 1x1 to four times the channels, shuffled.
+    """
+    builder, depth = GraphBuilder(sizes), min(4, sizes.stages)
+    channels = [sizes.width(64) << level for level in range(depth + 1)]
+    x = builder.input("x", (sizes.batch, 3, sizes.size, sizes.size))
+    levels = [twice(builder, "level0", x, channels[0])]
+    for level in range(1, depth + 1):
+        value = builder.emit(graph.MaxPool2dOp(levels[-1], (2, 2), (2, 2)))
+        levels.append(twice(builder, f"level{level}", value, channels[level]))
+    value = levels.pop()
+    for level in reversed(range(depth)):
+        finer = builder.conv(f"up{level}", value, 4 * channels[level], bias=True)
+        finer = shuffled(builder, finer, 2)
+        value = builder.emit(graph.ConcatOp([levels.pop(), finer], 1))
+        value = twice(builder, f"up{level}", value, channels[level])
+    return builder.finish("unet", builder.conv("classes", value, 2, bias=True))
+
+
+def prelu(builder: GraphBuilder, name: str, x: SSAValue) -> SSAValue:
+    """The value, times a number of its channel where it is less than 0."""
+    slope = builder.weight(f"{name}.slope", (shape_of(x)[1], 1, 1))
+    below = builder.emit(graph.MinimumOp(x, builder.number(0)))
+    scaled = builder.emit(graph.MulOp(below, slope))
+    return builder.emit(graph.AddOp(builder.relu(x), scaled))
+
+
+def fsrcnn(sizes: Sizes) -> ModuleOp:
+    """
+    An image of one channel, 12 columns for 7 rows, four times as large.
+
+    Its transposed convolution of 9x9 and stride 4 is one of 3x3 to 16 channels,
+    shuffled: each filter computes one pixel of 4x4 from the 3x3 pixels that reach it.
+    """
+    builder = GraphBuilder(sizes)
+    wide, narrow = sizes.width(56), sizes.width(12)
+    shape = (sizes.batch, 1, sizes.size, sizes.size * 12 // 7)
+    value = builder.input("x", shape)
+    layers = [(wide, 5), (narrow, 1), *[(narrow, 3)] * 4, (wide, 1)]
+    for number, (channels, kernel) in enumerate(layers):
+        name = f"conv{number + 1}"
+        value = builder.conv(name, value, channels, kernel, bias=True)
+        value = prelu(builder, name, value)
+    value = shuffled(builder, builder.conv("finer", value, 16, 3, bias=True), 4)
+    return builder.finish("fsrcnn", value)
