@@ -1,11 +1,65 @@
 """Lower bounds of the time of a program, whatever the order of its instructions."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 from tlf.machine.costs import Key
 from tlf.machine.parts import DmaEngine, Machine, MatrixEngine
+
+
+@dataclass(frozen=True)
+class Floor:
+    """
+    What a machine needs for a task, however it is programmed; in cycles.
+    """
+
+    memory: int
+    """To move what must be moved."""
+    compute: int
+    """To multiply, with no cell of the array ever idle."""
+    array: int
+    """To multiply in whole passes of the array, as the program does."""
+
+    @property
+    def cycles(self) -> int:
+        """The least time of any program."""
+        return max(self.memory, self.compute)
+
+
+@dataclass(frozen=True)
+class Compulsory:
+    """Bytes of a level that any program for a task has to move."""
+
+    read: int
+    """The inputs, once."""
+    written: int
+    """The outputs, once."""
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.read + self.written
+
+
+def floor(
+    machine: Machine, totals: Mapping[Key, int], compulsory: Mapping[str, Compulsory]
+) -> Floor:
+    """The floor of a task whose multiplications are those of `totals`."""
+    cycles = [Fraction(0)]
+    engines = [each for each in machine.engines.values() if isinstance(each, DmaEngine)]
+    for name, moved in compulsory.items():
+        bandwidth = Fraction(machine.levels[name].bandwidth)
+        if machine.levels[name].shared:
+            cycles.append(moved.total / bandwidth)
+            continue
+        readers = sum(each.source == name for each in engines)
+        writers = sum(each.destination == name for each in engines)
+        cycles.append(moved.read / (bandwidth * max(readers, 1)))
+        cycles.append(moved.written / (bandwidth * max(writers, 1)))
+    compute = bounds(machine, totals).get("matrix", 0)
+    return Floor(ceil(max(cycles)), compute, totals.get(("busy", "matrix"), 0))
 
 
 def bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:

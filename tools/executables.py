@@ -14,13 +14,11 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import argument_names, interpret, result_names
 from tlf.tools.diagnostics import errors_located
+from tlf.tools.npu_rows import Row, figures, rows
 
 if TYPE_CHECKING:
-    from tlf.runtime.npu import Report as NpuReport
     from tlf.runtime.npu.program import Program as NpuProgram
     from tlf.runtime.triton.executable import Executable as TritonExecutable
-
-Row = tuple[str, str]
 
 Buffer: TypeAlias = Any
 """A numpy array, or a torch tensor where the backend takes them."""
@@ -77,6 +75,13 @@ class Signature:
             Signature(taken, names, prepared.name),
             Signature((*self.inputs, *names), self.outputs, self.name),
         )
+
+
+class NotSimulatedError(Exception):
+    """The time of a program was asked for that no simulator runs."""
+
+    def __init__(self) -> None:
+        super().__init__("expected a target of the backend npu for the time of a run")
 
 
 class Executable(Protocol):
@@ -139,32 +144,14 @@ class Simulated:
         report = npu.run(self.program, named)
         outputs = report.outputs.values()
         results = dict(zip(self.signature.outputs, outputs, strict=True))
-        rows = [
-            ("cycles", f"{report.cycles:,}"),
-            ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
-            ("lower bound", f"{report.bound:,} cycles"),
-            ("instructions", f"{sum(report.instructions.values()):,}"),
-        ]
-        for name, traffic in report.traffic.items():
-            moved = f"{traffic.read:,} read, {traffic.written:,} written"
-            peak = f"peak use {report.peak.get(name, 0):,}"
-            rows.append((f"{name} bytes", f"{moved}; {peak}"))
-        return Outcome(results, rows, _figures(report), self.artifacts)
+        return Outcome(results, rows(report), figures(report), self.artifacts)
 
+    def time(self) -> Outcome:
+        """What a run costs, found without one: no data, no results."""
+        from tlf.runtime import npu
 
-def _figures(report: NpuReport) -> dict[str, float]:
-    """Cycles, seconds, and bytes by level."""
-    figures: dict[str, float] = {
-        "cycles": report.cycles,
-        "bound": report.bound,
-        "seconds": report.seconds,
-        "instructions": sum(report.instructions.values()),
-    }
-    for name, traffic in report.traffic.items():
-        figures[f"{name}.read"] = traffic.read
-        figures[f"{name}.written"] = traffic.written
-        figures[f"{name}.peak"] = report.peak.get(name, 0)
-    return figures
+        report = npu.run(self.program, {}, functional=False)
+        return Outcome({}, rows(report), figures(report), self.artifacts)
 
 
 @dataclass(frozen=True)
@@ -191,5 +178,5 @@ class Launched:
         found = self.executable(values, self.as_tensors)
         results = dict(zip(self.signature.outputs, found.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
-        rows = [("kernels", str(kernels))]
-        return Outcome(results, rows, {"kernels": kernels}, self.artifacts)
+        row = ("kernels", str(kernels))
+        return Outcome(results, [row], {"kernels": kernels}, self.artifacts)

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tlf.tools.executables import Buffer, Executable, Outcome, is_tensor
+from tlf.tools.executables import (
+    Buffer,
+    Executable,
+    NotSimulatedError,
+    Outcome,
+    Simulated,
+    is_tensor,
+)
 
 
 class PreparedProgram:
@@ -56,7 +63,19 @@ class PreparedProgram:
             taken = {name: inputs[name] for name in self.taken}
             first = self._outcome = self.preparation(taken)
             self._seen = {name: _Seen(value) for name, value in taken.items()}
-        outcome = self.main({**inputs, **first.results})
+        return self._together(self.main({**inputs, **first.results}), first)
+
+    def time(self) -> Outcome:
+        """What a run of both costs, without data, where they are simulated."""
+        parts = self.main, self.preparation
+        main, first = (
+            part.time() if isinstance(part, Simulated) else None for part in parts
+        )
+        if main is None or first is None:
+            raise NotSimulatedError
+        return self._together(main, first)
+
+    def _together(self, outcome: Outcome, first: Outcome) -> Outcome:
         rows = [(f"prepare: {title}", text) for title, text in first.rows]
         figures = {f"prepare.{name}": value for name, value in first.figures.items()}
         artifacts: Mapping[str, str] = self.artifacts if outcome.artifacts else {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -15,12 +16,14 @@ from tlf.dialects.interpreters.run import entry_point, interpret
 from tlf.dialects.target import Target
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.tools.backends import backend_named
+from tlf.tools.backends import Backend, backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
-from tlf.tools.executables import Outcome, Row
+from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
+from tlf.tools.npu_rows import Row
 from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
+from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_options import Options
@@ -30,6 +33,7 @@ FAILURES = (
     DiagnosticException,
     InputError,
     NPUError,
+    NotSimulatedError,
     PipelineError,
     SourceError,
     TritonRuntimeError,
@@ -65,6 +69,8 @@ def _run(options: Options) -> bool:
     base = Path(options.file).parent
     name = options.target or _own_target(module)
     backend = backend_named(name, options.entry, base, options.passes)
+    if options.timing:
+        return _time(context, module, backend, options, _name_of(name))
     inputs = make_inputs(
         entry_point(module, options.entry), options.input, options.seed
     )
@@ -92,6 +98,30 @@ def _run(options: Options) -> bool:
     if options.dump_dir is not None:
         _dump(options.dump_dir, outcome, module)
     return all(comparison.agrees for comparison in comparisons)
+
+
+def _time(
+    context: Context, module: ModuleOp, backend: Backend, options: Options, name: str
+) -> bool:
+    if options.check or options.input:
+        raise InputError("expected no `--check` and no `--input` with `--timing`")
+    started = time.perf_counter()
+    signature = backend.lower(context, module)
+    executable = backend.build(context, module, signature)
+    if not isinstance(executable, Simulated | PreparedProgram):
+        raise NotSimulatedError
+    outcome = executable.time()
+    elapsed = time.perf_counter() - started
+    rows = [
+        ("program", f"{options.file} on {name}"),
+        *outcome.rows,
+        ("compiled and timed in", f"{elapsed:.1f} s"),
+    ]
+    print(_table(rows))
+    if options.dump_dir is not None:
+        options.dump_dir.mkdir(parents=True, exist_ok=True)
+        _dump(options.dump_dir, outcome, module)
+    return True
 
 
 def _own_target(module: ModuleOp) -> str | Target:

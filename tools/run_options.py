@@ -22,6 +22,7 @@ class Options(argparse.Namespace):
     input: list[str]
     seed: int
     check: bool
+    timing: bool
     dump_dir: Path | None
 
 
@@ -60,6 +61,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--seed", type=int, default=0, help="of random arrays")
     parser.add_argument(
         "--check", action="store_true", help="compare with the reference"
+    )
+    parser.add_argument(
+        "--timing",
+        action="store_true",
+        help="find time and traffic on the simulated NPU, without data",
     )
     parser.add_argument(
         "--dump-dir",

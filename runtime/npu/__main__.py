@@ -36,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     if options.trace is not None:
         options.trace.write_text(report.trace())
+    if options.json is not None:
+        options.json.write_text(report.json())
     print(report.table())
     return 0
 
@@ -51,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--timing", action="store_true", help="find time and traffic only"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE.json", help="write the figures"
     )
     parser.add_argument(
         "--trace", type=Path, metavar="FILE.json", help="write a timeline for Perfetto"

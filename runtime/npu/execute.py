@@ -13,6 +13,7 @@ from tlf.runtime.npu import engines
 from tlf.runtime.npu.access import Accesses, Place, Sizes
 from tlf.runtime.npu.dtypes import BITS, Array
 from tlf.runtime.npu.errors import Fault
+from tlf.runtime.npu.figures import Event
 from tlf.runtime.npu.program import (
     Address,
     Dma,
@@ -26,7 +27,6 @@ from tlf.runtime.npu.program import (
     Vector,
     Wait,
 )
-from tlf.runtime.npu.report import Event
 
 
 class Executor:

@@ -23,7 +23,7 @@ from tlf.runtime.npu.program import (
     Wait,
     kind_of,
 )
-from tlf.runtime.npu.regular import IrregularError, check_regular
+from tlf.runtime.npu.regular import IrregularError, intervals
 from tlf.runtime.npu.scalars import (
     Column,
     Columns,
@@ -45,7 +45,7 @@ class Iterations:
     """
 
     def __init__(self, program: Program, costs: Costs) -> None:
-        check_regular(program.body)
+        intervals(program.body)
         self._program = program
         self._costs = costs
         self._demands = Demands(program.machine)

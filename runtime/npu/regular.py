@@ -1,6 +1,6 @@
 """Whether registers are plain functions of the loops that they stand in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tlf.runtime.npu.program import (
     Dma,
@@ -24,39 +24,37 @@ class IrregularError(Exception):
     """The program does what only a run step by step gets right."""
 
 
-def check_regular(body: Sequence[Instruction]) -> None:
+Intervals = Mapping[Value, Interval]
+"""What scalar operands are between."""
+
+
+def intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:
     """
-    Raise `IrregularError` unless every register is read after a write in the same run
+    Return what the operands of every instruction are between, by its line.
+
+    Raises `IrregularError` unless every register is read after a write in the same run
     of the same block or of one around it, and no scalar operation can overflow.
     """
-    _block(body, {})
+    found: dict[int, Intervals] = {}
+    _block(body, {}, found)
+    return found
 
 
-def _block(body: Sequence[Instruction], known: dict[str, Interval]) -> set[str]:
-    """Check a block; return the registers that it writes."""
-    written: set[str] = set()
+def _block(
+    body: Sequence[Instruction],
+    known: dict[str, Interval],
+    found: dict[int, Intervals],
+) -> None:
     for op in body:
-        for value in _read(op):
-            _interval(value, known)
+        found[op.line] = {value: _interval(value, known) for value in _read(op)}
         if isinstance(op, Scalar):
             known[op.target] = _result(op, known)
-            written.add(op.target)
         elif isinstance(op, Loop):
-            inner = _loop(op, known)
-            written |= inner
-            for name in inner:
+            for name in (op.register, *_targets(op.body)):
                 known.pop(name, None)
-    return written
-
-
-def _loop(op: Loop, known: dict[str, Interval]) -> set[str]:
-    inside = {op.register, *_targets(op.body)}
-    inner = {name: each for name, each in known.items() if name not in inside}
-    lowest, first = _interval(op.lower, known)
-    highest = _interval(op.upper, known)[1]
-    inner[op.register] = lowest, max(highest - 1, first)
-    _block(op.body, inner)
-    return inside
+            lower, upper = found[op.line][op.lower], found[op.line][op.upper]
+            inner = {**known, op.register: (lower[0], max(upper[1] - 1, lower[1]))}
+            _block(op.body, inner, found)
 
 
 def _targets(body: Iterable[Instruction]) -> Iterable[str]:

@@ -75,8 +75,7 @@ def _time(program: Program) -> Report:
     model = EventModel.of(costs, program.semaphores)
     plan = Iterations(program, costs).plan()
     plan.play(model)
-    peak = dict.fromkeys(program.machine.levels, 0)
-    return Report.of(program.machine, model, plan.totals, peak)
+    return Report.of(program, model, plan.totals, {})
 
 
 def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -121,7 +120,9 @@ class _Control:
         executor = self._executor
         memories = executor.accesses.memories
         peak = {name: memory.peak for name, memory in memories.items()}
-        report = Report.of(self._program.machine, self._model, executor.totals, peak)
+        if arrays is None:
+            peak = {}
+        report = Report.of(self._program, self._model, executor.totals, peak)
         report.outputs, report.timeline = outputs, executor.events
         return report
 

@@ -16,3 +16,9 @@ def test_examples_take_the_same_time(file: Path):
     program = parse(compiled.ir("program.npu"), file.parent)
     short = run(program, {}, functional=False)
     assert short == run(program, {}, functional=False, step_by_step=True)
+    assert short.floor.cycles <= short.bound <= short.cycles
+    for moved, least in (
+        (short.traffic[name], each) for name, each in short.compulsory.items()
+    ):
+        assert least.read <= moved.read
+        assert least.written <= moved.written

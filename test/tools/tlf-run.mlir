@@ -4,17 +4,32 @@
 // RUN: tlf-run %s --entry exp --target %root/dialects/target/presets/npu-tiny.toml --check | filecheck %s --check-prefix=FILE
 // RUN: tlf-run %s --entry exp -p npu-pipeline --target npu-tiny --check | filecheck %s --check-prefix=PASSES
 // RUN: cat %s | tlf-run - --entry two --check | filecheck %s --check-prefix=TWO
+// RUN: tlf-run %s --entry exp --timing | filecheck %s --check-prefix=TIMING
+// RUN: not tlf-run %s --entry exp --timing --target triton 2>&1 | filecheck %s --check-prefix=TRITON
+// RUN: not tlf-run %s --entry exp --timing --check 2>&1 | filecheck %s --check-prefix=BOTH
 // RUN: tlf-run --help | filecheck %s --check-prefix=HELP
 
 // NPU:      program {{ *.*tlf-run.mlir}} on npu
 // NPU-NEXT: cycles {{ *[0-9,]+$}}
 // NPU-NEXT: time {{ *[0-9.,]+}} us at 1 GHz
 // NPU-NEXT: lower bound {{ *[0-9,]+}} cycles
+// NPU-NEXT: machine needs {{ *[0-9,]+}} cycles; gap {{[0-9.]+}}x
 // NPU-NEXT: instructions {{ *[0-9,]+$}}
-// NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}
+// NPU-NEXT: busy {{ *}}vector {{[0-9.]+}}%, dma_l3_l2 {{.*}}
+// NPU-NEXT: stands still {{ *}}dma_l3_l2 for {{.*}}
+// NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of what must be moved, {{[0-9.]+}}x on the bus
 // NPU:      result y {{ *}}7x43 float32
 // NPU-NEXT: error of y {{ *.*}} relative (at most 1e-05), {{.*}} at most in one element: ok
 // NPU-NEXT: compiled and run in {{ *[0-9.]+}} s
+
+// Without data there is no result, and no peak.
+
+// TIMING:      cycles {{ *[0-9,]+$}}
+// TIMING:      L3 bytes {{ *}}1,204 read, 1,204 written; 1.00x of what must be moved
+// TIMING-NOT:  result
+// TIMING:      compiled and timed in {{ *[0-9.]+}} s
+// TRITON:      tlf-run: error: expected a target of the backend npu for the time of a run
+// BOTH:        tlf-run: error: expected no `--check` and no `--input` with `--timing`
 
 // REFERENCE:      program {{ *.*}} on reference
 // REFERENCE-NEXT: result y {{ *}}7x43 float32

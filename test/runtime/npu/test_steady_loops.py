@@ -11,7 +11,7 @@ from tlf.machine.costs import Costs
 from tlf.runtime.npu import NPUTrap, Program, Report, parse, run
 from tlf.runtime.npu.iterations import Iterations
 from tlf.runtime.npu.patterns import patterns
-from tlf.runtime.npu.regular import IrregularError, check_regular
+from tlf.runtime.npu.regular import IrregularError, intervals
 from tlf.runtime.npu.scalars import Numbers, distinct_rows
 
 
@@ -87,7 +87,7 @@ vector neg dst=L1[0](4):f32 a=L1[0](4):f32 shape=(%a)
 def test_irregular_programs_go_step_by_step(machine: str, code: str):
     found = program(machine, code)
     with pytest.raises(IrregularError):
-        check_regular(found.body)
+        intervals(found.body)
     short = run(found, {}, functional=False)
     assert short == run(found, {}, functional=False, step_by_step=True)
 

@@ -1,6 +1,5 @@
 """Cycles, ports and traffic against formulae worked out by hand."""
 
-import json
 import random
 from collections.abc import Callable
 
@@ -286,20 +285,6 @@ def test_no_program_beats_its_bounds(machine: str):
         report = times(machine, code)
         for engine, busy in report.busy.items():
             assert busy + sum(report.stalls[engine].values()) <= report.cycles
-
-
-def test_report(machine: str):
-    report = times(machine, LOAD + STORE)
-    table = report.table().splitlines()
-    assert table[0] == "165 cycles, 0.083 us, lower bound 64 cycles (38.8%)"
-    assert any(line.startswith("dma_l3_l2") and "32" in line for line in table)
-    assert any(
-        line.split() == ["L3", "256", "256", "256", "256", "0"] for line in table
-    )
-    assert "dma 2" in table[-1]
-    trace = json.loads(report.trace())["traceEvents"]
-    work = [event for event in trace if event["ph"] == "X"]
-    assert [(event["ts"], event["dur"]) for event in work] == [(1, 32), (33, 32)]
 
 
 def test_peak_is_the_end_of_what_is_written(simulate: Simulate):

@@ -1,0 +1,91 @@
+"""What any program with the same inputs and outputs has to move."""
+
+from collections.abc import Mapping
+
+from tlf.machine.bounds import Compulsory
+from tlf.machine.costs import Key
+from tlf.machine.parts import DmaEngine
+from tlf.runtime.npu.dtypes import ITEMSIZE
+from tlf.runtime.npu.program import Buffer, Dma, Instruction, Loop, Program
+from tlf.runtime.npu.regular import Intervals, IrregularError, intervals
+
+Extent = tuple[str, int, int]
+"""A level, and the addresses between which an instruction reads."""
+
+
+def compulsory(program: Program, totals: Mapping[Key, int]) -> dict[str, Compulsory]:
+    """
+    Return the bytes to move from and to every level with inputs or outputs: those of
+    the inputs and constants that the program reads, and of its outputs, each once, but
+    no more than it moves.
+    """
+    arrays = [*program.inputs.values(), *program.constants.values()]
+    reads = _reads(program)
+    read = _sizes([each for each in arrays if _is_read(each, reads)])
+    written = _sizes(list(program.outputs.values()))
+    result: dict[str, Compulsory] = {}
+    for level in program.machine.levels:
+        if level in read or level in written:
+            moved = _moved(program, totals, level)
+            result[level] = Compulsory(
+                min(read.get(level, 0), moved.read),
+                min(written.get(level, 0), moved.written),
+            )
+    return result
+
+
+def _sizes(buffers: list[Buffer]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for buffer in buffers:
+        sizes[buffer.level] = sizes.get(buffer.level, 0) + buffer.nbytes
+    return sizes
+
+
+def _moved(program: Program, totals: Mapping[Key, int], level: str) -> Compulsory:
+    read, written = 0, 0
+    for name, engine in program.machine.engines.items():
+        if isinstance(engine, DmaEngine):
+            read += totals.get(("read", name), 0) * (engine.source == level)
+            written += totals.get(("wrote", name), 0) * (engine.destination == level)
+    return Compulsory(read, written)
+
+
+def _is_read(buffer: Buffer, reads: list[Extent] | None) -> bool:
+    end = buffer.address + buffer.nbytes
+    return reads is None or any(
+        level == buffer.level and low < end and buffer.address < high
+        for level, low, high in reads
+    )
+
+
+def _reads(program: Program) -> list[Extent] | None:
+    """Return where moves read from; None if that cannot be told before."""
+    try:
+        known = intervals(program.body)
+    except IrregularError:
+        return None
+    return [
+        _extent(op, known[op.line])
+        for op in _instructions(program.body)
+        if isinstance(op, Dma)
+    ]
+
+
+def _instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
+    result: list[Instruction] = []
+    for op in body:
+        result += _instructions(op.body) if isinstance(op, Loop) else [op]
+    return result
+
+
+def _extent(op: Dma, known: Intervals) -> Extent:
+    low, high = known[op.source.base]
+    for axis, stride in enumerate(op.source.strides):
+        first, end = 0, known[op.shape[axis]][1]
+        if op.inside is not None:
+            inside = op.inside[axis]
+            first = max(first, known[inside[0]][0])
+            end = min(end, known[inside[1]][1])
+        corners = first * stride, (max(end, first + 1) - 1) * stride
+        low, high = low + min(corners), high + max(corners)
+    return op.source.level, low, high + ITEMSIZE[op.source.dtype]

@@ -1,0 +1,66 @@
+"""What a run on the simulated NPU cost, as rows of a table and as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tlf.runtime.npu import Report
+
+Row = tuple[str, str]
+
+
+def rows(report: Report) -> Sequence[Row]:
+    """Return the essentials of a report, a title and a text each."""
+    from tlf.runtime.npu.show import ratios, stalled
+
+    total = max(report.cycles, 1)
+    result = [
+        ("cycles", f"{report.cycles:,}"),
+        ("time", f"{report.seconds * 1e6:,.1f} us at {report.clock_ghz:g} GHz"),
+        ("lower bound", f"{report.bound:,} cycles"),
+    ]
+    if report.floor.cycles:
+        needs = f"{report.floor.cycles:,} cycles; gap {report.gap:.2f}x"
+        result.append(("machine needs", needs))
+    result.append(("instructions", f"{sum(report.instructions.values()):,}"))
+    busy = {name: cycles for name, cycles in report.busy.items() if cycles}
+    shares = [f"{name} {cycles / total:.1%}" for name, cycles in busy.items()]
+    if shares:
+        busiest = max(busy, key=lambda name: busy[name])
+        waits = stalled(report, busiest).strip()
+        result.append(("busy", ", ".join(shares)))
+        result.append(("stands still", f"{busiest} for {waits}"))
+    for name, traffic in report.traffic.items():
+        text = f"{traffic.read:,} read, {traffic.written:,} written"
+        if name in report.peak:
+            text += f"; peak use {report.peak[name]:,}"
+        if name == report.home:
+            moved, bus = ratios(report, name)
+            text += f"; {moved} of what must be moved, {bus} on the bus"
+        result.append((f"{name} bytes", text))
+    return result
+
+
+def figures(report: Report) -> dict[str, float]:
+    """Return cycles, seconds, and bytes by level."""
+    result: dict[str, float] = {
+        "cycles": report.cycles,
+        "bound": report.bound,
+        "floor": report.floor.cycles,
+        "seconds": report.seconds,
+        "instructions": sum(report.instructions.values()),
+        "macs": report.macs,
+    }
+    for name, cycles in report.busy.items():
+        result[f"{name}.busy"] = cycles
+    for name, traffic in report.traffic.items():
+        result[f"{name}.read"] = traffic.read
+        result[f"{name}.written"] = traffic.written
+        result[f"{name}.bus"] = traffic.bus
+        if name in report.peak:
+            result[f"{name}.peak"] = report.peak[name]
+        if name in report.compulsory:
+            result[f"{name}.compulsory"] = report.compulsory[name].total
+    return result
