@@ -29,6 +29,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-plan": ("mem_plan", "MemPlanPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),
+    "tile-verify-coverage": ("tile_verify_coverage", "TileVerifyCoveragePass"),
     "tlf-cse": ("cse", "CsePass"),
 }
 """The module and the class of each pass."""
