@@ -20,9 +20,20 @@ from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.tensors import shape_of
-from tlf.dialects.interfaces import ReferenceInterface, TilingInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    IteratorKind,
+    MovementInterface,
+    ReferenceInterface,
+    TilingInterface,
+)
 from tlf.passes.analysis.cuts import Cut
 from tlf.passes.analysis.dataflow import Dataflow, elements_of, width_of
+
+FOLLOWED = (AccumulatingInterface, ElementwiseInterface, MovementInterface)
+"""Operations whose results need all that their accesses name. A composite need not: it
+may name a whole axis, and need a part of it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ class Barriers:
         self._chains = {self.input: Chain(axes, width_of(self.input))}
         self._spreads = {self.input: Spread(axes, frozenset())}
         for op in self.flow.operations:
-            if isinstance(op, TilingInterface):
+            if isinstance(op, FOLLOWED):
                 self._follow(op)
 
     def again(self, capacity: int) -> int:
@@ -159,19 +170,17 @@ def _along(
     for axis, access in enumerate(accesses):
         if shape[axis] == 1:
             continue
-        same = axis < len(written) and written[axis] == access
-        if access.width == shape[axis] and not access.terms and access.index is None:
-            whole.add(axis)
-            if same:
-                axes[axis] = axis
-        elif not _is_plain(access) or access.index is not None:
+        if not _is_plain(access) or access.index is not None:
             return None
-        elif op.iterators()[iterator := access.terms[0][0]].extent != shape[axis]:
+        iterator = access.terms[0][0]
+        if op.iterators()[iterator].extent != shape[axis]:
             return None
-        elif iterator in moved:
+        if iterator in moved:
             axes[axis] = moved[iterator]
-        else:
+        elif op.iterators()[iterator].kind is IteratorKind.REDUCTION:
             whole.add(axis)
+        else:
+            return None
     return Along(axes, frozenset(whole), len(axes) == sum(e > 1 for e in shape))
 
 
