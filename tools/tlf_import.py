@@ -6,13 +6,12 @@ Errors are one line on stderr, and the exit status is 1; no file is left half-wr
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tlf.tools.import_options import Options, fail, parse_arguments
+from tlf.tools.whole_file import replace_file
 
 if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
@@ -53,8 +52,8 @@ def _write(options: Options, imported: ImportedProgram) -> None:
     used = {source for source in imported.arguments if isinstance(source, str)}
     arrays = {name: to_array(imported.weights[name]) for name in sorted(used)}
     if arrays:
-        _replace(weights, lambda path: path.write_bytes(save(arrays)))
-    _replace(options.output, lambda path: path.write_text(text, encoding="utf-8"))
+        replace_file(weights, lambda path: path.write_bytes(save(arrays)))
+    replace_file(options.output, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _text(imported: ImportedProgram, locations: bool) -> str:
@@ -63,18 +62,6 @@ def _text(imported: ImportedProgram, locations: bool) -> str:
     from tlf.tools.driver import emit, new_context
 
     return emit(new_context(), imported.module, MLIRTarget(), print_debuginfo=locations)
-
-
-def _replace(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place, and move it there once it is whole."""
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        write(partial)
-        os.replace(partial, file)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ The planner: an offset for every buffer, in little memory or within a capacity.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import gcd
 
 from tlf.passes.placement.blocks import Block, blocks_of
@@ -68,7 +69,8 @@ def pack(
     if any(block.offset is not None for block in blocks):
         if fault := next(faults(buffers, best.offsets), None):
             raise ValueError(fault)
-        return best
+        is_given = all(block.offset is not None for block in blocks)
+        return replace(best, method="given") if is_given else best
     if best.peak <= target or (enough is not None and enough < bound):
         return best
     shapes, sections = shapes_of(blocks, grain)

@@ -45,7 +45,7 @@ def _failing(skyline: Skyline, pit: Pit) -> float:
     return pit.spare / skyline.top - skyline.weights[pit.section]
 
 
-URGENCIES: tuple[Urgency, ...] = (_tight, _few, _mixed, _failing)
+URGENCIES: tuple[Urgency, ...] = (_mixed, _few, _tight, _failing)
 """Where to decide next: where little may be wasted, few blocks fit, much has failed."""
 
 EXPONENTS = ((1.0, 0.0), (1.0, 1.0), (0.5, 1.0), (0.0, 1.0))

@@ -1,8 +1,9 @@
 """
 The pages in `docs/` and beside it say what is so.
 
-- A block of `mlir`, `toml` or `python` with a file name after the language is written
-  to that file. Programs must pass their verifier, or fail as their comments announce.
+- A block of `mlir`, `toml`, `python` or `csv` with a file name after the language is
+  written to that file. Programs must pass their verifier, or fail as their comments
+  announce.
 - A block of `mlir` without a name is a fragment, which must parse.
 - In a `console` block, commands of TLF and `python` run in a folder with those files.
   Their output must have the lines shown, in that order; `...` stands for anything. They
@@ -37,7 +38,7 @@ from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools import run_options, tlf_import, tlf_opt, tlf_run
+from tlf.tools import plan_options, run_options, tlf_import, tlf_opt, tlf_plan, tlf_run
 from tlf.tools.driver import new_context
 from tlf.tools.located_parser import LocatedParser
 from tlf.tools.opt_options import FLAGS
@@ -53,6 +54,7 @@ MAX_LINES = 400
 TOOLS = {
     "tlf-import": tlf_import.main,
     "tlf-opt": tlf_opt.main,
+    "tlf-plan": tlf_plan.main,
     "tlf-run": tlf_run.main,
 }
 
@@ -110,7 +112,7 @@ def commands(text: str) -> list[Command]:
 def folder(page: Path, tmp_path: Path) -> Path:
     """A folder with the files of a page, and the examples."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for language in ("mlir", "toml", "python"):
+    for language in ("mlir", "toml", "python", "csv"):
         for block in blocks(page, language):
             if block.name:
                 (tmp_path / block.name).write_text(block.text, encoding="utf-8")
@@ -306,7 +308,8 @@ def test_every_pass_and_option_is_described():
 
 def test_every_flag_is_described():
     flags = {f"--{name}" for name in FLAGS} | {"--print-ir-after", "--emit", "--output"}
-    for name in run_options.Options.__annotations__:
+    known = (run_options.Options, plan_options.Options)
+    for name in {name for options in known for name in options.__annotations__}:
         if name != "file":
             flags.add("--" + name.replace("_", "-"))
 

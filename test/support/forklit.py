@@ -22,6 +22,7 @@ from lit.formats import ShTest
 
 TOOLS = {
     "tlf-opt": "tlf.tools.tlf_opt",
+    "tlf-plan": "tlf.tools.tlf_plan",
     "tlf-run": "tlf.tools.tlf_run",
     "filecheck": "filecheck.main",
 }

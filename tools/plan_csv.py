@@ -1,0 +1,252 @@
+"""
+Problems of memory planning as comma-separated values.
+
+The first line names the columns, every other one is a buffer:
+
+- `id`: its name. `lower`, `upper`: the steps it is live in, [lower, upper); with `end`
+  in place of `upper`, up to that step and with it. `size`: bytes.
+- `alignment`, `hint`, `offset`: bytes, may be empty.
+- `gaps`: lifetimes within its own in which it is not live, `3-5 8-9`; with `@0:64`, in
+  which only these of its bytes are.
+- `period`: the steps after which its lifetime repeats, which may then pass their end.
+- `within`: the buffer whose place it shares, as `id` or `id+bytes`.
+
+The first two lines are the format of MiniMalloc, the last two are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tlf.passes.placement import Buffer, Span, arc
+
+REQUIRED = ("id", "lower", "upper", "size")
+OPTIONAL = ("alignment", "gaps", "hint", "offset", "period", "within")
+SYNONYMS: Mapping[str, str] = {
+    "begin": "lower",
+    "buffer": "id",
+    "buffer_id": "id",
+    "end": "upper",
+    "start": "lower",
+}
+GAP = re.compile(r"(\d+)-(\d+)(?:@(\d+):(\d+))?")
+WITHIN = re.compile(r"(?P<id>.*?)(?:\+(?P<bytes>\d+))?")
+
+
+class CSVError(Exception):
+    """
+    What is wrong with a problem, and where.
+    """
+
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value of a line, with its place. Lines and columns count from 1."""
+
+    text: str
+    line: int
+    column: int
+
+    def error(self, expected: str) -> CSVError:
+        """An error that tells what was expected here."""
+        return CSVError(
+            self.line, self.column, f"expected {expected}, got `{self.text}`"
+        )
+
+    def number(self, least: int = 0) -> int:
+        """The integer that this is."""
+        if not re.fullmatch(r"-?\d{1,18}", self.text) or int(self.text) < least:
+            raise self.error(f"an integer of at least {least}")
+        return int(self.text)
+
+    def number_or_none(self) -> int | None:
+        """The integer that this is, or none if it is empty."""
+        return self.number() if self.text else None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """
+    The buffers of a file, and its lines as they were.
+    """
+
+    header: str
+    lines: Sequence[str]
+    names: Sequence[str]
+    buffers: Sequence[Buffer]
+    columns: Sequence[str]
+
+    def with_offsets(self, offsets: Sequence[int]) -> str:
+        """The file with these offsets as its last column."""
+        keep = [at for at, name in enumerate(self.columns) if name != "offset"]
+        rows = [
+            (self.header, "offset"),
+            *zip(self.lines, map(str, offsets), strict=True),
+        ]
+        found = [
+            ",".join([*(line.split(",")[at].strip() for at in keep), last])
+            for line, last in rows
+        ]
+        return "\n".join(found) + "\n"
+
+
+@dataclass
+class _Reader:
+    """Reads one line after the other."""
+
+    alignment: int
+    replan: bool
+    columns: list[str] = field(default_factory=list[str])
+    is_inclusive: bool = False
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    buffers: list[Buffer] = field(default_factory=list[Buffer])
+    homes: list[Cell | None] = field(default_factory=list["Cell | None"])
+
+    def header(self, line: int, text: str) -> None:
+        for cell in _cells(line, text):
+            name = SYNONYMS.get(cell.text, cell.text)
+            if name not in (*REQUIRED, *OPTIONAL):
+                known = ", ".join((*REQUIRED, *OPTIONAL))
+                raise cell.error(f"a column of {known}")
+            if name in self.columns:
+                raise cell.error("every column once")
+            self.is_inclusive |= cell.text == "end"
+            self.columns.append(name)
+        for name in REQUIRED:
+            if name not in self.columns:
+                raise CSVError(line, 1, f"expected a column `{name}`, got `{text}`")
+
+    def row(self, line: int, text: str) -> None:
+        cells = list(_cells(line, text))
+        if len(cells) != len(self.columns):
+            raise CSVError(
+                line, 1, f"expected {len(self.columns)} values, got {len(cells)}"
+            )
+        row = dict(zip(self.columns, cells, strict=True))
+        if row["id"].text in self.numbers:
+            raise row["id"].error("a name of its own")
+        self.numbers[row["id"].text] = len(self.buffers)
+        home = row.get("within")
+        self.homes.append(home if home is not None and home.text else None)
+        self.buffers.append(self.buffer(row))
+
+    def buffer(self, row: Mapping[str, Cell]) -> Buffer:
+        empty = Cell("", row["id"].line, 1)
+        size = row["size"].number()
+        alignment = row.get("alignment", empty)
+        offset = row.get("offset", empty).number_or_none()
+        return Buffer(
+            size,
+            tuple(self.spans(row, size)),
+            alignment.number(1) if alignment.text else self.alignment,
+            offset=None if self.replan else offset,
+            hint=row.get("hint", empty).number_or_none(),
+        )
+
+    def spans(self, row: Mapping[str, Cell], size: int) -> list[Span]:
+        lower = row["lower"].number()
+        upper = row["upper"].number() + self.is_inclusive
+        if upper < lower:
+            raise row["upper"].error(f"a step from {lower} on")
+        found: list[Span] = []
+        gaps = row.get("gaps")
+        for start, end, low, high in self.gaps(gaps, size) if gaps else ():
+            if not lower <= start <= end <= upper:
+                assert gaps is not None
+                raise gaps.error(f"gaps within {lower} to {upper}, one after the other")
+            found.append(Span(lower, start, 0, size))
+            found.append(Span(start, end, low, high))
+            lower = end
+        found.append(Span(lower, upper, 0, size))
+        live = [
+            span for span in found if span.start < span.end and span.low < span.high
+        ]
+        period = row.get("period")
+        return _turned(live, period) if period and period.text else live
+
+    def gaps(self, cell: Cell, size: int) -> list[tuple[int, int, int, int]]:
+        found: list[tuple[int, int, int, int]] = []
+        for text in cell.text.split():
+            if (match := GAP.fullmatch(text)) is None:
+                raise cell.error("gaps such as `3-5` or `3-5@0:64`")
+            start, end, low, high = (int(each or 0) for each in match.groups())
+            if not low <= high <= size:
+                raise cell.error(f"bytes within {size}")
+            found.append((start, end + self.is_inclusive, low, high))
+        return found
+
+    def resolved(self) -> list[Buffer]:
+        """The buffers, each with the number of the one whose place it shares."""
+        found: list[Buffer] = []
+        for buffer, cell in zip(self.buffers, self.homes, strict=True):
+            within = None
+            if cell is not None:
+                match = WITHIN.fullmatch(cell.text)
+                if match is None or match["id"] not in self.numbers:
+                    raise cell.error("the `id` of a buffer, or `id+bytes`")
+                within = self.numbers[match["id"]], int(match["bytes"] or 0)
+            found.append(
+                Buffer(
+                    buffer.size,
+                    buffer.spans,
+                    buffer.alignment,
+                    within,
+                    buffer.offset,
+                    buffer.hint,
+                )
+            )
+        return found
+
+
+def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem:
+    """
+    Read a problem; buffers without an `alignment` get this one, and with `replan` none
+    has an offset. Raises `CSVError`.
+    """
+    reader = _Reader(alignment, replan)
+    header = ""
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        if not reader.columns:
+            header = line
+            reader.header(number, line)
+        else:
+            lines.append(line)
+            reader.row(number, line)
+    if not reader.columns:
+        raise CSVError(1, 1, f"expected columns {', '.join(REQUIRED)}, got nothing")
+    return Problem(
+        header, lines, list(reader.numbers), reader.resolved(), reader.columns
+    )
+
+
+def _cells(line: int, text: str) -> list[Cell]:
+    cells: list[Cell] = []
+    column = 1
+    for part in text.split(","):
+        spaces = len(part) - len(part.lstrip())
+        cells.append(Cell(part.strip(), line, column + spaces))
+        column += len(part) + 1
+    return cells
+
+
+def _turned(spans: Sequence[Span], period: Cell) -> list[Span]:
+    """The spans modulo a period."""
+    steps = period.number(1)
+    first, last = spans[0].start if spans else 0, spans[-1].end if spans else 0
+    if last - first > steps:
+        raise period.error(f"a period of at least the lifetime, {last - first} steps")
+    return [
+        Span(start, end, span.low, span.high)
+        for span in spans
+        for start, end in arc(span.start, span.end, steps)
+    ]

@@ -1,0 +1,87 @@
+"""The command line of `tlf-plan`. Imports nothing heavy, so that help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+DESCRIPTION = "Place buffers with lifetimes in a memory, and say how well."
+
+
+class Options(argparse.Namespace):
+    """The command line, as parsed."""
+
+    csv: Path
+    capacity: int | None
+    alignment: int
+    budget: float
+    minimize: bool
+    replan: bool
+    out: Path | None
+    render: Path | None
+
+
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        fail(message)
+
+
+def fail(message: str, where: str = "tlf-plan") -> NoReturn:
+    """End the tool with one line."""
+    print(f"{where}: error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(1)
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line; a wrong one ends the tool."""
+    parser = _ArgumentParser("tlf-plan", description=DESCRIPTION)
+    parser.add_argument(
+        "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
+    )
+    parser.add_argument(
+        "--capacity", type=_positive, metavar="BYTES", help="of the memory"
+    )
+    parser.add_argument(
+        "--alignment",
+        type=_positive,
+        default=1,
+        metavar="BYTES",
+        help="of buffers that give none (default: 1)",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="for the search (default: 60)",
+    )
+    parser.add_argument(
+        "--minimize",
+        action="store_true",
+        help="go on below the capacity, as without one: look for the lowest peak",
+    )
+    parser.add_argument(
+        "--replan",
+        action="store_true",
+        help="choose anew the offsets that the file gives",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.csv", help="the buffers with their offsets"
+    )
+    parser.add_argument(
+        "--render", type=Path, metavar="FILE.svg", help="a picture, bytes over steps"
+    )
+    return parser.parse_args(arguments, namespace=Options())
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text.replace("_", ""))
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of bytes, got `{text}`")
+    return number

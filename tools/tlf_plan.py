@@ -1,0 +1,113 @@
+"""
+`tlf-plan`: place buffers with lifetimes in a memory.
+
+Reads and writes comma-separated values, see `plan_csv`. Errors are one line on stderr,
+and the exit status is 1; no file is left half-written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from tlf.tools.plan_options import Options, fail, parse_arguments
+
+if TYPE_CHECKING:
+    from tlf.passes.placement import Placement
+    from tlf.tools.plan_csv import Problem
+
+UNLIMITED = 1 << 62
+"""Visits of a search that time alone limits."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tlf-plan` command."""
+    options = parse_arguments(arguments)
+    problem = _read(options)
+    start = monotonic()
+    placement = _place(options, problem)
+    seconds = monotonic() - start
+    if options.out is not None:
+        _write(options.out, problem.with_offsets(placement.offsets))
+    if options.render is not None:
+        from tlf.tools.plan_picture import picture
+
+        drawn = picture(problem.names, problem.buffers, placement, options.capacity)
+        _write(options.render, drawn)
+    for title, value in _report(options, problem, placement, seconds).items():
+        print(f"{title:<13}  {value}")
+
+
+def _read(options: Options) -> Problem:
+    from tlf.tools.plan_csv import CSVError, read_problem
+
+    try:
+        text = options.csv.read_text(encoding="utf-8-sig")
+        return read_problem(text, options.alignment, options.replan)
+    except CSVError as error:
+        fail(str(error), f"{options.csv}:{error.line}:{error.column}")
+    except UnicodeDecodeError:
+        fail("expected text in UTF-8", str(options.csv))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+
+
+def _place(options: Options, problem: Problem) -> Placement:
+    """Return a placement that was checked and fits; else the tool ends."""
+    from tlf.passes.placement import Budget, faults, live_bytes, pack
+
+    enough = None if options.minimize else options.capacity
+    budget = Budget(UNLIMITED, monotonic() + options.budget)
+    try:
+        placement = pack(problem.buffers, budget, enough)
+    except ValueError as error:
+        fail(str(error), str(options.csv))
+    if fault := next(faults(problem.buffers, placement.offsets), None):
+        fail(f"internal error: {fault}", str(options.csv))
+    if options.capacity is not None and placement.peak > options.capacity:
+        cause = (
+            "which is too little" if placement.bound > options.capacity else "so far"
+        )
+        fail(
+            f"expected a placement within {options.capacity} bytes, {cause}: "
+            f"got a peak of {placement.peak} bytes "
+            f"({live_bytes(problem.buffers)} live at once)",
+            str(options.csv),
+        )
+    return placement
+
+
+def _report(
+    options: Options, problem: Problem, placement: Placement, seconds: float
+) -> dict[str, str]:
+    from tlf.passes.placement import live_bytes
+
+    live = live_bytes(problem.buffers)
+    ratio = placement.peak / live if live else 1.0
+    known = "" if placement.is_optimal else "not "
+    rows: dict[str, str] = {}
+    if options.capacity is not None:
+        rows["capacity"] = f"{options.capacity:,} bytes"
+    rows["buffers"] = f"{len(problem.buffers):,}"
+    rows["live at once"] = f"{live:,} bytes"
+    rows["arena"] = f"{placement.peak:,} bytes, {known}known to be the least"
+    rows["arena / live"] = f"{ratio:.4f}"
+    rows["fragmentation"] = f"{placement.peak - live:,} bytes"
+    rows["method"] = placement.method
+    rows["time"] = f"{seconds:.2f} s"
+    return rows
+
+
+def _write(file: Path, text: str) -> None:
+    from tlf.tools.whole_file import replace_file
+
+    try:
+        replace_file(file, lambda path: path.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""
+Files that are written whole or not at all.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def replace_file(file: Path, write: Callable[[Path], object]) -> None:
+    """Write a file beside its place, and move it there once it is whole."""
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        write(partial)
+        os.replace(partial, file)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    finally:
+        partial.unlink(missing_ok=True)
