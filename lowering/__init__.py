@@ -49,6 +49,11 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
 
         return AnalysisTarget
 
+    def get_buffers():
+        from tlf.lowering.buffers_target import BuffersTarget
+
+        return BuffersTarget
+
     def get_npu():
         from tlf.lowering.npu_target import NpuTarget
 
@@ -61,6 +66,7 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
 
     return {
         "analysis": get_analysis,
+        "buffers": get_buffers,
         "npu": get_npu,
         "triton": get_triton,
     }

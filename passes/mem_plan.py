@@ -158,7 +158,7 @@ class _Planner:
         start: int,
     ) -> int:
         """Place the allocations of one level from `start` on; return their end."""
-        buffers = [_buffer(op, liveness, level.alignment) for op in ops]
+        buffers = [planned_buffer(op, liveness, level.alignment) for op in ops]
         start = align(start, level.alignment) if ops else start
         capacity = level.capacity - start
         placement = apart(buffers)
@@ -186,7 +186,10 @@ def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> No
     )
 
 
-def _buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
+def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
+    """
+    Return an allocation as the planner takes it: one without uses is live at its step.
+    """
     interval = liveness.interval(op.buffer)
     first, last = interval if interval is not None else liveness.spans[op]
     return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)

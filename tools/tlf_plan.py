@@ -86,13 +86,15 @@ def _report(
 
     live = live_bytes(problem.buffers)
     ratio = placement.peak / live if live else 1.0
-    known = "" if placement.is_optimal else "not "
+    known = f"{'' if placement.is_optimal else 'not '}known to be the least"
+    if placement.method == "given":
+        known = "as the file says"
     rows: dict[str, str] = {}
     if options.capacity is not None:
         rows["capacity"] = f"{options.capacity:,} bytes"
     rows["buffers"] = f"{len(problem.buffers):,}"
     rows["live at once"] = f"{live:,} bytes"
-    rows["arena"] = f"{placement.peak:,} bytes, {known}known to be the least"
+    rows["arena"] = f"{placement.peak:,} bytes, {known}"
     rows["arena / live"] = f"{ratio:.4f}"
     rows["fragmentation"] = f"{placement.peak - live:,} bytes"
     rows["method"] = placement.method

@@ -1,0 +1,89 @@
+"""The output format `buffers`: what a function keeps in one memory level, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+
+from tlf.dialects import mem, target
+from tlf.dialects.prepared import is_preparation
+from tlf.passes.mem_liveness import Liveness
+from tlf.passes.mem_plan import planned_buffer
+
+
+@dataclass(frozen=True)
+class BuffersTarget(Target):
+    """
+    Print the allocations of a function in one level as comma-separated values, as
+    `tlf-plan` reads them: lifetimes in steps of the function, and the offsets that
+    `mem-plan` chose, if it has run. The module holds a function of `mem` and a target
+    description.
+    """
+
+    name = "buffers"
+
+    level: str | None = None
+    """The level; unless given, the nearest one with allocations."""
+
+    function: str | None = None
+    """The function; unless given, the one that prepares no other."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        machine = target.Target.of(module)
+        function = self._function(module)
+        levels = machine.levels
+        if self.level is not None and self.level not in levels:
+            raise DiagnosticException(
+                f"expected a level of {', '.join(levels)}, got {self.level}"
+            )
+        ops = [op for op in function.body.walk() if isinstance(op, mem.AllocOp)]
+        used = [each for each in levels if any(op.level == each for op in ops)]
+        chosen = self.level or next(iter(used), next(iter(levels)))
+        liveness = Liveness.of(function.body)
+        print("id,lower,upper,size,alignment,offset", file=output)
+        names: dict[str, int] = {}
+        for op in ops:
+            if op.level != chosen:
+                continue
+            buffer = planned_buffer(op, liveness, levels[chosen].alignment)
+            (span,) = buffer.spans
+            offset = "" if op.offset is None else op.offset.value.data
+            print(
+                f"{_name(op, names)},{span.start},{span.end},{buffer.size},"
+                f"{buffer.alignment},{offset}",
+                file=output,
+            )
+
+    def _function(self, module: ModuleOp) -> func.FuncOp:
+        functions = [
+            op
+            for op in module.walk()
+            if isinstance(op, func.FuncOp) and not op.is_declaration
+        ]
+        found = [
+            op
+            for op in functions
+            if (
+                op.sym_name.data == self.function
+                if self.function
+                else not is_preparation(op)
+            )
+        ]
+        if len(found) != 1:
+            names = ", ".join(op.sym_name.data for op in functions) or "none"
+            wanted = f"a function @{self.function}" if self.function else "one function"
+            raise DiagnosticException(f"expected {wanted} in the module, got {names}")
+        return found[0]
+
+
+def _name(op: mem.AllocOp, used: dict[str, int]) -> str:
+    """The name of the buffer in the program, with a number if it is taken."""
+    name = op.buffer.name_hint or "buffer"
+    used[name] = used.get(name, 0) + 1
+    return name if used[name] == 1 else f"{name}.{used[name] - 1}"
