@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    FileLineColLoc,
     IntegerAttr,
     ModuleOp,
     TensorType,
@@ -23,6 +24,7 @@ from xdsl.utils.target import Target
 from tlf.dialects import npu, target
 from tlf.dialects.mem.numbers import number_text
 from tlf.dialects.mixed_index import Index
+from tlf.dialects.places import place_of
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target.description import Data
 from tlf.dialects.types import dtype_of
@@ -53,6 +55,9 @@ class NpuTarget(Target):
     function: str | None = None
     """The function whose program to print; unless given, the one that prepares no
     other."""
+    origins: bool = False
+    """Whether every instruction ends in a comment, the place in the source that it
+    comes from, `; file:line:column`; traps name it."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
@@ -74,17 +79,19 @@ class NpuTarget(Target):
             raise DiagnosticException(
                 f"expected one npu.program in the module, got {names}"
             )
-        for line in _lines(target.Target.of(module), found[0]):
+        for line in _lines(target.Target.of(module), found[0], self.origins):
             print(line, file=output)
 
 
-def _lines(machine: target.Target, program: npu.ProgramOp) -> Iterator[str]:
+def _lines(
+    machine: target.Target, program: npu.ProgramOp, origins: bool
+) -> Iterator[str]:
     yield ".npu 1"
     yield from _machine(machine)
     yield from _memory_map(program)
     yield f".semaphores {program.semaphores.value.data}"
     yield ".code"
-    yield from _Code().block(program.body.block, "")
+    yield from _Code(origins).block(program.body.block, "")
 
 
 def _machine(machine: target.Target) -> Iterator[str]:
@@ -108,6 +115,12 @@ def _machine(machine: target.Target) -> Iterator[str]:
         for source, destination in ((far, near), (near, far)):
             name = npu.dma_engine(source.name, destination.name)
             yield f".engine {name} from={source.name} to={destination.name}"
+
+
+def _written(place: FileLineColLoc) -> str:
+    """A place as `file:line:column`, on one line."""
+    file = " ".join(place.filename.data.split())
+    return f"{file}:{place.line.data}:{place.column.data}"
 
 
 def _settings(values: Mapping[str, str]) -> str:
@@ -159,22 +172,27 @@ def _contents(value: DenseIntOrFPElementsAttr) -> bytes:
 class _Code:
     """The instructions of a program, with the names given to its registers."""
 
+    origins: bool
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     taken: set[str] = field(default_factory=set[str])
 
     def block(self, block: Block, indent: str) -> Iterator[str]:
         for op in block.ops:
-            for line in self.operation(op, indent):
-                yield indent + line
+            lines = self.operation(op)
+            if self.origins and (place := place_of(op)) is not None:
+                first = next(lines, None)
+                if first is not None:
+                    yield f"{indent}{first} ; {_written(place)}"
+            yield from (indent + line for line in lines)
 
-    def operation(self, op: Operation, indent: str) -> Iterator[str]:
+    def operation(self, op: Operation) -> Iterator[str]:
         match op:
             case npu.InputOp() | npu.OutputOp() | npu.ConstantOp():
                 return
             case arith.ConstantOp() | scf.YieldOp():
                 return
             case scf.ForOp():
-                yield from self.loop(op, indent)
+                yield from self.loop(op)
             case npu.EngineOp():
                 yield self.instruction(op)
             case npu.SignalOp():
@@ -189,7 +207,7 @@ class _Code:
             case _:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
-    def loop(self, op: scf.ForOp, indent: str) -> Iterator[str]:
+    def loop(self, op: scf.ForOp) -> Iterator[str]:
         if op.iter_args:
             raise DiagnosticException(
                 f"expected a loop without carried values, got {len(op.iter_args)}"

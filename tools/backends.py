@@ -117,7 +117,8 @@ class CompilingBackend:
     ) -> Executable:
         """One function of a module, ready to run."""
         backend = self.target.backend
-        printer: Any = build_target(backend, TARGETS)
+        options = "{origins=true}" if backend == "npu" else ""
+        printer: Any = build_target(f"{backend}{options}", TARGETS)
         with errors_located(module, f"target `{backend}`"):
             text = emit(context, module, replace(printer, function=signature.name))
         if backend == "npu":

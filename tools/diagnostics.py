@@ -10,17 +10,11 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import NoReturn
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    NameLoc,
-)
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tlf.dialects.parts import part_of
+from tlf.dialects.places import place_of
 
 
 @dataclass(frozen=True)
@@ -36,31 +30,12 @@ class Position:
     @classmethod
     def of(cls, op: Operation) -> Position | None:
         """Where `op` or the nearest operation around it was written, if known."""
-        at: Operation | None = op
-        while at is not None:
-            if (found := _file_location(at.location)) is not None:
-                return cls(found.filename.data, found.line.data, found.column.data)
-            at = at.parent_op()
-        return None
+        if (found := place_of(op)) is None:
+            return None
+        return cls(found.filename.data, found.line.data, found.column.data)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
-
-
-def _file_location(location: Attribute) -> FileLineColLoc | None:
-    """The first place in a file that `location` is made of."""
-    match location:
-        case FileLineColLoc():
-            return location
-        case CallSiteLoc():
-            parts = (location.callee, location.caller)
-        case NameLoc():
-            parts = (location.location,)
-        case FusedLoc(locations=ArrayAttr() as locations):
-            parts = locations.data
-        case _:
-            return None
-    return next(filter(None, map(_file_location, parts)), None)
 
 
 def _is_placed(op: Operation) -> bool:

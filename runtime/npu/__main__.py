@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
             inputs,
             functional=not options.timing,
             timeline=options.trace is not None,
+            exactly_once=options.exactly_once,
         )
         for name, file in _pairs(options.output):
             if name not in report.outputs:
@@ -56,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--json", type=Path, metavar="FILE.json", help="write the figures"
+    )
+    parser.add_argument(
+        "--exactly-once",
+        action="store_true",
+        help="trap where a byte of an output is written twice, or read",
     )
     parser.add_argument(
         "--trace", type=Path, metavar="FILE.json", help="write a timeline for Perfetto"

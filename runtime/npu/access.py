@@ -14,6 +14,7 @@ from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.footprint import Footprint, distinct, footprint
 from tlf.runtime.npu.memory import Memory
+from tlf.runtime.npu.outputs import Outputs
 from tlf.runtime.npu.program import Address, Program
 
 Sizes = tuple[int, ...]
@@ -64,6 +65,8 @@ class Accesses:
     """
 
     memories: dict[str, Memory]
+    outputs: Outputs | None
+    """Who wrote what of the outputs, if that may happen only once."""
     lines: list[int]
     """Line of each engine instruction by its number; 0 is before the program."""
 
@@ -73,6 +76,7 @@ class Accesses:
         self._ids = {name: index for index, name in enumerate(machine.engines)}
         self._clocks = [[0] * len(self._ids) for _ in self._ids]
         self.lines = [0]
+        self.outputs = None
         self._signals: list[deque[list[int]]] = [
             deque() for _ in range(program.semaphores)
         ]
@@ -120,6 +124,8 @@ class Accesses:
         own = self._ids[engine]
         clock = self._clocks[own]
         covered, number = place.footprint, clock[own]
+        if self.outputs is not None:
+            self.outputs.read(place.memory.level.name, place.base, covered)
         place.memory.read(place.base, covered, own, number, clock, mark=mark)
 
     def write(self, place: Place, engine: str, sources: Sequence[Place] = ()) -> None:
@@ -127,5 +133,7 @@ class Accesses:
         own = self._ids[engine]
         clock = self._clocks[own]
         covered, number = place.footprint, clock[own]
+        if self.outputs is not None:
+            self.outputs.write(place.memory.level.name, place.base, covered, number)
         apart = not any(place.meets(source) for source in sources)
         place.memory.write(place.base, covered, own, number, clock, apart=apart)

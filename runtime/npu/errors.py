@@ -41,9 +41,21 @@ class NPUTrap(NPUError):
 
     reason: str
 
-    def __init__(self, line: int, text: str, reason: str, address: int | None) -> None:
-        super().__init__(f"line {line}: `{text}`: {reason}")
+    origin: str | None
+    """Place in the source that the instruction comes from, where the text has it."""
+
+    def __init__(
+        self,
+        line: int,
+        text: str,
+        reason: str,
+        address: int | None,
+        origin: str | None = None,
+    ) -> None:
+        place = f" of {origin}" if origin else ""
+        super().__init__(f"line {line}{place}: `{text}`: {reason}")
         self.line = line
+        self.origin = origin
         self.text = text
         self.address = address
         self.reason = reason

@@ -17,6 +17,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
+_ORIGIN = re.compile(r";\s*([^;]*\S:\d+:\d+)\s*$")
+
 
 def strip_comment(line: str) -> str:
     """Return `line` without its comment and without blanks around it."""
@@ -29,6 +31,12 @@ def strip_comment(line: str) -> str:
         elif character == ";" and not quoted:
             return line[:index].strip()
     return line.strip()
+
+
+def origin_of(line: str) -> str | None:
+    """Return the place in a source file that ends `line` as its comment, if any."""
+    match = _ORIGIN.search(line)
+    return None if match is None else match[1]
 
 
 class Cursor:

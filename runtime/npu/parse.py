@@ -21,7 +21,7 @@ from tlf.machine.parts import (
 )
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.errors import NPUParseError
-from tlf.runtime.npu.lexer import strip_comment
+from tlf.runtime.npu.lexer import origin_of, strip_comment
 from tlf.runtime.npu.parse_code import CodeParser
 from tlf.runtime.npu.program import Buffer, Halt, Instruction, Loop, Program
 from tlf.runtime.npu.settings import Settings, integer
@@ -45,9 +45,15 @@ def parse(text: str, base_dir: str | Path | None = None) -> Program:
     parser = _Directives(Path(base_dir or "."))
     for index, (number, line) in enumerate(lines[1:], 1):
         if line == ".code":
-            return _program(parser, lines[index + 1 :], number)
+            program = _program(parser, lines[index + 1 :], number)
+            return replace(program, origins=_origins(text))
         parser.directive(number, line)
     raise NPUParseError(lines[-1][0], "expected `.code`, got the end of the text")
+
+
+def _origins(text: str) -> dict[int, str]:
+    lines = enumerate(text.splitlines(), 1)
+    return {number: each for number, line in lines if (each := origin_of(line))}
 
 
 def _program(parser: "_Directives", lines: list[tuple[int, str]], last: int) -> Program:

@@ -4,7 +4,8 @@ An NPU program as data: the machine it is for, its buffers, its code.
 Addresses and strides are in bytes, sizes in elements.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tlf.machine.parts import Machine
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
@@ -202,3 +203,5 @@ class Program:
     body: tuple[Instruction, ...]
     granule: int
     """Bytes of the smallest element type in use."""
+    origins: Mapping[int, str] = field(default_factory=dict[int, str])
+    """By line, the place in the source that an instruction comes from, where given."""

@@ -16,6 +16,7 @@ from tlf.runtime.npu.dtypes import DTYPES, Array
 from tlf.runtime.npu.errors import Fault, NPUInputError, NPUTrap
 from tlf.runtime.npu.execute import Executor
 from tlf.runtime.npu.iterations import Iterations
+from tlf.runtime.npu.outputs import Outputs
 from tlf.runtime.npu.program import (
     Dma,
     Halt,
@@ -42,6 +43,7 @@ def run(
     functional: bool = True,
     timeline: bool = False,
     step_by_step: bool = False,
+    exactly_once: bool = False,
 ) -> Report:
     """
     Run `program` on `inputs`, arrays by name in the declared shapes and element types.
@@ -52,6 +54,9 @@ def run(
     the same. With `timeline` on, the report has an event for every instruction on an
     engine.
 
+    With `exactly_once` it is a trap, too, to write a byte of an output twice, or to
+    read one that is no input: a program that runs then stores every result once.
+
     Raises `NPUInputError` for arrays that do not fit, `NPUTrap` for what hardware would
     silently get wrong.
     """
@@ -61,7 +66,7 @@ def run(
             return _time(program)
         except IrregularError:
             pass
-    control = _Control(program, functional, timeline)
+    control = _Control(program, functional, timeline, exactly_once)
     with np.errstate(all="ignore"):
         return control.run(arrays)
 
@@ -100,9 +105,13 @@ def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
 class _Control:
     """The control processor, and the semaphores between the engines."""
 
-    def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
+    def __init__(
+        self, program: Program, functional: bool, timeline: bool, exactly_once: bool
+    ) -> None:
         self._program = program
         self._executor = Executor(program, functional, timeline)
+        if exactly_once:
+            self._executor.accesses.outputs = Outputs(program)
         self._registers = self._executor.registers
         self._model = self._executor.model
         self._issue = program.machine.issue_cycles
@@ -149,10 +158,14 @@ class _Control:
 
     def _trap(self, fault: Fault) -> NPUTrap:
         assert self._current is not None
-        reason = fault.reason
+        reason, origins = fault.reason, self._program.origins
         if fault.culprit is not None:
-            reason += f"; see line {self._executor.accesses.lines[fault.culprit]}"
-        return NPUTrap(self._current.line, self._current.text, reason, fault.address)
+            line = self._executor.accesses.lines[fault.culprit]
+            place = f" of {origins[line]}" if line in origins else ""
+            reason += f"; see line {line}{place}"
+        op = self._current
+        origin = origins.get(op.line)
+        return NPUTrap(op.line, op.text, reason, fault.address, origin)
 
     def _block(self, body: tuple[Instruction, ...]) -> None:
         for instruction in body:

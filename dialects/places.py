@@ -1,0 +1,38 @@
+"""Where in a source file an operation was written."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    NameLoc,
+)
+from xdsl.ir import Attribute, Operation
+
+
+def place_of(op: Operation) -> FileLineColLoc | None:
+    """Where `op` or the nearest operation around it was written, if known."""
+    at: Operation | None = op
+    while at is not None:
+        if (found := _place(at.location)) is not None:
+            return found
+        at = at.parent_op()
+    return None
+
+
+def _place(location: Attribute) -> FileLineColLoc | None:
+    """The first place in a file that `location` is made of."""
+    match location:
+        case FileLineColLoc():
+            return location
+        case CallSiteLoc():
+            parts = (location.callee, location.caller)
+        case NameLoc():
+            parts = (location.location,)
+        case FusedLoc(locations=ArrayAttr() as locations):
+            parts = locations.data
+        case _:
+            return None
+    return next(filter(None, map(_place, parts)), None)
