@@ -26,6 +26,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
+    "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),

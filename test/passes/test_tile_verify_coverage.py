@@ -1,28 +1,22 @@
-"""Proofs of coverage against counting, and on the programs that pipelines make."""
+"""Proofs of coverage against counting."""
 
 import random
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
-from differential import parsed, tiled
+from differential import parsed
 from stitched import random_stitched
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import load
 from tlf.passes.tile_verify_coverage import (
     ATTRIBUTE,
     CoverageError,
     TileVerifyCoveragePass,
 )
 from tlf.tools.driver import new_context
-
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mlir"))
-ROLLING = "rolling_bottleneck"
-"""Written at the tile level; Triton has no windows that roll."""
 
 
 def certified(module: ModuleOp) -> bool:
@@ -54,13 +48,3 @@ def test_agrees_with_counting(part: int):
         assert not proven or not np.isnan(result).any()
         seen["proven"] += proven
     assert min(seen[each] for each in ("proven", "collision", "gap")) > 1, seen
-
-
-@pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_examples_are_certified(file: Path, target: str):
-    if file.stem == ROLLING and target == "h200":
-        pytest.skip("not for this target")
-    module = tiled(file.read_text(encoding="utf-8"), load(target))
-
-    assert certified(module)
