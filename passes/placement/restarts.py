@@ -98,6 +98,8 @@ class Restarts:
         Return offsets of the blocks within a capacity, by number; False if there are
         none; True if none were found.
         """
+        if self.setup > self.budget.visits:
+            self.budget.visits = 0
         for _ in range(attempts):
             if self.budget.is_spent():
                 break
