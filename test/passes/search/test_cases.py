@@ -9,6 +9,7 @@ from search_replay import check
 from tlf.passes.search import (
     Context,
     Costs,
+    Limits,
     Node,
     NoScheduleError,
     Option,
@@ -18,6 +19,8 @@ from tlf.passes.search import (
     members,
     search,
 )
+from tlf.passes.search.groups import Groups
+from tlf.passes.search.memo import Memo
 
 
 @dataclass
@@ -139,6 +142,45 @@ def test_skip_leaves_where_there_is_no_room():
     assert first.stored == first.kept == second.resident == value
     assert not (second.kept | last.resident) & value
     assert schedule.bytes == 8 + 8 + 8 + 8
+
+
+@dataclass
+class Squeezing(Alone):
+    """Alone, but the operation that reads value 2 needs all of the memory."""
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        capacity = self.problem.capacity
+        if self.problem.reads[group.bit_length() - 1] != mask_of([2]):
+            return super().options(group, context)
+        return [] if context.taken else [Option(10, 0, capacity)]
+
+
+@pytest.mark.parametrize("strategy", ["dp", "beam", "greedy"])
+def test_beam_does_not_retain_what_leads_nowhere(strategy: str):
+    """To keep value 1 looks best at first, but nothing can run then."""
+    nodes = (Node((0,), (1, 2), "a"), Node((2,), (3,), "b"), Node((1, 3), (4,), "c"))
+    sizes = (Value(1), Value(8), Value(1), Value(1), Value(1, is_output=True))
+    problem = Problem(nodes, sizes, 20)
+    costs = Squeezing(problem)
+    schedule = search(problem, costs, strategy, limits=Limits(width=1)).schedule
+
+    check(problem, costs, schedule)
+    assert schedule.steps[0].context.stored & mask_of([1])
+
+
+def test_more_room_is_asked_for_anew():
+    """An answer for little room may lack what fits into more."""
+    problem = skip(24)
+    costs = Alone(problem)
+
+    def times(*taken: int) -> tuple[list[list[int]], int]:
+        memo = Memo(costs, Groups(problem))
+        contexts = [Context(mask_of([2]), mask_of([3]), 0, each) for each in taken]
+        answers = [memo.options(mask_of([2]), context) for context in contexts]
+        return [[option.time for option in each] for each in answers], memo.asked
+
+    assert times(0, 12, 14, 16, 17, 18) == ([[10], [10], [12], [12], [], []], 3)
+    assert times(17, 16, 12) == ([[], [12], [10]], 3)
 
 
 def test_input_stays_once_it_was_loaded():
