@@ -16,6 +16,7 @@ from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count
+from tlf.passes.mem_split_maps import is_structure
 from tlf.passes.pipelining.ahead import Loads, start_ahead
 from tlf.passes.pipelining.counters import (
     STAGES,
@@ -84,8 +85,9 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
     ahead = Loads.of(loop, [level.name for level in levels]).movable(buffers)
     number = slot_number(loop, trips, slots)
+    alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
-        give_slots(loop, buffer, number, slots)
+        give_slots(loop, buffer, number, slots, alignments[buffer.level])
     start_ahead(ahead, slots - 1)
     return loop
 
@@ -146,6 +148,6 @@ def _room(
         if isinstance(op, mem.AllocOp) and op.level == level:
             room += byte_count(op.buffer_type) * (slots if op in slotted else 1)
         elif isinstance(op, mem.MapOp):
-            steps = [each for each in op.body.block.ops if each.operands]
-            room += prod(op.extents) * WIDEST * len(steps)
+            steps = [each for each in op.body.block.ops if not is_structure(each)]
+            room += prod(op.extents) * WIDEST * max(0, len(steps) - 1)
     return room

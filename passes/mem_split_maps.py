@@ -46,13 +46,14 @@ class SplitMapPattern(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: mem.MapOp, rewriter: PatternRewriter, /) -> None:
-        work = [each for each in op.body.block.ops if not _is_structure(each)]
+        work = [each for each in op.body.block.ops if not is_structure(each)]
         if not op.is_buffer_form or (len(work) <= 1 and len(op.outputs) == 1):
             return
         _Split(op, rewriter, work).run()
 
 
-def _is_structure(op: Operation) -> bool:
+def is_structure(op: Operation) -> bool:
+    """Whether an operation of a map's body computes nothing."""
     return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 

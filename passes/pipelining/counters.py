@@ -194,7 +194,8 @@ def _rebuilt(
     inner = 1
     for position, counter in reversed(list(enumerate(nest))):
         value = _variable(builder, counter, new.args[0], inner, position == 0)
-        value.name_hint = counter.variable.name_hint
+        if value is not new.args[0] and value is not counter.lower:
+            value.name_hint = counter.variable.name_hint
         counter.variable.replace_all_uses_with(value)
         inner *= counter.trips or 1
     terminator = body.last_op
@@ -215,6 +216,8 @@ def _variable(
     builder: Builder, counter: Counter, count: SSAValue, inner: int, outermost: bool
 ) -> SSAValue:
     """The variable of one loop of the nest, with so many iterations inside of it."""
+    if counter.trips == 1:
+        return counter.lower
     value: AffineExpr = AffineExpr.dimension(0)
     if inner > 1:
         value = value // inner

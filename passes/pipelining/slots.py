@@ -4,18 +4,20 @@ Slots: as many copies of a buffer as iterations of a loop are under way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
 from tlf.dialects.cuts import row_major
+from tlf.dialects.types import byte_count, dtype_of
 from tlf.passes.pipelining.counters import Counter, applied, counters_of, number_of
 
 
@@ -75,36 +77,36 @@ def _around(loop: Operation) -> list[Counter]:
 
 
 def give_slots(
-    loop: scf.ForOp, alloc: mem.AllocOp, number: SSAValue, slots: int
+    loop: scf.ForOp, alloc: mem.AllocOp, number: SSAValue, slots: int, alignment: int
 ) -> None:
     """
     Replace a buffer of a loop's body by one before the loop with several slots, of
-    which each iteration uses the one of this number.
+    which each iteration uses the one of this number. Slots start at multiples of
+    `alignment` bytes.
     """
-    type_ = alloc.buffer_type
-    before = Builder(InsertPoint.before(loop))
-    whole = before.insert(mem.AllocOp(_with_slots(type_, slots))).buffer
-    whole.name_hint = alloc.buffer.name_hint
-    casts = [
-        use.operation
-        for use in alloc.buffer.uses
-        if isinstance(use.operation, memref.ReinterpretCastOp)
-    ]
-    inside = _after(number, loop.body.block)
-    for cast_ in casts:
-        _replace(cast_, _slot(inside, _recast(before, whole, cast_, slots), number))
-    if any(True for _ in alloc.buffer.uses):
-        _replace(alloc, _slot(inside, whole, number))
-    else:
-        Rewriter.erase_op(alloc)
-
-
-def _after(value: SSAValue, block: Block) -> Builder:
-    """A builder behind the operation that computes a value, at the start of a block."""
-    owner = value.owner
+    found = Slots.before(loop, alloc, slots, alignment)
+    owner = number.owner
     assert isinstance(owner, Operation)
-    assert owner.parent is block
-    return Builder(InsertPoint.after(owner))
+    inside = Builder(InsertPoint.after(owner))
+    for cast_ in list(_casts(alloc.buffer)):
+        (offset,) = cast_.static_offsets.get_values()
+        shape = cast_.static_sizes.get_values()
+        strides = cast_.static_strides.get_values()
+        _replace(cast_, found.view(inside, number, shape, strides, offset))
+    if not any(True for _ in alloc.buffer.uses):
+        Rewriter.erase_op(alloc)
+        return
+    shape, strides = alloc.buffer_type.get_shape(), alloc.buffer_type.get_strides()
+    known = [each for each in strides or () if each is not None]
+    _replace(alloc, found.view(inside, number, shape, known))
+
+
+def _casts(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
+    """The casts of a buffer, those of casts first: all count from its start."""
+    for use in list(buffer.uses):
+        if isinstance(op := use.operation, memref.ReinterpretCastOp):
+            yield from _casts(op.result)
+            yield op
 
 
 def _replace(op: Operation, value: SSAValue) -> None:
@@ -112,52 +114,73 @@ def _replace(op: Operation, value: SSAValue) -> None:
     Rewriter.replace_op(op, [], [value])
 
 
-def _bytes_apart(type_: MemRefType[Attribute]) -> tuple[list[int], int]:
-    """The strides of a buffer, and the elements from one slot to the next."""
-    strides = type_.get_strides()
-    known = [each for each in strides or () if each is not None]
-    return known, type_.element_count()
+@dataclass(frozen=True)
+class Slots:
+    """A buffer of several slots, before the loop that uses them."""
 
+    loop: scf.ForOp
+    buffer: SSAValue
+    apart: int
+    """The elements from one slot to the next."""
 
-def _with_slots(type_: MemRefType[Attribute], slots: int) -> MemRefType[Attribute]:
-    """The type of several buffers, one after the other."""
-    shape = [slots, *type_.get_shape()]
-    layout: Attribute = NoneAttr()
-    if not isinstance(type_.layout, NoneAttr):
-        strides, apart = _bytes_apart(type_)
-        layout = StridedLayoutAttr([apart, *strides])
-    return MemRefType(type_.element_type, shape, layout, type_.memory_space)
+    @staticmethod
+    def before(
+        loop: scf.ForOp, alloc: mem.AllocOp, slots: int, alignment: int
+    ) -> Slots:
+        """Allocate the slots of a buffer."""
+        type_ = alloc.buffer_type
+        item = dtype_of(type_.element_type).itemsize
+        apart = -(-byte_count(type_) // alignment) * alignment // item
+        shape = [slots, *type_.get_shape()]
+        if apart != type_.element_count() or not isinstance(type_.layout, NoneAttr):
+            shape = [slots, apart]
+        made = mem.AllocOp(
+            MemRefType(type_.element_type, shape, NoneAttr(), type_.memory_space)
+        )
+        made.location = alloc.location
+        made.buffer.name_hint = alloc.buffer.name_hint
+        buffer = Builder(InsertPoint.before(loop)).insert(made).buffer
+        return Slots(loop, buffer, apart)
 
+    @property
+    def type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.buffer.type)
 
-def _recast(
-    builder: Builder, whole: SSAValue, op: memref.ReinterpretCastOp, slots: int
-) -> SSAValue:
-    """What a cast does to one buffer, done to all slots."""
-    (offset,) = op.static_offsets.get_values()
-    apart = cast(MemRefType[Attribute], op.source.type).element_count()
-    shape = [slots, *op.static_sizes.get_values()]
-    strides = [apart, *op.static_strides.get_values()]
-    source = cast(MemRefType[Attribute], whole.type)
-    layout: Attribute = NoneAttr()
-    if offset or strides != list(row_major(shape)):
-        layout = StridedLayoutAttr(strides, offset)
-    type_ = MemRefType(source.element_type, shape, layout, source.memory_space)
-    made = memref.ReinterpretCastOp.from_dynamic(whole, [offset], shape, strides, type_)
-    return builder.insert(made).result
+    def view(
+        self,
+        builder: Builder,
+        number: SSAValue,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int = 0,
+    ) -> SSAValue:
+        """The slot of a number, of this shape, from an element of the slot on."""
+        whole = self._whole(shape, strides, offset)
+        result = MemRefType(
+            self.type.element_type,
+            shape,
+            StridedLayoutAttr(strides, None),
+            self.type.memory_space,
+        )
+        start: Sequence[SSAValue | int] = [number, *(0 for _ in shape)]
+        ones = [1] * len(start)
+        made = memref.SubviewOp.get(whole, start, [1, *shape], ones, result)
+        return builder.insert(made).result
 
-
-def _slot(builder: Builder, whole: SSAValue, number: SSAValue) -> SSAValue:
-    """The slot of a number."""
-    type_ = cast(MemRefType[Attribute], whole.type)
-    slots, *shape = type_.get_shape()
-    offsets: Sequence[SSAValue | int] = [number, *(0 for _ in shape)]
-    strides = type_.get_strides() or ()
-    result = MemRefType(
-        type_.element_type,
-        shape,
-        StridedLayoutAttr([*strides[1:]], None),
-        type_.memory_space,
-    )
-    ones = [1] * (slots and len(shape) + 1)
-    made = memref.SubviewOp.get(whole, offsets, [1, *shape], ones, result)
-    return builder.insert(made).result
+    def _whole(
+        self, shape: Sequence[int], strides: Sequence[int], offset: int
+    ) -> SSAValue:
+        """All slots, each of this shape."""
+        sizes = [self.type.get_shape()[0], *shape]
+        steps = [self.apart, *strides]
+        is_plain = not offset and steps == list(row_major(sizes))
+        if is_plain and sizes == list(self.type.get_shape()):
+            return self.buffer
+        layout = NoneAttr() if is_plain else StridedLayoutAttr(steps, offset)
+        type_ = MemRefType(
+            self.type.element_type, sizes, layout, self.type.memory_space
+        )
+        made = memref.ReinterpretCastOp.from_dynamic(
+            self.buffer, [offset], sizes, steps, type_
+        )
+        return Builder(InsertPoint.before(self.loop)).insert(made).result

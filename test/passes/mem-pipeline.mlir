@@ -52,15 +52,16 @@ func.func @double(%x: memref<40x16xf32, "L3">, %y: memref<40x16xf32, "L3">)
 
 // An inner loop of three iterations goes on with the slot after its last one. What it
 // is loaded from comes in the outer loop, which does not write it; what the outer loop
-// loads second depends on what it stores.
+// loads second depends on what it stores. Slots start at multiples of 64 bytes.
 // CHECK-LABEL: func.func @inner
 // CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%again">
-// CHECK:       %tile = mem.alloc : memref<2x6xf32, "L2">
+// CHECK:       %tile = mem.alloc : memref<2x16xf32, "L2">
+// CHECK-NEXT:  memref.reinterpret_cast %tile {{.*}} to memref<2x6xf32, strided<[16, 1]>, "L2">
 // CHECK:       scf.for [[N:%.*]] =
 // CHECK:         mem.dma %x{{.*}} ahead 1
 // CHECK:         [[START:%.*]] = affine.apply affine_map<(d0) -> ((d0 mod 2))> ([[N]])
-// CHECK-NEXT:    %part = mem.alloc : memref<2x2xf32, "L1">
-// CHECK-NEXT:    scf.for [[M:%.*]] =
+// CHECK-NEXT:    %part = mem.alloc : memref<2x16xf32, "L1">
+// CHECK:         scf.for [[M:%.*]] =
 // CHECK-NEXT:      affine.apply affine_map<(d0, d1) -> (((d0 + d1) mod 2))> ([[M]], [[START]])
 // CHECK:           mem.dma {{.*}} ahead 1
 // CHECK:         mem.dma %y[{{.*}}] to {{.*}} size [6] :
@@ -94,12 +95,12 @@ func.func @inner(%x: memref<24xf32, "L3">, %y: memref<24xf32, "L3">)
 // bounds need not be numbers.
 // CHECK-LABEL: func.func @shapes
 // CHECK:       arith.constant 6 : index
-// CHECK:       [[FLAT:%.*]] = memref.reinterpret_cast %tile {{.*}} : memref<3x2x4xf32, "L2"> to memref<3x8xf32, "L2">
-// CHECK-NEXT:  scf.for
+// CHECK:       [[FLAT:%.*]] = memref.reinterpret_cast %tile {{.*}} : memref<3x16xf32, "L2"> to memref<3x8xf32, strided<[16, 1]>, "L2">
+// CHECK:       scf.for
 // CHECK:         memref.subview [[FLAT]][{{.*}}, 0] [1, 8] [1, 1]
 // CHECK:       [[TRIPS:%.*]] = affine.apply affine_map<(d0, d1) -> ({{.*}} ceildiv 4))> (%end, {{.*}})
-// CHECK-NEXT:  %some = mem.alloc : memref<2x4xf32, "L2">
-// CHECK-NEXT:  scf.for [[N:%.*]] = %{{.*}} to [[TRIPS]] step
+// CHECK-NEXT:  %some = mem.alloc : memref<2x16xf32, "L2">
+// CHECK:       scf.for [[N:%.*]] = %{{.*}} to [[TRIPS]] step
 func.func @shapes(%x: memref<2x12xf32, "L3">, %flat: memref<8xf32, "L3">, %end: index) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

@@ -129,11 +129,15 @@ def function(
 
 
 def elementwise(
-    shape: tuple[int, int], tile: tuple[int, int], stages: int, inputs: int = 1
+    shape: tuple[int, int],
+    tile: tuple[int, int],
+    stages: int,
+    inputs: int = 1,
+    steps: int = 1,
 ) -> str:
     """
-    Adds the first and the last of some arrays tile by tile: each tile goes to L2, to
-    L1, and all the way back.
+    Adds the first and the last of some arrays tile by tile, several times in place:
+    each tile goes to L2, to L1, and all the way back.
     """
     text = Text([])
     text.parallel(["%i", "%j"], (shape, tile))
@@ -145,7 +149,8 @@ def elementwise(
         ends += [(text.alloc(tile, level), types[level]) for level in ("L2", "L1")]
         text.through(ends, ["%i", "%j"], tile)
         near.append(ends[-1][0])
-    text.map(near[0], near, tile)
+    for _ in range(steps):
+        text.map(near[0], near, tile)
     back = (text.alloc(tile, "L2"), types["L2"])
     ends = [(near[0], types["L1"]), back, ("%y0", far)]
     text.through(ends, ["%i", "%j"], tile, out=True)
