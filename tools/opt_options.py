@@ -36,6 +36,7 @@ class Options(argparse.Namespace):
     passes: list[str]
     emit: str
     target: str | None
+    l2: str | None
     print_ir_after: list[str]
     split_input_file: bool
     verify_diagnostics: bool
@@ -88,6 +89,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         "--target",
         metavar="NAME|FILE.toml",
         help="description of the target chip, to be attached to the module",
+    )
+    parser.add_argument(
+        "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
     )
     parser.add_argument(
         "--print-ir-after",

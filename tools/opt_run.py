@@ -89,7 +89,7 @@ class Opt:
         Look up what `options` name. Raises `PipelineError`, and `DiagnosticException`
         for a target description.
         """
-        target = None if options.target is None else descriptions.load(options.target)
+        target = _target(options)
         known = pipelines_for(target)
         passes = build_passes(",".join(options.passes), PASSES, known)
         build_passes(",".join(options.print_ir_after), PASSES, {})
@@ -151,6 +151,17 @@ class Opt:
             chosen=frozenset(options.print_ir_after),
             timing=self.timing,
         )
+
+
+def _target(options: Options) -> descriptions.Target | None:
+    if options.target is None:
+        if options.l2 is not None:
+            raise UsageError("expected `--target` with `--l2`")
+        return None
+    target = descriptions.load(options.target)
+    if options.l2 is None:
+        return target
+    return target.resized({"L2": descriptions.bytes_of(options.l2)})
 
 
 def _listing() -> str:

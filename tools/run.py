@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import entry_point, interpret
-from tlf.dialects.target import Target
+from tlf.dialects.target import Target, bytes_of, load
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Backend, backend_named
@@ -68,7 +68,8 @@ def _run(options: Options) -> bool:
         verify(module)
     base = Path(options.file).parent
     name = options.target or _own_target(module)
-    backend = backend_named(name, options.entry, base, options.passes)
+    target = _resized(name, options.l2) if options.l2 is not None else name
+    backend = backend_named(target, options.entry, base, options.passes)
     if options.timing:
         return _time(context, module, backend, options, _name_of(name))
     inputs = make_inputs(
@@ -127,6 +128,13 @@ def _time(
 def _own_target(module: ModuleOp) -> str | Target:
     """The target that a program was given before, or the usual one."""
     return Target.of(module) if Target.is_known(module) else "npu"
+
+
+def _resized(target: str | Target, size: str) -> Target:
+    if target == "reference":
+        raise InputError("expected a target with levels for `--l2`, got reference")
+    chip = load(target) if isinstance(target, str) else target
+    return chip.resized({"L2": bytes_of(size)})
 
 
 def _name_of(target: str | Target) -> str:

@@ -18,6 +18,7 @@ class Options(argparse.Namespace):
     file: str
     entry: str | None
     target: str | None
+    l2: str | None
     passes: str | None
     input: list[str]
     seed: int
@@ -44,6 +45,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--entry", metavar="NAME", help="function to run")
     parser.add_argument(
         "--target", help=f"{TARGET} (default: that of the program, or npu)"
+    )
+    parser.add_argument(
+        "--l2", metavar="SIZE", help="capacity of the target's L2, such as 512K"
     )
     parser.add_argument(
         "-p",

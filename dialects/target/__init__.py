@@ -9,5 +9,15 @@ from tlf.dialects.target.description import (
     load,
     presets,
 )
+from tlf.dialects.target.sizes import bytes_of
 
-__all__ = ["Level", "LevelKind", "Target", "Tiling", "from_data", "load", "presets"]
+__all__ = [
+    "Level",
+    "LevelKind",
+    "Target",
+    "Tiling",
+    "bytes_of",
+    "from_data",
+    "load",
+    "presets",
+]

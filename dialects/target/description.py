@@ -30,6 +30,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.target.sizes import split_sizes
+
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
 ALIASES = {"triton": "h200"}
@@ -150,6 +152,22 @@ class Target:
         """Make this the target of `module`."""
         module.attributes[ATTRIBUTE] = self.attribute()
 
+    def resized(self, capacities: Mapping[str, int]) -> Target:
+        """The same chip, but with other capacities of some levels, in bytes."""
+        if unknown := [name for name in capacities if name not in self.levels]:
+            known = ", ".join(self.levels)
+            raise DiagnosticException(
+                f"expected a level among {known} of {self.name}, got {unknown[0]}"
+            )
+        if not capacities:
+            return self
+        levels = cast(Sequence[Mapping[str, Data]], self.data["levels"])
+        resized = [
+            {**level, "capacity": capacities.get(str(level["name"]), level["capacity"])}
+            for level in levels
+        ]
+        return from_data({**self.data, "levels": resized})
+
     @property
     def outermost(self) -> Level:
         """The memory where arguments and results live."""
@@ -175,8 +193,9 @@ def presets() -> tuple[str, ...]:
 def load(name_or_path: str) -> Target:
     """
     Read a preset by its name, or a description from a `.toml` file. `triton` stands
-    for the preset of a GPU.
+    for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`.
     """
+    name_or_path, capacities = split_sizes(name_or_path)
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
@@ -191,7 +210,7 @@ def load(name_or_path: str) -> Target:
         raise DiagnosticException(
             f"cannot read target `{name_or_path}`: {error}"
         ) from error
-    return from_data(data)
+    return from_data(data).resized(capacities)
 
 
 def from_data(data: Mapping[str, Data]) -> Target:

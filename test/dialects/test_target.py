@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import LevelKind, Target, load, presets
+from tlf.dialects.target import LevelKind, Target, bytes_of, load, presets
 from tlf.lowering.pipelines import npu_pipeline
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.driver import new_context, parse
@@ -91,8 +91,9 @@ def test_indexed_loads(tmp_path: Path):
 def test_presets(name: str):
     target = load(name)
     assert target.name == name
-    assert list(target.levels) == ["L1", "L2", "L3"]
+    assert list(target.levels) in (["L1", "L2", "L3"], ["L1", "L3"])
     assert target.outermost.name == "L3"
+    assert target.outermost.shared
     assert all(level.kind in set(LevelKind) for level in target.levels.values())
     capacities = [level.capacity for level in target.levels.values()]
     assert capacities == sorted(capacities)
@@ -199,7 +200,7 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 def test_a_name_that_is_no_preset():
     with pytest.raises(DiagnosticException) as found:
         load("tpu")
-    known = "h200, npu, npu-tiny, triton"
+    known = "bm1684x-like, h200, npu, npu-tiny, u85-like, triton"
     expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
     assert str(found.value) == expected
 
@@ -238,3 +239,44 @@ def test_a_chip_of_the_user(
     for number in range(1, len(capacities)):
         assert f"dst=L{number}[" in program
         assert f"dma_l{number}_l{number + 1} dst=L{number + 1}[" in program
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1", 1), ("512K", 1 << 19), ("16MiB", 1 << 24), ("3G", 3 << 30), ("2T", 2 << 40)],
+)
+def test_sizes(text: str, size: int):
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "K", "1.5M", "-1", "3KB", "3k", "1 K"])
+def test_wrong_sizes(text: str):
+    message = f"expected a size such as 512K, got `{text}`"
+    with pytest.raises(DiagnosticException, match=re.escape(message)):
+        bytes_of(text)
+
+
+def test_capacities_after_the_name(tmp_path: Path):
+    """All else stays, and the module says the new size."""
+    target = load("npu:L2=512K,L3=64G")
+    assert target.levels["L2"].capacity == 512 << 10
+    assert target.levels["L3"].capacity == 64 << 30
+    assert target.levels["L1"] == load("npu").levels["L1"]
+    assert target.engines == load("npu").engines
+    assert Target.of(module_of(target)) == target
+    assert load("npu:L2=16M") == load("npu")
+    path = written(tmp_path, chip(4096, 65536))
+    assert load(f"{path}:L1=1M").levels["L1"].capacity == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("npu:L4=1K", "expected a level among L1, L2, L3 of npu, got L4"),
+        ("npu:L2=much", "expected a size such as 512K, got `much`"),
+        ("npu:L2", "or a `.toml` file, got `npu:L2`"),
+    ],
+)
+def test_wrong_capacities(name: str, message: str):
+    with pytest.raises(DiagnosticException, match=re.escape(message)):
+        load(name)
