@@ -136,7 +136,7 @@ class _Conversion:
             case _:
                 raise PassFailedException(f"{op.name}: expected buffers, got tensors")
         touches = [
-            Touch(view.whole, writes, view.slot)
+            Touch(view.whole, writes, view.slots)
             for buffer, writes in _buffers(op)
             for view in [views.view(buffer)]
         ]

@@ -5,6 +5,7 @@ bytes and one of them writes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 from xdsl.dialects import scf
@@ -18,12 +19,12 @@ from tlf.lowering.npu.views import Extent
 @dataclass(frozen=True)
 class Touch:
     """
-    The buffer that an instruction reads or writes, or the slot of it.
+    The buffer that an instruction reads or writes, or parts of it.
     """
 
     extent: Extent
     writes: bool
-    slot: Slot | None = None
+    slots: tuple[Slot, ...] = ()
 
     def meets(
         self, later: "Touch", loops: Sequence[scf.ForOp], iterations: int
@@ -35,7 +36,10 @@ class Touch:
         """
         if not (self.writes or later.writes) or not self.extent.overlaps(later.extent):
             return False
-        return not self._slots_between(later, loops, iterations)
+        return not any(
+            mine.is_apart(theirs, loops, iterations)
+            for mine, theirs in self._pairs(later)
+        )
 
     def meets_anew(
         self, later: "Touch", loops: Sequence[scf.ForOp], inner: int
@@ -44,18 +48,16 @@ class Touch:
         Whether `meets` for the last of `loops` tells when the two meet across the ends
         of its executions, too. It is the `inner`-th inside of the loop that runs again.
         """
-        if self._slots_between(later, loops, 0) is None:
-            return True
-        assert self.slot is not None
-        return self.slot.continues(loops[-inner - 1 :])
+        return all(
+            mine.continues(loops[-inner - 1 :])
+            for mine, theirs in self._pairs(later)
+            if mine.is_apart(theirs, loops, 0) is not None
+        )
 
-    def _slots_between(
-        self, later: "Touch", loops: Sequence[scf.ForOp], iterations: int
-    ) -> int | None:
-        """How many slots of a buffer the two are apart, if that is known."""
-        if self.slot is None or later.slot is None or self.extent != later.extent:
-            return None
-        return self.slot.distance(later.slot, loops, iterations)
+    def _pairs(self, later: "Touch") -> Iterator[tuple[Slot, Slot]]:
+        """The parts of the same buffer that the two are in."""
+        if self.extent == later.extent:
+            yield from product(self.slots, later.slots)
 
 
 class Stream(NamedTuple):

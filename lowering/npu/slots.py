@@ -22,7 +22,7 @@ from tlf.lowering.npu.ranges import constant_of, range_of
 @dataclass(frozen=True)
 class Form:
     """
-    A number and a factor for the count of each loop, modulo the number of slots.
+    A number and a factor for the count of each loop; of slots, modulo their number.
 
     The count of a loop is 0 in its first iteration, 1 in the next, and so on.
     """
@@ -30,21 +30,51 @@ class Form:
     constant: int
     factors: Mapping[scf.ForOp, int]
 
-    def plus(self, other: Form, factor: int, slots: int) -> Form:
+    def plus(self, other: Form, factor: int) -> Form:
         """The sum with a multiple of another form."""
         factors = dict(self.factors)
         for loop, number in other.factors.items():
-            factors[loop] = (factors.get(loop, 0) + factor * number) % slots
-        kept = {loop: number for loop, number in factors.items() if number}
-        return Form((self.constant + factor * other.constant) % slots, kept)
+            factors[loop] = factors.get(loop, 0) + factor * number
+        return Form(self.constant + factor * other.constant, factors)
+
+    def divided(self, divisor: int) -> Form | None:
+        """The quotient, rounded down, where it is a form."""
+        if divisor <= 0 or any(each % divisor for each in self.factors.values()):
+            return None
+        factors = {loop: each // divisor for loop, each in self.factors.items()}
+        return Form(self.constant // divisor, factors)
+
+    def modulo(self, slots: int) -> Form:
+        """The form modulo a number of slots."""
+        factors = {loop: each % slots for loop, each in self.factors.items()}
+        kept = {loop: each for loop, each in factors.items() if each}
+        return Form(self.constant % slots, kept)
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One of `count` equal parts of a buffer, the one whose number is `form`."""
+    """
+    One of `count` equal parts of a buffer along an axis, the one whose number is
+    `form`, or several from there on, with the first after the last.
+    """
 
     count: int
     form: Form
+    stride: int = 0
+    """Bytes from one part to the next, which tell axes apart."""
+    extent: int = 1
+    """How many parts there are."""
+
+    def is_apart(
+        self, later: Slot, fixed: Sequence[scf.ForOp], iterations: int
+    ) -> bool | None:
+        """
+        Whether `later`, some iterations of the last of the loops `fixed` after this,
+        has none of the same slots. None if that is not known.
+        """
+        if (slots := self.distance(later, fixed, iterations)) is None:
+            return None
+        return self.extent <= slots <= self.count - later.extent
 
     def distance(
         self, later: Slot, fixed: Sequence[scf.ForOp], iterations: int
@@ -54,7 +84,9 @@ class Slot:
         this, is away from this one. The loops before the last are at the same
         iteration. None if that is not known.
         """
-        if self.count != later.count or self.form.factors != later.form.factors:
+        if (self.count, self.stride) != (later.count, later.stride):
+            return None
+        if self.form.factors != later.form.factors:
             return None
         if any(loop not in fixed for loop in self.form.factors):
             return None
@@ -86,27 +118,25 @@ def _trips(loop: scf.ForOp) -> int | None:
     return max(0, -((lower - upper) // step))
 
 
-def slot_of(index: Index, slots: int) -> Slot | None:
+def slot_of(index: Index, slots: int, stride: int = 0, extent: int = 1) -> Slot | None:
     """
-    The slot that an index chooses among `slots`, if it is known which.
+    The slot that an index chooses among `slots`, if it is known which, or the first one
+    of several.
     """
     if isinstance(index, int):
-        return Slot(slots, Form(index % slots, {}))
+        return Slot(slots, Form(index % slots, {}), stride, extent)
     if (form := _form(index, slots)) is None:
         return None
     low, high = range_of(index)
-    return Slot(slots, form) if low >= 0 and high < slots else None
+    return Slot(slots, form, stride, extent) if low >= 0 and high < slots else None
 
 
 def _form(value: Index, slots: int) -> Form | None:
     """The form of an index, where it is a linear one."""
-    if (number := constant_of(value)) is not None:
-        return Form(number % slots, {})
+    if (exact := _exact(value)) is not None:
+        return exact.modulo(slots)
     assert isinstance(value, SSAValue)
-    owner = value.owner
-    if isinstance(owner, Block):
-        return _counter(value, owner, slots)
-    match owner:
+    match owner := value.owner:
         case arith.AddiOp():
             return _sum(owner.lhs, owner.rhs, 1, slots)
         case arith.SubiOp():
@@ -119,8 +149,6 @@ def _form(value: Index, slots: int) -> Form | None:
             divisor = constant_of(owner.rhs)
             if divisor and divisor % slots == 0 and range_of(owner.lhs)[0] >= 0:
                 return _form(owner.lhs, slots)
-        case arith.FloorDivSIOp():
-            return _count(owner.lhs, constant_of(owner.rhs))
         case _:
             pass
     return None
@@ -130,10 +158,37 @@ def _sum(left: Index, right: Index, factor: int, slots: int) -> Form | None:
     first, second = _form(left, slots), _form(right, slots)
     if first is None or second is None:
         return None
-    return first.plus(second, factor, slots)
+    return first.plus(second, factor).modulo(slots)
 
 
-def _counter(value: SSAValue, block: Block, slots: int) -> Form | None:
+def _exact(value: Index) -> Form | None:
+    """The form of an index whose numbers are not modulo anything."""
+    if (number := constant_of(value)) is not None:
+        return Form(number, {})
+    assert isinstance(value, SSAValue)
+    if isinstance(owner := value.owner, Block):
+        return _counter(value, owner)
+    if len(owner.operands) != 2:
+        return None
+    left, right = (_exact(each) for each in owner.operands)
+    if left is None or right is None:
+        return None
+    match owner:
+        case arith.AddiOp():
+            return left.plus(right, 1)
+        case arith.SubiOp():
+            return left.plus(right, -1)
+        case arith.MuliOp() if not right.factors:
+            return Form(0, {}).plus(left, right.constant)
+        case arith.MuliOp() if not left.factors:
+            return Form(0, {}).plus(right, left.constant)
+        case arith.FloorDivSIOp() if not right.factors:
+            return left.divided(right.constant)
+        case _:
+            return None
+
+
+def _counter(value: SSAValue, block: Block) -> Form | None:
     """The form of a loop's counter."""
     loop = block.parent_op()
     if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
@@ -141,22 +196,4 @@ def _counter(value: SSAValue, block: Block, slots: int) -> Form | None:
     first, step = constant_of(loop.lb), constant_of(loop.step)
     if first is None or step is None:
         return None
-    return Form(first % slots, {loop: step % slots} if step % slots else {})
-
-
-def _count(value: Index, divisor: int | None) -> Form | None:
-    """The form of a counter less its first value, divided by its step."""
-    first = 0
-    if isinstance(value, SSAValue) and isinstance(value.owner, arith.SubiOp):
-        known = constant_of(value.owner.rhs)
-        if known is None:
-            return None
-        value, first = value.owner.lhs, known
-    if not isinstance(value, SSAValue) or not isinstance(value.owner, Block):
-        return None
-    loop = value.owner.parent_op()
-    if not isinstance(loop, scf.ForOp) or value is not value.owner.args[0]:
-        return None
-    if (constant_of(loop.lb), constant_of(loop.step)) != (first, divisor):
-        return None
-    return Form(0, {loop: 1})
+    return Form(first, {loop: step})

@@ -253,12 +253,12 @@ class _Carried:
         """After how many iterations all slots have been used."""
         return max(
             (
-                touch.slot.count
+                slot.count
                 for item in self.items
                 for leaves in item.leaves.values()
                 for leaf in leaves
                 for touch in leaf.touches
-                if touch.slot is not None
+                for slot in touch.slots
             ),
             default=1,
         )

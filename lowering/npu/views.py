@@ -4,6 +4,7 @@ Where buffers are: every memref resolved to a level, a first byte and strides.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
@@ -67,8 +68,8 @@ class View:
     """Bytes between neighbours, per dimension."""
     element_type: Attribute
     ring: Ring | None = None
-    slot: Slot | None = None
-    """The part of the buffer that this is in, if it is one of several slots."""
+    slots: tuple[Slot, ...] = ()
+    """The parts of the buffer that this is in, along different axes."""
 
     @property
     def level(self) -> str:
@@ -199,7 +200,7 @@ def _subview(op: memref.SubviewOp, source: View) -> View:
         moved,
         shape=tuple(sizes[dimension] for dimension in kept),
         strides=tuple(strides[dimension] for dimension in kept),
-        slot=source.slot or _slot(source, offsets, sizes),
+        slots=source.slots or _slots(source, offsets, sizes),
     )
 
 
@@ -209,13 +210,27 @@ def _window(op: mem.WindowOp, source: View) -> View:
     start = index_builder(op).mod(offsets[axis], op.slots)
     offsets[axis] = start
     ring = Ring(axis, op.slots, start)
-    return replace(source.moved(offsets), shape=op.box, ring=ring)
+    slots = source.slots
+    if _has_all_slices(source):
+        stride, extent = source.strides[axis], op.box[axis]
+        slot = slot_of(start, op.slots, stride, extent)
+        slots = slots if slot is None else (*slots, slot)
+    return replace(source.moved(offsets), shape=op.box, ring=ring, slots=slots)
 
 
-def _slot(source: View, offsets: Sequence[Index], sizes: Sequence[int]) -> Slot | None:
+def _has_all_slices(view: View) -> bool:
+    """Whether a view is all of a buffer, or all of a slot of it."""
+    item = dtype_of(view.element_type).itemsize
+    parts = prod(slot.count for slot in view.slots)
+    return view.whole.high - view.whole.low == item * prod(view.shape) * parts
+
+
+def _slots(
+    source: View, offsets: Sequence[Index], sizes: Sequence[int]
+) -> tuple[Slot, ...]:
     """The slot that a view takes of a whole buffer along its first dimension."""
     if len(sizes) < 1 or sizes[0] != 1 or source.shape[0] < 2 or source.terms:
-        return None
+        return ()
     item = dtype_of(source.element_type).itemsize
     room = source.strides[0]
     inside = sum(
@@ -224,8 +239,9 @@ def _slot(source: View, offsets: Sequence[Index], sizes: Sequence[int]) -> Slot 
     )
     is_whole = source.whole.high - source.whole.low == room * source.shape[0]
     if not is_whole or source.offset != source.whole.low or inside + item > room:
-        return None
-    return slot_of(offsets[0], source.shape[0])
+        return ()
+    slot = slot_of(offsets[0], source.shape[0], room)
+    return () if slot is None else (slot,)
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, source: View) -> View:
