@@ -1,6 +1,7 @@
 // A 1x1 and a 3x3 convolution with a skip, by strips of two rows. Windows of rows that
 // overlap the next strip rest in L2 as carried values, so that every row is read from L3
-// once and nothing is computed twice.
+// once and nothing is computed twice. With two stages the windows have room for the rows
+// of the next strip, which are read ahead.
 func.func @rolling_bottleneck(
     %x: tensor<1x16x17x20xf32>, %w1: tensor<4x16x1x1xf32>, %b1: tensor<1x4x1x1xf32>,
     %w2: tensor<16x4x3x3xf32>) -> tensor<1x16x17x20xf32> {
@@ -27,7 +28,7 @@ func.func @rolling_bottleneck(
   %t_first = tile.mask %r_first[0, 0, -3, 0] bounds [1, 4, 17, 20] fill 0.0 : f32
       : tensor<1x4x4x20xf32, #tile.encoding<L2>>
 
-  %y, %xs, %ts = tile.while (%i = 0 to 17 step 2) sequential mapping(loop)
+  %y, %xs, %ts = tile.while (%i = 0 to 17 step 2) sequential mapping(loop) stages(2)
       carry(%o = %e : tensor<1x16x17x20xf32>,
             %x_window = %x_first : tensor<1x16x3x20xf32, #tile.encoding<L2>>,
             %t_window = %t_first : tensor<1x4x4x20xf32, #tile.encoding<L2>>) {

@@ -76,14 +76,20 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
     slots = stages_of(op) if trips is None else min(stages_of(op), trips)
     body = nest[-1].body.block
     buffers = _moved(body, levels, slots)
-    if slots < 2 or not buffers:
+    fills = any(_fills_ring(each) for each in body.ops)
+    if slots < 2 or not (buffers or fills):
         return op
     if (reason := _reason(nest, trips)) is not None:
-        remark(buffers[0], MemPipelinePass.name, "missed", f"not overlapped: {reason}")
+        remark(
+            buffers[0] if buffers else op,
+            MemPipelinePass.name,
+            "missed",
+            f"not overlapped: {reason}",
+        )
         return op
     loop = linear(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
-    ahead = Loads.of(loop, [level.name for level in levels]).movable(buffers)
+    ahead = Loads.of(loop, [level.name for level in levels]).movable(buffers, slots - 1)
     number = slot_number(loop, trips, slots)
     alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
@@ -94,6 +100,11 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
 
 LOOP = StringAttr("loop")
 """The mapping of loops that stay loops."""
+
+
+def _fills_ring(op: Operation) -> bool:
+    """Whether an operation moves slices to their place in a ring."""
+    return isinstance(op, mem.DmaOp) and isinstance(op.destination.owner, mem.WindowOp)
 
 
 def _reason(nest: Sequence[Nest], trips: int | None) -> str | None:

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.passes.pipelining.counters import is_pure
+from tlf.passes.pipelining.rings import is_free, ring_of
 from tlf.passes.pipelining.touches import VIEWS, root_of, touches, written_roots
 
 SOURCE = "mem-pipeline"
@@ -21,7 +22,10 @@ SOURCE = "mem-pipeline"
 
 @dataclass(frozen=True)
 class Loads:
-    """The moves in the body of a loop from farther levels to buffers of the body."""
+    """
+    The moves in the body of a loop from farther levels to buffers of the body, or to
+    windows of rings.
+    """
 
     loop: scf.ForOp
     moves: Sequence[mem.DmaOp]
@@ -42,21 +46,23 @@ class Loads:
             for op in body.ops
             if isinstance(op, mem.DmaOp)
             and is_load(op)
-            and isinstance(owner := root_of(op.destination).owner, mem.AllocOp)
-            and owner.parent is body
+            and (_is_filled_in(body, op) or ring_of(op, loop) is not None)
         ]
         return Loads(loop, moves, written_roots(loop))
 
-    def movable(self, slotted: Sequence[mem.AllocOp]) -> list[mem.DmaOp]:
+    def movable(
+        self, slotted: Sequence[mem.AllocOp], iterations: int
+    ) -> list[mem.DmaOp]:
         """
-        Those that may start ahead, with remarks on the others, of the ones that fill
-        buffers with slots.
+        Those that may start so many iterations ahead, with remarks on the others, of
+        the ones that fill buffers with slots or rings.
         """
         found: list[mem.DmaOp] = []
         for move in self.moves:
-            if root_of(move.destination).owner not in slotted:
+            ring = ring_of(move, self.loop)
+            if ring is None and root_of(move.destination).owner not in slotted:
                 continue
-            if (reason := self._reason(move, found)) is None:
+            if (reason := self._reason(move, found, iterations)) is None:
                 found.append(move)
                 continue
             buffer = root_of(move.destination).owner
@@ -64,7 +70,9 @@ class Loads:
             remark(buffer, SOURCE, "missed", f"not loaded ahead: {reason}")
         return found
 
-    def _reason(self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp]) -> str | None:
+    def _reason(
+        self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp], iterations: int
+    ) -> str | None:
         """Why a move has to stay where it is; `ahead` are the ones before that go."""
         if root_of(move.source) in self.written:
             return "the loop writes what it is loaded from"
@@ -72,6 +80,9 @@ class Loads:
             not is_pure(op) and not isinstance(op, VIEWS) for op in operands_of(move)
         ):
             return "where it is loaded from depends on more than counters"
+        if ring_of(move, self.loop) is not None:
+            is_ready = is_free(move, self.loop, iterations)
+            return None if is_ready else "its place in the ring is in use"
         buffer = root_of(move.destination)
         earlier: Operation | None = self.loop.body.block.first_op
         while earlier is not None and earlier is not move:
@@ -79,6 +90,12 @@ class Loads:
                 return "its tile is used before"
             earlier = earlier.next_op
         return None
+
+
+def _is_filled_in(body: Block, move: mem.DmaOp) -> bool:
+    """Whether a move fills a buffer that the body allocates."""
+    owner = root_of(move.destination).owner
+    return isinstance(owner, mem.AllocOp) and owner.parent is body
 
 
 def operands_of(op: Operation) -> list[Operation]:

@@ -31,6 +31,12 @@ CASES = {
     "first axis": replace(LOADED, axis=0, shape=(17, 3)),
     "last axis": replace(LOADED, axis=2, shape=(3, 2, 17)),
     "three stages": replace(LOADED, stages=3, windows=(Window(4, "load", "old"),)),
+    "two stages and steps": replace(
+        LOADED, first=-3, step=5, stages=2, windows=(Window(5), Window(4, "made"))
+    ),
+    "stages in a batch": replace(
+        LOADED, count=4, first=2, step=3, stages=3, batch=2, windows=(Window(5),)
+    ),
     "two windows": replace(
         LOADED, windows=(Window(3), Window(4, "made", "whole", is_result=True))
     ),
