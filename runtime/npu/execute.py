@@ -16,6 +16,7 @@ from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.figures import Event
 from tlf.runtime.npu.program import (
     Address,
+    Condition,
     Dma,
     Immediate,
     Instruction,
@@ -154,9 +155,10 @@ class Executor:
     ) -> None:
         batch, m, n, k = groups
         target = self._compute(op.c, batch + m + n, level, written=True)
+        accumulate = self._holds(op.accumulate)
         shapes = batch + m + k, batch + k + n
         if extents[3] == 0:
-            if not op.accumulate:
+            if not accumulate:
                 self.accesses.write(target, "matrix")
                 target.view()[...] = 0
             return
@@ -166,11 +168,11 @@ class Executor:
         ]
         for source in sources:
             self.accesses.read(source, "matrix")
-        if op.accumulate:
+        if accumulate:
             self.accesses.read(target, "matrix", mark=False)
         self.accesses.write(target, "matrix", sources)
         a, b = (source.view() for source in sources)
-        engines.matmul(a, b, target.view(), extents, op.accumulate, op.precision)
+        engines.matmul(a, b, target.view(), extents, accumulate, op.precision)
 
     def vector(self, op: Vector) -> None:
         """Compute element by element."""
@@ -212,7 +214,7 @@ class Executor:
         kept = tuple(
             [1 if axis in op.axes else extent for axis, extent in enumerate(shape)]
         )
-        if 0 in kept or (0 in shape and op.accumulate):
+        if 0 in kept or (0 in shape and op.accumulate is True):
             return
         if self._functional:
             self._fold(op, unit.level, shape, kept)
@@ -220,13 +222,16 @@ class Executor:
 
     def _fold(self, op: Reduce, level: str, shape: Sizes, kept: Sizes) -> None:
         target = self._compute(op.destination, kept, level, written=True)
+        accumulate = self._holds(op.accumulate)
         if 0 in shape:
+            if accumulate:
+                return
             self.accesses.write(target, "vector")
             target.view()[...] = engines.neutral(op.operation, op.destination.dtype)
             return
         place = self._compute(op.source, shape, level)
         self.accesses.read(place, "vector")
-        if op.accumulate:
+        if accumulate:
             self.accesses.read(target, "vector", mark=False)
         self.accesses.write(target, "vector", (place,))
         values = place.view()
@@ -236,7 +241,7 @@ class Executor:
             op.axes,
             target.view(),
             op.destination.dtype,
-            op.accumulate,
+            accumulate,
         )
 
     def _spend(self, op: Instruction, cost: Cost) -> None:
@@ -254,6 +259,11 @@ class Executor:
         if value.name not in self.registers:
             raise Fault(f"{value.name} has no value yet")
         return self.registers[value.name] + value.offset
+
+    def _holds(self, condition: Condition) -> bool:
+        if isinstance(condition, bool):
+            return condition
+        return self.value(condition) != 0
 
     def _sizes(self, sizes: tuple[Value, ...]) -> Sizes:
         result = tuple([self.value(size) for size in sizes])

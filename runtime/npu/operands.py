@@ -9,7 +9,7 @@ from tlf.machine.parts import Machine
 from tlf.runtime.npu import dtypes
 from tlf.runtime.npu.errors import NPUParseError
 from tlf.runtime.npu.lexer import Cursor
-from tlf.runtime.npu.program import Address, Immediate, Register, Value
+from tlf.runtime.npu.program import Address, Condition, Immediate, Register, Value
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Fields:
     inside: tuple[tuple[Value, Value], ...] | None = None
     fill: ImmediateText = ImmediateText(0, None)
     axes: tuple[int, ...] = ()
-    accumulate: bool = False
+    accumulate: Condition = False
     precision: str = "ieee"
 
     def memory(self, key: str, rank: int, dtype: str | None = None) -> Address:
@@ -114,7 +114,7 @@ class OperandParser:
             if key in missing:
                 missing.remove(key)
             if key == "accumulate":
-                fields.accumulate = True
+                fields.accumulate = self._condition(cursor)
                 continue
             cursor.expect("=")
             self._field(cursor, key, fields)
@@ -175,6 +175,13 @@ class OperandParser:
         if cursor.peek()[0] in "+-":
             return Register(value.name, cursor.integer())
         return value
+
+    def _condition(self, cursor: Cursor) -> Condition:
+        """Parse what may follow a word: `=` and a value that says whether it holds."""
+        if not cursor.accept("="):
+            return True
+        value = self.value(cursor)
+        return value if isinstance(value, Register) else value != 0
 
     def _sizes(self, cursor: Cursor) -> tuple[Value, ...]:
         cursor.expect("(")

@@ -51,6 +51,9 @@ class Register:
 Value = int | Register
 """What a scalar operand is."""
 
+Condition = bool | Register
+"""Whether something is done: known, or where the register is not 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -124,7 +127,7 @@ class Matmul(Instruction):
     m: tuple[Value, ...]
     n: tuple[Value, ...]
     k: tuple[Value, ...]
-    accumulate: bool
+    accumulate: Condition
     precision: str
 
 
@@ -149,7 +152,7 @@ class Reduce(Instruction):
     source: Address
     shape: tuple[Value, ...]
     axes: tuple[int, ...]
-    accumulate: bool
+    accumulate: Condition
 
 
 @dataclass(frozen=True, slots=True)

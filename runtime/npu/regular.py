@@ -76,7 +76,7 @@ def _read(op: Instruction) -> Iterable[Value]:
             yield from (op.source.base, op.destination.base, *op.shape)
             yield from (value for pair in op.inside or () for value in pair)
         case Matmul():
-            yield from (op.a.base, op.b.base, op.c.base)
+            yield from (op.a.base, op.b.base, op.c.base, op.accumulate)
             yield from (*op.batch, *op.m, *op.n, *op.k)
         case Vector():
             yield op.destination.base
@@ -85,7 +85,8 @@ def _read(op: Instruction) -> Iterable[Value]:
                     yield source.base
             yield from op.shape
         case Reduce():
-            yield from (op.source.base, op.destination.base, *op.shape)
+            yield from (op.source.base, op.destination.base, op.accumulate)
+            yield from op.shape
         case _:
             pass
 

@@ -106,7 +106,7 @@ def cost_of(op: Instruction, slots: Iterator[int], costs: Costs) -> Cost | None:
             return None if 0 in shape else costs.elementwise(prod(shape), slow)
         case Reduce():
             shape = tuple(islice(slots, len(op.shape)))
-            if 0 in shape and (op.accumulate or not _only(shape, op.axes)):
+            if 0 in shape and (op.accumulate is True or not _only(shape, op.axes)):
                 return None
             return costs.elementwise(prod(shape))
         case _:

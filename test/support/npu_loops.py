@@ -113,13 +113,19 @@ class LoopWriter:
         kind = self.random.randrange(3)
         if kind == 0:
             k = self.random.choice([size, "8"])
-            yield f"matmul c={tile} a={tile} b={tile} batch=() m=(5) n=({size}) k=({k})"
+            yield (
+                f"matmul c={tile} a={tile} b={tile} batch=() m=(5) n=({size}) k=({k}) "
+                f"{self._accumulate()}"
+            )
         elif kind == 1:
             name = self.random.choice(["exp", "neg"])
             yield f"vector {name} dst={tile} a={tile} shape=(4,{size})"
         else:
-            accumulate = self.random.choice(["", "accumulate"])
             yield (
                 f"reduce sum dst=L1[0](4,0):f32 a={tile} shape=(4,{size}) axes=(1) "
-                f"{accumulate}"
+                f"{self._accumulate()}"
             )
+
+    def _accumulate(self) -> str:
+        condition = self.random.choice([*self.registers, "1"])
+        return self.random.choice(["", "accumulate", f"accumulate={condition}"])

@@ -36,8 +36,8 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("dtype", "target"), PAIRS)
-@pytest.mark.parametrize("accumulate", [False, True])
-def test_batched(simulate: Simulate, dtype: str, target: str, accumulate: bool):
+@pytest.mark.parametrize("accumulate", ["", "accumulate", "accumulate=%zero"])
+def test_batched(simulate: Simulate, dtype: str, target: str, accumulate: str):
     a, b = random(dtype, 1, (3, 5, 19)), random(dtype, 2, (3, 19, 9))
     start = random(target, 3, (3, 5, 9))
     code = f"vector copy dst={operand('c', start, target)} "
@@ -45,11 +45,11 @@ def test_batched(simulate: Simulate, dtype: str, target: str, accumulate: bool):
     code += f"matmul c={operand('c', start, target)} a={operand('a', a, dtype)} "
     code += f"b={operand('b', b, dtype)} batch=(3) m=(5) n=(9) k=(19)"
     code = code.replace("\n", "\nsignal vector s0\nwait matrix s0\n")
-    code += " accumulate" if accumulate else ""
+    code = f"%zero = mov 0\n{code} {accumulate}"
     inputs = {"a": a, "b": b, "s": start}
     report = simulate(code, inputs, {"c": start})
     wanted = np.matmul(a.astype(np.float64), b.astype(np.float64))
-    wanted += start.astype(np.float64) if accumulate else 0
+    wanted += start.astype(np.float64) if accumulate == "accumulate" else 0
     np.testing.assert_allclose(
         report.outputs["c"].astype(np.float64),
         wanted,

@@ -283,14 +283,14 @@ REDUCE: dict[str, Callable[..., Array]] = {
 )
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (0, 1, 2), ()])
 @pytest.mark.parametrize("operation", REDUCE)
-@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("accumulate", ["", "accumulate", "accumulate=%zero"])
 def test_reduce(
     simulate: Simulate,
     operation: str,
     dtype: str,
     target: str,
     axes: tuple[int, ...],
-    accumulate: bool,
+    accumulate: str,
 ):
     a = random(dtype, 1)
     if operation == "prod" and dtype in FLOATS:
@@ -301,13 +301,14 @@ def test_reduce(
     steps = tuple(0 if axis in axes else step for axis, step in enumerate(steps))
     text = ", ".join(map(str, axes))
     dense = strides(kept, start.itemsize)
-    code = f"vector copy dst=$y{dense}:{target} a=$s{dense}:{target} shape={kept}\n"
+    code = f"%zero = mov 0\nvector copy dst=$y{dense}:{target} a=$s{dense}:{target} "
+    code += f"shape={kept}\n"
     code += f"reduce {operation} dst=$y{steps}:{target} a={operand('a', a, dtype)} "
-    code += f"shape={SHAPE} axes=({text})" + (" accumulate" if accumulate else "")
+    code += f"shape={SHAPE} axes=({text}) {accumulate}"
     got = simulate(code, {"a": a, "s": start}, {"y": start}).outputs["y"]
     exact = np.float64 if target in FLOATS else np.int64
     wanted = REDUCE[operation](a.astype(exact), axis=axes, keepdims=True)
-    if accumulate:
+    if accumulate == "accumulate":
         pair = np.stack([wanted, start.astype(exact)])
         wanted = REDUCE[operation](pair, axis=0)
     if target in FLOATS:
