@@ -237,7 +237,7 @@ class _Code:
                 operands = self.operands(op, ("dst", "a"))
                 text = f"reduce {op.operation.data} {operands}"
                 text += f" shape={shape} axes={axes}"
-                return text + (" accumulate" if op.accumulate else "")
+                return text + self.accumulate(op)
             case _:
                 raise DiagnosticException(f"the npu has no instruction for {op.name}")
 
@@ -262,10 +262,15 @@ class _Code:
             for name, extents in zip(("batch", "m", "n", "k"), op.roles, strict=True)
         ]
         text = f"matmul {self.operands(op, ('c', 'a', 'b'))} {' '.join(roles)}"
-        text += " accumulate" if op.accumulate else ""
+        text += self.accumulate(op)
         if op.precision is not None:
             text += f" precision={op.precision.data}"
         return text
+
+    def accumulate(self, op: npu.AccumulatingOp) -> str:
+        if op.condition is not None:
+            return f" accumulate={self.index(op.condition)}"
+        return " accumulate" if op.accumulate else ""
 
     def operands(self, op: npu.EngineOp, names: Sequence[str]) -> str:
         texts = [

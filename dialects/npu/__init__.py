@@ -31,6 +31,7 @@ npu.program @double semaphores 4 {
 from xdsl.ir import Dialect
 
 from tlf.dialects.npu.access import Access, AccessAttr
+from tlf.dialects.npu.accumulating import AccumulatingOp
 from tlf.dialects.npu.dma import DmaOp, dma_engine
 from tlf.dialects.npu.engine import EngineOp
 from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
@@ -81,6 +82,7 @@ __all__ = [
     "VECTOR_ARITY",
     "Access",
     "AccessAttr",
+    "AccumulatingOp",
     "BufferOp",
     "ConstantOp",
     "DmaOp",

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     StringAttr,
-    UnitAttr,
     i64,
 )
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     VarOperand,
     irdl_op_definition,
@@ -21,18 +21,24 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp, ints
+from tlf.dialects.npu.accumulating import (
+    AccumulatingOp,
+    accumulate_of,
+    condition_of,
+)
+from tlf.dialects.npu.engine import ints
 
 MAX_MATMUL_DIMENSIONS = 3
 
 
 @irdl_op_definition
-class MatmulOp(EngineOp):
+class MatmulOp(AccumulatingOp):
     """
     Multiply matrices: `c[batch, m, n] (+)= sum(a[batch, m, k] * b[batch, k, n])`.
 
     Each role walks up to three dimensions. Strides are those of the roles in this
-    order. Without `accumulate` the sum starts from 0.
+    order. Without `accumulate`, and with `accumulate if %i` where `%i` is 0, the sum
+    starts from 0.
 
     ```mlir
     npu.matmul L1[0](256, 4):f32 from L1[4096](64, 2):bf16, L1[8192](128, 2):bf16
@@ -48,34 +54,35 @@ class MatmulOp(EngineOp):
     m = prop_def(DenseArrayBase.constr(i64))
     n = prop_def(DenseArrayBase.constr(i64))
     k = prop_def(DenseArrayBase.constr(i64))
-    accumulate = opt_prop_def(UnitAttr)
     precision = opt_prop_def(StringAttr)
 
     custom_directives = (Accesses,)
 
     assembly_format = (
         "custom<Accesses>($bases, $accesses) `batch` $batch `m` $m `n` $n `k` $k "
-        "(`accumulate` $accumulate^)? (`precision` $precision^)? attr-dict"
+        "(`accumulate` $accumulate^)? (`if` $condition^)? "
+        "(`precision` $precision^)? attr-dict"
     )
 
     def __init__(
         self,
         operands: Sequence[Access],
         roles: Sequence[Sequence[int]],
-        accumulate: bool = True,
+        accumulate: bool | SSAValue = True,
         precision: str | None = None,
     ) -> None:
         """
-        `operands` are c, a and b; `roles` the extents of batch, m, n and k.
+        `operands` are c, a and b; `roles` the extents of batch, m, n and k. A value for
+        `accumulate` is its condition.
         """
         attributes, bases = split_accesses(operands)
         extents = [DenseArrayBase.from_list(i64, role) for role in roles]
         super().__init__(
-            operands=[bases],
+            operands=[bases, condition_of(accumulate)],
             properties={
                 "accesses": attributes,
                 **dict(zip(("batch", "m", "n", "k"), extents, strict=True)),
-                "accumulate": UnitAttr() if accumulate else None,
+                "accumulate": accumulate_of(accumulate),
                 "precision": None if precision is None else StringAttr(precision),
             },
         )
@@ -103,3 +110,4 @@ class MatmulOp(EngineOp):
         batch, m, n, k = (len(role) for role in self.roles)
         self.verify_addresses(2, (batch + m + n, batch + m + k, batch + k + n))
         self.verify_in("L1")
+        self.verify_condition()

@@ -8,15 +8,14 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     StringAttr,
-    UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarOperand,
     irdl_op_definition,
-    opt_prop_def,
     prop_def,
     var_operand_def,
 )
@@ -24,6 +23,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
+from tlf.dialects.npu.accumulating import (
+    AccumulatingOp,
+    accumulate_of,
+    condition_of,
+)
 from tlf.dialects.npu.engine import EngineOp, ints
 
 FUNCTIONS = (
@@ -133,12 +137,12 @@ def verify_rank(rank: int) -> None:
 
 
 @irdl_op_definition
-class ReduceOp(EngineOp):
+class ReduceOp(AccumulatingOp):
     """
     Combine the elements along some axes.
 
-    The strides of what is written are 0 along the axes. With `accumulate` the result
-    is combined with what was there.
+    The strides of what is written are 0 along the axes. With `accumulate`, or
+    `accumulate if %i` where `%i` is not 0, the result is combined with what was there.
 
     ```mlir
     npu.reduce "sum" L1[0](4, 0):f32 from L1[4096](256, 4):f32 shape [16, 64] axes [1]
@@ -153,13 +157,12 @@ class ReduceOp(EngineOp):
     operation = prop_def(StringAttr)
     shape = prop_def(DenseArrayBase.constr(i64))
     axes = prop_def(DenseArrayBase.constr(i64))
-    accumulate = opt_prop_def(UnitAttr)
 
     custom_directives = (Accesses,)
 
     assembly_format = (
         "$operation custom<Accesses>($bases, $accesses) `shape` $shape `axes` $axes "
-        "(`accumulate` $accumulate^)? attr-dict"
+        "(`accumulate` $accumulate^)? (`if` $condition^)? attr-dict"
     )
 
     def __init__(
@@ -169,17 +172,17 @@ class ReduceOp(EngineOp):
         source: Access,
         shape: Sequence[int],
         axes: Sequence[int],
-        accumulate: bool = True,
+        accumulate: bool | SSAValue = True,
     ) -> None:
         attributes, bases = split_accesses([destination, source])
         super().__init__(
-            operands=[bases],
+            operands=[bases, condition_of(accumulate)],
             properties={
                 "operation": StringAttr(operation),
                 "accesses": attributes,
                 "shape": DenseArrayBase.from_list(i64, shape),
                 "axes": DenseArrayBase.from_list(i64, axes),
-                "accumulate": UnitAttr() if accumulate else None,
+                "accumulate": accumulate_of(accumulate),
             },
         )
 
@@ -201,6 +204,7 @@ class ReduceOp(EngineOp):
         verify_rank(rank)
         self.verify_addresses(1, (rank, rank))
         self.verify_in("L1")
+        self.verify_condition()
         axes = ints(self.axes)
         if any(axis not in range(rank) for axis in axes):
             raise VerifyException(f"expected axes below {rank}, got {list(axes)}")

@@ -29,6 +29,9 @@
 // CHECK-NEXT:   signal dma_l3_l2 s0
 // CHECK-NEXT:   wait dma_l2_l1 s0
 // CHECK-NEXT:   dma dma_l2_l1 dst=L1[%r+4](64, 4) src=L2[0](64, 4) shape=(%n, 16) type=f32
+// CHECK-NEXT:   reduce sum dst=L1[0](4, 0):f32 a=L1[64](64, 4):f32 shape=(4, 16) axes=(1) accumulate=%i
+// CHECK-NEXT:   matmul c=L1[0](4):f32 a=L1[64](4):f32 b=L1[128]():f32 batch=() m=(4) n=() k=() accumulate=%r_1
+// CHECK-NEXT:   matmul c=L1[0](4):f32 a=L1[64](4):f32 b=L1[128]():f32 batch=() m=(4) n=() k=() accumulate=1
 // CHECK-NEXT: }
 // CHECK-NEXT: vector mul dst=L1[0](64, 4):f32 a=L1[256](0, 4):f32 b=#2.5 shape=(4, 16)
 // CHECK-NEXT: reduce max dst=L1[0](4, 0):f32 a=L1[64](64, 4):f32 shape=(4, 16) axes=(1) accumulate
@@ -58,6 +61,12 @@ npu.program @all semaphores 1 {
     npu.signal "dma_l3_l2" 0
     npu.wait "dma_l2_l1" 0
     npu.dma L1[%0 + 4](64, 4):f32 from L2[0](64, 4):f32 shape [%n, 16]
+    npu.reduce "sum" L1[0](4, 0):f32 from L1[64](64, 4):f32 shape [4, 16] axes [1]
+        accumulate if %i
+    npu.matmul L1[0](4):f32 from L1[64](4):f32, L1[128]():f32
+        batch [] m [4] n [] k [] accumulate if %1
+    npu.matmul L1[0](4):f32 from L1[64](4):f32, L1[128]():f32
+        batch [] m [4] n [] k [] accumulate if %one
   }
   npu.vector "mul" L1[0](64, 4):f32 from L1[256](0, 4):f32, 2.5 shape [4, 16]
   npu.reduce "max" L1[0](4, 0):f32 from L1[64](64, 4):f32 shape [4, 16] axes [1]

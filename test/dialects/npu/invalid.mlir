@@ -113,3 +113,15 @@ npu.program @p semaphores 0 {
 // expected-error@+1 {{expected an address to write}}
 "npu.vector"() <{operation = "copy", shape = array<i64: 4>, operandSegmentSizes = array<i32: 0, 0>,
     accesses = [1.0, #npu.access<"L1", 64 : i64, array<i64: 4>, f32, false>]}> : () -> ()
+
+// -----
+
+%i = "test.op"() : () -> index
+// expected-error@+1 {{expected `accumulate` before its condition}}
+npu.matmul L1[0]():f32 from L1[0]():f32, L1[0]():f32 batch [] m [] n [] k [] if %i
+
+// -----
+
+%i = "test.op"() : () -> index
+// expected-error@+1 {{expected `accumulate` before its condition}}
+npu.reduce "sum" L1[0](0):f32 from L1[64](4):f32 shape [16] axes [0] if %i

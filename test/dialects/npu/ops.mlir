@@ -33,6 +33,12 @@ npu.program @all semaphores 2 {
     // CHECK-NEXT: npu.matmul L1[0](256, 4):f32 from L1[%i](64, 2):bf16, L1[8192](128, 2):bf16 batch [] m [16] n [64] k [32] accumulate precision "tf32"
     npu.matmul L1[0](256, 4):f32 from L1[%i](64, 2):bf16, L1[8192](128, 2):bf16
         batch [] m [16] n [64] k [32] accumulate precision "tf32"
+    // CHECK-NEXT: npu.reduce "sum" L1[%i](4, 0):f32 from L1[64](256, 4):f16 shape [16, 64] axes [1] accumulate if %n
+    npu.reduce "sum" L1[%i](4, 0):f32 from L1[64](256, 4):f16 shape [16, 64] axes [1]
+        accumulate if %n
+    // CHECK-NEXT: npu.matmul L1[0](4):f32 from L1[%i](4):f32, L1[64]():f32 batch [] m [16] n [] k [] accumulate if %i precision "tf32"
+    npu.matmul L1[0](4):f32 from L1[%i](4):f32, L1[64]():f32
+        batch [] m [16] n [] k [] accumulate if %i precision "tf32"
   }
   // CHECK: npu.halt
   npu.halt
