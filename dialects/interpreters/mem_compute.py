@@ -75,14 +75,17 @@ class ComputeFunctions(InterpreterFunctions):
     def run_reduce(
         self, interpreter: Interpreter, op: mem.ReduceOp, args: PythonValues
     ) -> PythonValues:
+        outputs = _started(op, args)
         elements = [
             spread(array, indexing, op.extents)
-            for array, indexing in zip(args, op.maps, strict=True)
+            for array, indexing in zip(
+                (*args[: len(op.inputs)], *outputs), op.maps, strict=True
+            )
         ]
         values = values_of(op.body.block, elements)
         results: list[Array] = []
         for number, combine in enumerate(op.combines):
-            out = cast(Array, args[len(op.inputs) + number])
+            out = outputs[number]
             accumulator = op.body.block.args[len(op.inputs) + number]
             (element,) = (v for v in combine.operands if v is not accumulator)
             function = cast(np.ufunc, FUNCTIONS[type(combine)])
@@ -91,13 +94,14 @@ class ComputeFunctions(InterpreterFunctions):
             )
             wide = reduced if out.dtype.kind in "bi" else reduced.astype(np.float64)
             results.append(function(out.astype(wide.dtype), wide).astype(out.dtype))
-        return _finish(op, args[len(op.inputs) :], results)
+        return _finish(op, _outputs(op, args), results)
 
     @impl(mem.ContractOp)
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues
     ) -> PythonValues:
-        lhs, rhs, acc = args
+        lhs, rhs, *_ = args
+        (acc,) = _started(op, args)
         dimensions = range(len(op.extents))
         factors: list[Numbers] = []
         used: list[list[int]] = []
@@ -109,7 +113,7 @@ class ComputeFunctions(InterpreterFunctions):
         kept = _kept(op.output_maps[0])
         products = _sum_of_products(factors, used, kept, op.extents)
         total = np.add(acc.astype(products.dtype), products)
-        return _finish(op, [acc], [total.astype(acc.dtype)])
+        return _finish(op, _outputs(op, args), [total.astype(acc.dtype)])
 
     @impl(mem.FillOp)
     def run_fill(
@@ -157,6 +161,24 @@ def _finish(
     for buffer, result in zip(buffers, results, strict=True):
         buffer[...] = result
     return ()
+
+
+def _outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
+    inputs, outputs = len(op.input_operands), len(op.output_operands)
+    return list(args[inputs : inputs + outputs])
+
+
+def _started(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
+    """What the outputs start from: what they hold, or neutral elements."""
+    outputs = _outputs(op, args)
+    if op.overwrite is None or (op.unless is not None and args[-1] != 0):
+        return outputs
+    return [
+        np.full_like(output, _element(number, shaped.element_type))
+        for output, number, shaped in zip(
+            outputs, op.neutral_numbers, op.output_types, strict=True
+        )
+    ]
 
 
 def _reduced(

@@ -44,6 +44,7 @@ func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
 from xdsl.ir import Dialect
 
 from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
+from tlf.dialects.mem.accumulating import AccumulatingOp
 from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
@@ -78,6 +79,7 @@ Mem = Dialect(
 
 __all__ = [
     "COMBINES",
+    "AccumulatingOp",
     "AllocOp",
     "ContractOp",
     "DmaOp",

@@ -26,6 +26,8 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import is_identity, is_projection
+from tlf.dialects.mem.accumulating import AccumulatingOp
+from tlf.dialects.mem.neutral import neutral_of, zero_of
 from tlf.dialects.mem.structured import (
     StructuredEffects,
     StructuredOp,
@@ -155,14 +157,15 @@ class MapOp(StructuredOp):
 
 
 @irdl_op_definition
-class ReduceOp(StructuredOp):
+class ReduceOp(AccumulatingOp):
     """
     Combine elements of the inputs into the outputs, which hold the initial values.
 
     Outputs drop the reduced dimensions of the domain. Inputs are accessed linearly, so
     a window is a sum such as `d0 * 2 + d1`. The body gets one element of each input,
     then one of each output, and combines each pair by one `arith` operation (sum,
-    product, maximum, minimum, and, or) after an optional cast.
+    product, maximum, minimum, and, or) after an optional cast. With `overwrite` buffers
+    need not hold initial values; with `overwrite unless %i`, where `%i` is 0.
 
     ```mlir
     mem.reduce ins(%a : memref<16x64xf32, "L1">) outs(%s : memref<16xf32, "L1">)
@@ -191,8 +194,8 @@ class ReduceOp(StructuredOp):
     assembly_format = (
         "`ins` `(` $inputs `:` type($inputs) `)` "
         "`outs` `(` $outputs `:` type($outputs) `)` "
-        "`domain` $domain `maps` $indexing_maps attr-dict-with-keyword $body "
-        "(`->` type($values)^)?"
+        "`domain` $domain `maps` $indexing_maps (`overwrite` $overwrite^)? "
+        "(`unless` $unless^)? attr-dict-with-keyword $body (`->` type($values)^)?"
     )
 
     def __init__(
@@ -205,7 +208,7 @@ class ReduceOp(StructuredOp):
         value_types: Sequence[Attribute] = (),
     ) -> None:
         super().__init__(
-            operands=[inputs, outputs],
+            operands=[inputs, outputs, None],
             result_types=[value_types],
             properties=structure(domain, maps),
             regions=[body],
@@ -218,6 +221,13 @@ class ReduceOp(StructuredOp):
     @property
     def output_operands(self) -> tuple[SSAValue, ...]:
         return tuple(self.outputs)
+
+    @property
+    def neutral_numbers(self) -> tuple[float, ...]:
+        return tuple(
+            neutral_of(combine.name, shaped.element_type)
+            for combine, shaped in zip(self.combines, self.output_types, strict=True)
+        )
 
     @property
     def combines(self) -> tuple[Operation, ...]:
@@ -235,6 +245,7 @@ class ReduceOp(StructuredOp):
                 f"{len(self.output_types)} outputs"
             )
         verify_outputs(self)
+        self.verify_overwrite()
         shaped = self.input_types + self.output_types
         self.verify_body(self.body, [type.element_type for type in shaped])
         self._verify_combines()
@@ -258,13 +269,14 @@ class ReduceOp(StructuredOp):
 
 
 @irdl_op_definition
-class ContractOp(StructuredOp):
+class ContractOp(AccumulatingOp):
     """
     Multiply two inputs and add the products to an output.
 
     `acc[mc(p)] += lhs[ml(p)] * rhs[mr(p)]` for every point `p` of the domain, where the
     maps are linear: a sum such as `d2 * 2 + d5` is a convolution's tap. Products are
-    added in the element type of the output.
+    added in the element type of the output. With `overwrite` they are added to 0; with
+    `overwrite unless %i`, where `%i` is 0.
 
     ```mlir
     mem.contract
@@ -290,7 +302,8 @@ class ContractOp(StructuredOp):
     assembly_format = (
         "`ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` "
         "`outs` `(` $acc `:` type($acc) `)` `domain` $domain `maps` $indexing_maps "
-        "(`precision` $input_precision^)? attr-dict (`->` type($value)^)?"
+        "(`precision` $input_precision^)? (`overwrite` $overwrite^)? "
+        "(`unless` $unless^)? attr-dict (`->` type($value)^)?"
     )
 
     def __init__(
@@ -307,7 +320,7 @@ class ContractOp(StructuredOp):
         if input_precision is not None:
             properties["input_precision"] = StringAttr(input_precision)
         super().__init__(
-            operands=[lhs, rhs, acc],
+            operands=[lhs, rhs, acc, None],
             result_types=[None if isinstance(value_type, MemRefType) else value_type],
             properties=properties,
         )
@@ -325,9 +338,14 @@ class ContractOp(StructuredOp):
     def output_operands(self) -> tuple[SSAValue, ...]:
         return (self.acc,)
 
+    @property
+    def neutral_numbers(self) -> tuple[float, ...]:
+        return (zero_of(self.output_types[0].element_type),)
+
     def verify_(self) -> None:
         self.verify_structure()
         verify_outputs(self)
+        self.verify_overwrite()
         lhs, rhs = self.input_types
         if lhs.element_type != rhs.element_type:
             raise VerifyException(

@@ -51,9 +51,10 @@ class StructuredEffects(MemoryEffect):
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
         if op.results:
             return set()
-        reads = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands}
         assert isinstance(op, StructuredOp)
         outs = op.output_operands
+        read = (*op.input_operands, *outs) if op.reads_outputs else op.input_operands
+        reads = {EffectInstance(MemoryEffectKind.READ, value) for value in read}
         return reads | {EffectInstance(MemoryEffectKind.WRITE, value) for value in outs}
 
 
@@ -83,6 +84,11 @@ class StructuredOp(IRDLOperation, ABC):
     def output_operands(self) -> tuple[SSAValue, ...]:
         """The buffers written, or the values that results start from."""
         raise NotImplementedError
+
+    @property
+    def reads_outputs(self) -> bool:
+        """Whether what the outputs held may matter."""
+        return True
 
     @property
     def is_buffer_form(self) -> bool:
@@ -128,7 +134,7 @@ class StructuredOp(IRDLOperation, ABC):
     def _verify_form(self) -> None:
         wanted = TensorType if self.results else MemRefType
         name = "tensors" if self.results else "memrefs"
-        for value in self.operands:
+        for value in (*self.input_operands, *self.output_operands):
             if not isinstance(value.type, wanted):
                 raise VerifyException(f"expected {name}, got {value.type}")
             verify_no_window(value)

@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
 from tlf.dialects.target import Target
+from tlf.lowering.npu.accumulate import accumulates
 from tlf.lowering.npu.scalars import widens
 from tlf.lowering.npu.views import Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
@@ -18,7 +19,7 @@ ROLES = ("batch", "m", "n", "k")
 
 def convert_contract(op: mem.ContractOp, views: Views, machine: Target) -> None:
     """
-    Replace a contraction by matrix instructions that accumulate.
+    Replace a contraction by matrix instructions.
 
     A dimension of the domain is summed (k) if the output does not have it, and else
     belongs to the left (m), the right (n) or both inputs (batch). The address generator
@@ -46,7 +47,7 @@ def convert_contract(op: mem.ContractOp, views: Views, machine: Target) -> None:
         mine = simplify([dim for dim in dims if dim.role == role])
         loops, inner[role] = fit(mine, npu.MAX_MATMUL_DIMENSIONS)
         outer += loops
-    index, moved = nest(op, [view for view, _ in placed], outer)
+    index, moved, counters = nest(op, [view for view, _ in placed], outer)
     walked = [
         _walked(inner, roles, number)
         for number, roles in enumerate(("batch m n", "batch m k", "batch k n"))
@@ -57,7 +58,9 @@ def convert_contract(op: mem.ContractOp, views: Views, machine: Target) -> None:
     extents = [[dim.extent for dim in inner[role]] for role in ROLES]
     is_tf32 = op.precision == "tf32" and op.input_types[0].element_type == f32
     precision = "tf32" if is_tf32 else None
-    index.builder.insert(npu.MatmulOp(accesses, extents, precision=precision))
+    summed = [c for c, dim in zip(counters, outer, strict=True) if dim.role == "k"]
+    accumulate = accumulates(op, index, summed)
+    index.builder.insert(npu.MatmulOp(accesses, extents, accumulate, precision))
 
 
 def _check_types(op: mem.ContractOp, machine: Target) -> None:

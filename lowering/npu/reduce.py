@@ -6,6 +6,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.lowering.npu.accumulate import accumulates
 from tlf.lowering.npu.scalars import CASTS, REDUCE, widens
 from tlf.lowering.npu.views import Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
@@ -57,11 +58,18 @@ def _emit(
         ]
     )
     outer, inner = fit(dims, npu.MAX_VECTOR_RANK)
-    index, moved = nest(op, [view for view, _ in placed], outer)
+    index, moved, counters = nest(op, [view for view, _ in placed], outer)
     destination, origin = (
         view.access(index, stripped(inner, number)) for number, view in enumerate(moved)
     )
     shape = [dim.extent for dim in inner]
     axes = [number for number, dim in enumerate(inner) if dim.role == "reduced"]
-    instruction = npu.ReduceOp(operation, destination, origin, shape, axes)
-    index.builder.insert(instruction)
+    reduced = [
+        counter
+        for counter, dim in zip(counters, outer, strict=True)
+        if dim.role == "reduced"
+    ]
+    accumulate = accumulates(op, index, reduced)
+    index.builder.insert(
+        npu.ReduceOp(operation, destination, origin, shape, axes, accumulate)
+    )

@@ -84,7 +84,7 @@ def _emit(
         ]
     )
     outer, inner = fit(dims, npu.MAX_VECTOR_RANK)
-    index, moved = nest(op, [view for view, _ in placed], outer)
+    index, moved, _ = nest(op, [view for view, _ in placed], outer)
     accesses = [
         view.access(index, stripped(inner, number)) for number, view in enumerate(moved)
     ]
@@ -142,7 +142,7 @@ def _fill(op: Operation, view: View, shape: Sequence[Index], value: float) -> No
         moved = next(dim for dim in outer if dim.extent < 0)
         outer = [dim for dim in outer if dim is not moved] + inner[:1]
         inner = [moved, *inner[1:]]
-    index, (moved_view,) = nest(op, [view], outer)
+    index, (moved_view,), _ = nest(op, [view], outer)
     sizes: list[Index] = [
         dim.extent if dim.extent >= 0 or dynamic is None else shape[dynamic]
         for dim in inner

@@ -75,21 +75,24 @@ def stripped(dims: Sequence[Dim], number: int) -> list[int]:
 
 def nest(
     op: Operation, views: Sequence[View], dims: Sequence[Dim]
-) -> tuple[IndexBuilder, list[View]]:
+) -> tuple[IndexBuilder, list[View], list[SSAValue]]:
     """
     Build loops over some dimensions before an operation.
 
-    Returns where to build the innermost body, and the views at one iteration.
+    Returns where to build the innermost body, the views at one iteration, and the
+    counters of the loops, which start from 0.
     """
     index = index_builder(op)
     moved = list(views)
+    counters: list[SSAValue] = []
     for dim in dims:
         counter, index = _loop(index, dim.extent)
+        counters.append(counter)
         moved = [
             replace(view, terms=(*view.terms, (counter, stride))) if stride else view
             for view, stride in zip(moved, dim.strides, strict=True)
         ]
-    return index, moved
+    return index, moved, counters
 
 
 def _loop(index: IndexBuilder, extent: int) -> tuple[SSAValue, IndexBuilder]:

@@ -43,7 +43,7 @@ def parse(text: str) -> tuple[Context, ModuleOp]:
 def machine() -> target.Target:
     """The preset `npu`, with a matrix engine that multiplies integers, too."""
     text = (description.PRESETS / "npu.toml").read_text()
-    data = tomllib.loads(text.replace("f32 = 4", "f32 = 4, i32 = 4"))
+    data = tomllib.loads(text.replace("f32 = 4", "f32 = 4, i32 = 4, i8 = 1"))
     return target.from_data(data)
 
 

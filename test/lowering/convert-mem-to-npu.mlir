@@ -115,6 +115,63 @@ func.func @convolution() {
 
 // -----
 
+// What overwrites does so in the first of the loops around its instructions, too.
+// CHECK:      npu.program @overwrite
+// CHECK:      npu.matmul L1[1024]{{.*}} batch [] m [5, 7] n [2] k [3, 3, 3]{{$}}
+// CHECK:      scf.for [[I:%.*]] =
+// CHECK-NEXT:   scf.for [[O:%.*]] =
+// CHECK:          [[IO:%.*]] = arith.addi [[I]], [[O]] : index
+// CHECK:          npu.matmul {{.*}} batch [] m [2] n [] k [2, 2, 2] accumulate if [[IO]]
+// CHECK:        npu.reduce {{.*}} accumulate if [[I]]
+// CHECK:        [[LESS:%.*]] = arith.subi [[I]], %{{.*}} : index
+// CHECK:        [[SIZE:%.*]] = arith.maxsi [[LESS]], %{{.*}} : index
+// CHECK:        [[SUM:%.*]] = arith.addi [[SIZE]], %{{.*}} : index
+// CHECK:        npu.matmul {{.*}} accumulate if [[SUM]]
+func.func @overwrite() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = mem.alloc : memref<7x9x3xf32, "L1">
+  %w = mem.alloc : memref<2x3x3x3xf32, "L1">
+  %y = mem.alloc : memref<2x5x7xf32, "L1">
+  mem.fill 0.0 into %x : memref<7x9x3xf32, "L1">
+  mem.fill 0.0 into %w : memref<2x3x3x3xf32, "L1">
+  mem.contract ins(%x, %w : memref<7x9x3xf32, "L1">, memref<2x3x3x3xf32, "L1">)
+      outs(%y : memref<2x5x7xf32, "L1">) domain [2, 5, 7, 3, 3, 3]
+      maps [affine_map<(f, h, w, c, kh, kw) -> (h + kh, w + kw, c)>,
+            affine_map<(f, h, w, c, kh, kw) -> (f, c, kh, kw)>,
+            affine_map<(f, h, w, c, kh, kw) -> (f, h, w)>] overwrite
+  %a = mem.alloc : memref<2x2x2x2x2xf32, "L1">
+  %b = mem.alloc : memref<2x2x2x2xf32, "L1">
+  %s = mem.alloc : memref<2xf32, "L1">
+  mem.fill 0.0 into %a : memref<2x2x2x2x2xf32, "L1">
+  mem.fill 0.0 into %b : memref<2x2x2x2xf32, "L1">
+  scf.for %i = %c0 to %c4 step %c1 {
+    mem.contract ins(%a, %b : memref<2x2x2x2x2xf32, "L1">, memref<2x2x2x2xf32, "L1">)
+        outs(%s : memref<2xf32, "L1">) domain [2, 2, 2, 2, 2]
+        maps [affine_map<(m, o, p, q, r) -> (r, m, q, p, o)>,
+              affine_map<(m, o, p, q, r) -> (o, p, q, r)>,
+              affine_map<(m, o, p, q, r) -> (m)>] overwrite unless %i
+    mem.reduce ins(%a : memref<2x2x2x2x2xf32, "L1">) outs(%s : memref<2xf32, "L1">)
+        domain [2, 2, 2, 2, 2]
+        maps [affine_map<(m, o, p, q, r) -> (r, m, q, p, o)>,
+              affine_map<(m, o, p, q, r) -> (m)>] overwrite unless %i {
+    ^bb0(%e: f32, %acc: f32):
+      %t = arith.addf %e, %acc : f32
+      mem.yield %t : f32
+    }
+    %less = arith.subi %i, %c1 : index
+    mem.contract ins(%a, %b : memref<2x2x2x2x2xf32, "L1">, memref<2x2x2x2xf32, "L1">)
+        outs(%s : memref<2xf32, "L1">) domain [2, 2, 2, 2, 2]
+        maps [affine_map<(m, o, p, q, r) -> (r, m, q, p, o)>,
+              affine_map<(m, o, p, q, r) -> (o, p, q, r)>,
+              affine_map<(m, o, p, q, r) -> (m)>] overwrite unless %less
+  }
+  func.return
+}
+
+// -----
+
 // Elements outside the bounds are overwritten: rows above and below, no columns.
 // CHECK:      npu.program @mask
 // CHECK:      scf.for [[I:%.*]] =

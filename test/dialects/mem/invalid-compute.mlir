@@ -145,3 +145,23 @@ mem.contract ins(%a, %a : memref<4xf32, "L1">, memref<4xf32, "L1">)
     outs(%c : memref<4xf32, "L1">) domain [4]
     maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
     precision "half"
+
+// -----
+
+%a, %c, %i = "test.op"() : () -> (memref<4xf32, "L1">, memref<4xf32, "L1">, index)
+// expected-error@+1 {{expected `overwrite` before its condition}}
+mem.contract ins(%a, %a : memref<4xf32, "L1">, memref<4xf32, "L1">)
+    outs(%c : memref<4xf32, "L1">) domain [4]
+    maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]
+    unless %i
+
+// -----
+
+%a, %c = "test.op"() : () -> (tensor<4xf32>, tensor<f32>)
+// expected-error@+1 {{expected buffers to overwrite, got tensors}}
+%0 = mem.reduce ins(%a : tensor<4xf32>) outs(%c : tensor<f32>) domain [4]
+    maps [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>] overwrite {
+^bb0(%x: f32, %y: f32):
+  %z = arith.addf %x, %y : f32
+  mem.yield %z : f32
+} -> tensor<f32>

@@ -84,3 +84,34 @@ mem.reduce ins(%a : memref<16x64xf32, "L1">) outs(%s : memref<16xf32, "L1">)
   mem.yield %x : f32
 // CHECK: -> tensor<64x16xf32>
 } -> tensor<64x16xf32>
+
+// -----
+
+// Sums that overwrite their outputs: always, or where an index is 0.
+%a, %b, %i = "test.op"() : () -> (memref<4x8xf32, "L1">, memref<4xf32, "L1">, index)
+
+// CHECK: mem.contract ins(%a, %a : memref<4x8xf32, "L1">, memref<4x8xf32, "L1">) outs(%b : memref<4xf32, "L1">) domain [4, 8] maps {{.*}} precision "tf32" overwrite{{$}}
+mem.contract ins(%a, %a : memref<4x8xf32, "L1">, memref<4x8xf32, "L1">)
+    outs(%b : memref<4xf32, "L1">) domain [4, 8]
+    maps [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m, k)>,
+          affine_map<(m, k) -> (m)>] precision "tf32" overwrite
+// CHECK: mem.contract {{.*}} maps {{.*}} overwrite unless %i {test.hint = "a"}{{$}}
+mem.contract ins(%a, %a : memref<4x8xf32, "L1">, memref<4x8xf32, "L1">)
+    outs(%b : memref<4xf32, "L1">) domain [4, 8]
+    maps [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m, k)>,
+          affine_map<(m, k) -> (m)>] overwrite unless %i {test.hint = "a"}
+// CHECK: mem.reduce ins(%a : memref<4x8xf32, "L1">) outs(%b : memref<4xf32, "L1">) domain [4, 8] maps {{.*}} overwrite unless %i {
+mem.reduce ins(%a : memref<4x8xf32, "L1">) outs(%b : memref<4xf32, "L1">) domain [4, 8]
+    maps [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>] overwrite unless %i {
+^bb0(%x: f32, %acc: f32):
+  %z = arith.addf %acc, %x : f32
+  mem.yield %z : f32
+}
+// CHECK: mem.reduce {{.*}} overwrite attributes {test.hint = "a"} {
+mem.reduce ins(%a : memref<4x8xf32, "L1">) outs(%b : memref<4xf32, "L1">) domain [4, 8]
+    maps [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (m)>] overwrite
+    attributes {test.hint = "a"} {
+^bb0(%x: f32, %acc: f32):
+  %z = arith.addf %acc, %x : f32
+  mem.yield %z : f32
+}

@@ -83,6 +83,48 @@ def test_values() -> None:
     np.testing.assert_allclose(s, expected.sum(0), 1e-5, 1e-5)
 
 
+OVERWRITE = """
+func.func @main(%a: memref<4xi32, "L1">, %b: memref<i32, "L1">, %c: memref<i32, "L1">) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  scf.for %i = %c0 to %c3 step %c1 {
+    mem.contract ins(%a, %a : memref<4xi32, "L1">, memref<4xi32, "L1">)
+        outs(%b : memref<i32, "L1">) domain [4]
+        maps [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>]
+        overwrite UNLESS
+    mem.reduce ins(%a : memref<4xi32, "L1">) outs(%c : memref<i32, "L1">) domain [4]
+        maps [affine_map<(k) -> (k)>, affine_map<(k) -> ()>] overwrite UNLESS {
+    ^bb0(%x: i32, %y: i32):
+      %z = arith.COMBINE %x, %y : i32
+      mem.yield %z : i32
+    }
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("combine", "always", "first"),
+    [
+        ("addi", -10, -30),
+        ("muli", 24, 24**3),
+        ("maxsi", -1, -1),
+        ("minsi", -4, -4),
+        ("andi", -4, -4),
+        ("ori", -1, -1),
+    ],
+)
+def test_overwriting(combine: str, always: int, first: int) -> None:
+    text = OVERWRITE.replace("COMBINE", combine)
+    for condition, expected in (("", (30, always)), ("unless %i", (90, first))):
+        a = np.array([-1, -2, -3, -4], np.int32)
+        b, c = np.array(99, np.int32), np.array(99, np.int32)
+        run(text.replace("UNLESS", condition), a, b, c)
+        assert (b.item(), c.item()) == expected
+
+
 MOVE = """
 func.func @main(%x: memref<4xf32, "L3">, %y: memref<4xf32, "L3">) {{
   %a = mem.alloc : memref<4xf32, "L2">
