@@ -33,8 +33,8 @@ def npu_pipeline(levels: Sequence[str]) -> str:
     first = tiling(outermost, "graph-mark-in-place,")
     steps = ",".join((first, *map(tiling, nearer)))
     return (
-        f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-pipeline,mem-split-maps,"
-        "mem-plan,convert-mem-to-npu,tidy"
+        f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,"
+        "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
     )
 
 

@@ -25,6 +25,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
+    "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
