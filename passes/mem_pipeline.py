@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -15,8 +14,6 @@ from xdsl.passes import ModulePass
 from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.dialects.target import Level, Target
-from tlf.dialects.types import byte_count
-from tlf.passes.mem_split_maps import is_structure
 from tlf.passes.pipelining.ahead import Loads, start_ahead
 from tlf.passes.pipelining.counters import (
     STAGES,
@@ -28,9 +25,9 @@ from tlf.passes.pipelining.counters import (
     stages_of,
     trips_of,
 )
+from tlf.passes.pipelining.room import Room
 from tlf.passes.pipelining.slots import give_slots, slot_number
 from tlf.passes.pipelining.touches import root_of
-from tlf.passes.tiling.model import WIDEST
 
 
 @dataclass(frozen=True)
@@ -75,17 +72,20 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
     trips = trips_of(nest)
     slots = stages_of(op) if trips is None else min(stages_of(op), trips)
     body = nest[-1].body.block
-    buffers = _moved(body, levels, slots)
+    moved = _moved(body, levels)
     fills = any(_fills_ring(each) for each in body.ops)
-    if slots < 2 or not (buffers or fills):
+    if slots < 2 or not (moved or fills):
         return op
     if (reason := _reason(nest, trips)) is not None:
         remark(
-            buffers[0] if buffers else op,
+            moved[0] if moved else op,
             MemPipelinePass.name,
             "missed",
             f"not overlapped: {reason}",
         )
+        return op
+    buffers = _with_room(nest, moved, levels, slots)
+    if not (buffers or fills):
         return op
     loop = linear(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
@@ -119,13 +119,8 @@ def _reason(nest: Sequence[Nest], trips: int | None) -> str | None:
     return None
 
 
-def _moved(body: Block, levels: Sequence[Level], slots: int) -> list[mem.AllocOp]:
-    """
-    The buffers of a body that moves in it fill from or empty to a farther level.
-
-    Those nearer than others are left out, unless the body has no loops, which have
-    buffers of their own, and everything fits side by side.
-    """
+def _moved(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
+    """The buffers of a body that moves in it fill from or empty to a farther level."""
     names = [level.name for level in levels]
     found: dict[mem.AllocOp, None] = {}
     for op in body.ops:
@@ -136,29 +131,32 @@ def _moved(body: Block, levels: Sequence[Level], slots: int) -> list[mem.AllocOp
         owner = near.owner
         if isinstance(owner, mem.AllocOp) and owner.parent is body:
             found[owner] = None
-    farthest = max((names.index(each.level) for each in found), default=0)
-    kept = [names[farthest]]
-    if not any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in body.ops):
-        kept += [
-            level.name
-            for level in levels[:farthest]
-            if _room(body, level.name, found, slots) <= level.capacity
-        ]
-    return [each for each in found if each.level in kept]
+    return list(found)
 
 
-def _room(
-    body: Block, level: str, slotted: Mapping[mem.AllocOp, None], slots: int
-) -> int:
+def _with_room(
+    nest: Sequence[Nest],
+    moved: Sequence[mem.AllocOp],
+    levels: Sequence[Level],
+    slots: int,
+) -> list[mem.AllocOp]:
     """
-    The bytes of the buffers of a body in a level side by side, some of them with slots,
-    and of what maps of several operations compute in between.
+    The buffers that get slots: those in the farthest level, if they have room, and
+    nearer ones if the body has no loops, which have buffers of their own, and
+    everything fits side by side.
     """
-    room = 0
-    for op in body.ops:
-        if isinstance(op, mem.AllocOp) and op.level == level:
-            room += byte_count(op.buffer_type) * (slots if op in slotted else 1)
-        elif isinstance(op, mem.MapOp):
-            steps = [each for each in op.body.block.ops if not is_structure(each)]
-            room += prod(op.extents) * WIDEST * max(0, len(steps) - 1)
-    return room
+    body = nest[-1].body.block
+    by_level = [[op for op in moved if op.level == level.name] for level in levels]
+    used = [pair for pair in zip(levels, by_level, strict=True) if pair[1]]
+    if not used:
+        return []
+    room = Room.of(nest[0], body, moved, slots)
+    *nearer, (farthest, kept) = used
+    if not room.at_once(farthest):
+        text = f"not overlapped: {slots} slots do not fit into {farthest.name}"
+        remark(kept[0], MemPipelinePass.name, "missed", text)
+        return []
+    if any(isinstance(op, scf.ForOp | scf.ParallelOp) for op in body.ops):
+        return kept
+    near = [op for level, ops in nearer if room.side_by_side(level) for op in ops]
+    return [*kept, *near]

@@ -84,6 +84,11 @@ class Leaf:
     ahead: int = 0
     """How many iterations before its own it is issued."""
 
+    @property
+    def has_slots(self) -> bool:
+        """Whether it is known of a buffer which slots this touches."""
+        return any(touch.slots for touch in self.touches)
+
     def meeting(
         self, later: "Leaf", loops: Sequence[scf.ForOp], iterations: int
     ) -> Iterator[tuple[Touch, Touch]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import gcd
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, SSAValue
@@ -92,6 +93,10 @@ class Slot:
             return None
         moved = self.form.factors.get(fixed[-1], 0) * iterations if fixed else 0
         return (later.form.constant + moved - self.form.constant) % self.count
+
+    def period(self, loop: scf.ForOp) -> int:
+        """After how many iterations of a loop the same slots are used again."""
+        return self.count // gcd(self.count, self.form.factors.get(loop, 0))
 
     def continues(self, path: Sequence[scf.ForOp]) -> bool:
         """

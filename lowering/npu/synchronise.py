@@ -233,7 +233,10 @@ class _Carried:
         iterations: int,
     ) -> None:
         count = len(self.items)
-        for position in range(count - 1, -1, -1):
+        if iterations > 1:
+            # Whatever has no slots meets in the next iteration already.
+            leaves = [leaf for leaf in leaves if leaf.has_slots]
+        for position in range(count - 1, -1, -1) if leaves else ():
             item, time = self.items[position], position - iterations * count
             for stream, producers in item.leaves.items():
                 if _is_ordered(stream, waiting) or done.get(stream, time - 1) >= time:
@@ -253,7 +256,7 @@ class _Carried:
         """After how many iterations all slots have been used."""
         return max(
             (
-                slot.count
+                slot.period(self.loops[-1])
                 for item in self.items
                 for leaves in item.leaves.values()
                 for leaf in leaves
@@ -274,6 +277,7 @@ class _Carried:
                 for first, second in producer.meeting(consumer, self.loops, iterations)
             )
             for producer in producers
+            if iterations == 1 or producer.has_slots
             for consumer in consumers
         )
 

@@ -27,7 +27,7 @@ TILES = (
     "graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy"
 )
 BUFFERS = "convert-tile-to-mem,tidy"
-INSTRUCTIONS = "mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
+INSTRUCTIONS = "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -6,8 +6,8 @@
 // CHECK:       %width =
 // CHECK:       [[COUNT:%.*]] = arith.constant 8 : index
 // CHECK:       %far = mem.alloc : memref<2x12x8xf32, "L2">
-// CHECK-NEXT:  %near = mem.alloc : memref<2x12x8xf32, "L1">
 // CHECK-NEXT:  %out = mem.alloc : memref<2x12x8xf32, "L2">
+// CHECK-NEXT:  %near = mem.alloc : memref<2x12x8xf32, "L1">
 // CHECK-NEXT:  scf.for [[N:%.*]] = %{{.*}} to [[COUNT]] step
 // CHECK-NEXT:    [[SLOT:%.*]] = affine.apply affine_map<(d0) -> ((d0 mod 2))> ([[N]])
 // CHECK-NEXT:    [[FAR:%.*]] = memref.subview %far{{\[}}[[SLOT]], 0, 0] [1, 12, 8]
@@ -144,6 +144,26 @@ func.func @alone(%x: memref<4xf32, "L3">) {
   scf.for %i = %zero to %four step %four {
     %tile = mem.alloc : memref<4xf32, "L1">
     mem.fill 0.0 into %tile : memref<4xf32, "L1">
+  } {stages = 2 : i64}
+  func.return
+}
+
+// -----
+
+// Nothing overlaps where slots have no room.
+// CHECK-LABEL: func.func @full
+// CHECK-SAME:  "not overlapped: 2 slots do not fit into L1" at "%tile"
+// CHECK:       mem.alloc : memref<50000xf32, "L1">
+// CHECK-NOT:   ahead
+func.func @full(%x: memref<100000xf32, "L2">) {
+  %zero = arith.constant 0 : index
+  %half = arith.constant 50000 : index
+  %all = arith.constant 100000 : index
+  scf.for %i = %zero to %all step %half {
+    %tile = mem.alloc : memref<50000xf32, "L1">
+    %t0 = mem.dma %x[%i] to %tile[0] size [50000]
+        : memref<100000xf32, "L2"> to memref<50000xf32, "L1">
+    mem.wait %t0
   } {stages = 2 : i64}
   func.return
 }

@@ -1,0 +1,82 @@
+"""
+Whether the slots of a loop's buffers have room in their levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, Region
+
+from tlf.dialects import mem
+from tlf.dialects.target import Level
+from tlf.dialects.types import byte_count
+from tlf.passes.mem_liveness import Liveness
+from tlf.passes.mem_split_maps import is_structure
+from tlf.passes.placement import Buffer, align, live_bytes
+from tlf.passes.tiling.model import WIDEST
+
+
+@dataclass(frozen=True)
+class Room:
+    """
+    What is live while a loop runs, were some buffers of its body to have slots.
+    """
+
+    loop: Operation
+    body: Block
+    """The innermost body of the loop's nest."""
+    slotted: Collection[mem.AllocOp]
+    slots: int
+    function: Region
+    liveness: Liveness
+
+    @staticmethod
+    def of(
+        loop: Operation, body: Block, slotted: Collection[mem.AllocOp], slots: int
+    ) -> Room:
+        """Look at a loop in its function."""
+        op = loop
+        while not isinstance(op, func.FuncOp):
+            parent = op.parent_op()
+            assert parent is not None
+            op = parent
+        return Room(loop, body, slotted, slots, op.body, Liveness.of(op.body))
+
+    def at_once(self, level: Level) -> bool:
+        """Whether what is live at one step fits in a level."""
+        return live_bytes(self._buffers(level)) <= level.capacity
+
+    def side_by_side(self, level: Level) -> bool:
+        """
+        Whether everything that is live in the loop, and what maps of several operations
+        compute in between, fits in a level without sharing.
+        """
+        buffers = self._buffers(level)
+        (loop,) = self._during(0, self.liveness.spans[self.loop]).spans
+        needed = sum(each.size for each in buffers if each.spans[0].meets(loop))
+        for op in self.body.ops:
+            if isinstance(op, mem.MapOp):
+                steps = [each for each in op.body.block.ops if not is_structure(each)]
+                needed += prod(op.extents) * WIDEST * max(0, len(steps) - 1)
+        return needed <= level.capacity
+
+    def _buffers(self, level: Level) -> list[Buffer]:
+        """The buffers of the function in a level."""
+        found: list[Buffer] = []
+        for op in self.function.walk():
+            if not isinstance(op, mem.AllocOp) or op.level != level.name:
+                continue
+            size = align(byte_count(op.buffer_type), level.alignment)
+            live = self.liveness.interval(op.buffer)
+            if op in self.slotted:
+                size, live = size * self.slots, self.liveness.spans[self.loop]
+            if live is not None:
+                found.append(self._during(size, live))
+        return found
+
+    def _during(self, size: int, live: tuple[int, int]) -> Buffer:
+        return Buffer.during(size, live[0], live[1] + 1)
