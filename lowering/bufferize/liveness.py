@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import tile
 
 
 @dataclass(eq=False)
@@ -45,11 +47,35 @@ class Liveness:
     def dead_after(self, value: SSAValue, op: Operation) -> bool:
         """
         Whether nothing inside of `op` or after it uses a value. A value of an outer
-        block counts as used, for `op` may run again.
+        block counts as used, for `op` may run again, unless it runs as often as that.
         """
-        if _block_of(value) is not op.parent:
-            return False
-        return not any(self.later_users(value, op))
+        block, around = _block_of(value), op
+        levels = [around]
+        while around.parent is not block:
+            parent = around.parent_op()
+            if parent is None or not _runs_once(parent):
+                return False
+            around = parent
+            levels.append(around)
+        return not any(
+            self._is_later(use.operation, levels) for use in list(value.uses)
+        )
+
+    def _is_later(self, user: Operation, levels: Sequence[Operation]) -> bool:
+        """
+        Whether an operation comes after the first of some operations, each inside of
+        the next one, or is inside of it. What the others use, they hand on.
+        """
+        blocks = [each.parent for each in levels]
+        ancestor = user
+        while ancestor.parent not in blocks:
+            parent = ancestor.parent_op()
+            assert parent is not None
+            ancestor = parent
+        level = levels[blocks.index(ancestor.parent)]
+        if ancestor is level:
+            return (user is level) != (level is levels[0])
+        return self.position[ancestor] > self.position[level]
 
     def later_users(self, value: SSAValue, op: Operation) -> Iterator[Operation]:
         """The operations inside of `op` and after it that use a value of its block."""
@@ -76,6 +102,13 @@ class Liveness:
             return False
         storage.values.clear()
         return True
+
+
+def _runs_once(op: Operation) -> bool:
+    """Whether the body of an operation runs as often as the operation, in its place."""
+    if not isinstance(op, tile.WhileOp) or op.step_values:
+        return False
+    return op.parallel and op.mapping.data is not tile.Mapping.GRID
 
 
 def _block_of(value: SSAValue) -> Block | None:

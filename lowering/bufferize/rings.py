@@ -230,7 +230,8 @@ def _readers(value: SSAValue, block: Block, roll: tile.RollOp) -> Iterator[Opera
 
 def _place_init(rings: Rings, ring: Ring, liveness: Liveness) -> None:
     """Let the first window be made in its ring, where that is larger."""
-    block = ring.loop.parent
+    init = ring.init.owner
+    block = init.parent if isinstance(init, Operation) else None
     if ring.slots == ring.extent or block is None:
         return
     origins = _origins(ring.init, block, rings)

@@ -136,3 +136,33 @@ func.func @near(%x: tensor<9x8xf32, #tile.encoding<L2>>) -> tensor<9x8xf32> {
       : tensor<9x8xf32, #tile.encoding<L2>> into tensor<9x8xf32>
   func.return %b : tensor<9x8xf32>
 }
+
+// -----
+
+// A nest without loops runs once: the window may take the place of the tile that was cut
+// outside of it.
+// CHECK-LABEL: func.func @outside
+// CHECK:         [[R:%.*]] = mem.alloc : memref<3x8xf32, "L2">
+// CHECK-NOT:     mem.alloc
+// CHECK:         scf.for
+// CHECK:           mem.window [[R]]
+func.func @outside(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
+  %e = tile.empty : tensor<9x8xf32>
+  %first = tile.slice %x[-2, 0] fill 0.0 : f32
+      : tensor<9x8xf32> -> tensor<3x8xf32, #tile.encoding<L2>>
+  %z = tile.while () parallel into(%d = %e : tensor<9x8xf32>) {
+    %y, %last = tile.while (%i = 0 to 9 step 2) sequential
+        carry(%o = %d : tensor<9x8xf32>,
+              %w = %first : tensor<3x8xf32, #tile.encoding<L2>>) {
+      %n = tile.slice %x[%i, 0] fill 0.0 : f32
+          : tensor<9x8xf32> -> tensor<2x8xf32, #tile.encoding<L2>>
+      %r = tile.roll %w, %n axis 0
+          : tensor<3x8xf32, #tile.encoding<L2>>, tensor<2x8xf32, #tile.encoding<L2>>
+      %q = tile.deslice %r into %o[%i, 0]
+          : tensor<3x8xf32, #tile.encoding<L2>> into tensor<9x8xf32>
+      tile.yield %q, %r : tensor<9x8xf32>, tensor<3x8xf32, #tile.encoding<L2>>
+    }
+    tile.yield %y : tensor<9x8xf32>
+  }
+  func.return %z : tensor<9x8xf32>
+}
