@@ -1,0 +1,1 @@
+"""What tiled groups cost: bytes in a memory, cycles on a machine."""

@@ -1,0 +1,187 @@
+"""
+The bytes of a memory level that the tiles of a group take: what is live at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.access import Box
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.placement import Buffer, align
+from tlf.passes.tiling.model import WIDEST, GroupTiling, elements
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a buffer is for, and how many bytes it takes."""
+
+    kind: str
+    """`input`, `window`, `value`, `output` or `temporary`."""
+    value: SSAValue
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """
+    The buffers of a group's tiles in one level, with the steps they are live at.
+    """
+
+    parts: tuple[Part, ...]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """All buffers."""
+        return [part.buffer for part in self.parts]
+
+    def of_kind(self, kind: str) -> int:
+        """The bytes of all buffers of one kind."""
+        return sum(part.buffer.size for part in self.parts if part.kind == kind)
+
+
+def footprint_of(tiling: GroupTiling, stages: int, nearest: bool) -> Footprint:
+    """
+    The buffers that the tiles of a group take, `stages` iterations being in flight.
+
+    In the nearest level every operation computes: elementwise ones in place where they
+    may. In others only what one nest over nearer tiles leaves for the next is there:
+    elementwise operations join the nest of what they follow.
+    """
+    return Footprint(tuple(_Builder(tiling, stages, nearest).parts()))
+
+
+class _Builder:
+    def __init__(self, tiling: GroupTiling, stages: int, nearest: bool) -> None:
+        self.tiling = tiling
+        self.stages = stages
+        self.nearest = nearest
+        self.operations = list(tiling.tiles)
+        self.step = {op: number for number, op in enumerate(self.operations)}
+        self.end = len(self.operations)
+        self.results = set(tiling.results)
+        self.shares: dict[SSAValue, SSAValue] = {}
+        """For a value computed in place, the value whose buffer it takes."""
+
+    def parts(self) -> Iterator[Part]:
+        yield from self._inputs()
+        if self.nearest:
+            for op in self.operations:
+                self._find_place(op)
+        for op in self.operations:
+            for value in op.results:
+                if value not in self.shares and self._is_stored(value):
+                    yield self._value(value)
+            yield from self._temporaries(op)
+
+    def _inputs(self) -> Iterator[Part]:
+        for (value, _), boxes in self.tiling.reads.items():
+            for number, box in enumerate(boxes):
+                window = self.tiling.windows.get((value, number))
+                size = self._bytes(value, box)
+                if window is not None:
+                    ahead = self._bytes(value, window.fresh) * (self.stages - 1)
+                    yield self._live("window", value, size + ahead)
+                elif any(interval.offset.terms for interval in box):
+                    yield self._live("input", value, size * self.stages)
+                else:
+                    yield self._live("input", value, size)
+
+    def _live(self, kind: str, value: SSAValue, size: int) -> Part:
+        """A buffer that is live all the time."""
+        return Part(kind, value, Buffer(size, 0, self.end))
+
+    def _value(self, value: SSAValue) -> Part:
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        size = self._bytes(value, self.tiling.tiles[owner].result)
+        if (value, 0) in self.tiling.windows:
+            return self._live("window", value, size)
+        first, last = self.step[owner], self._last_use(value)
+        sharing = list(self._sharing(value))
+        if any(each in self.results for each in sharing):
+            return self._live("output", value, size * self.stages)
+        if self.nearest and isinstance(owner, ContractionInterface):
+            return self._live("value", value, size * self.stages)
+        return Part("value", value, Buffer(size, first, last))
+
+    def _is_stored(self, value: SSAValue) -> bool:
+        """Whether a value has a buffer in this level at all."""
+        if self.nearest or value in self.results:
+            return True
+        if (value, 0) in self.tiling.windows:
+            return True
+        users = [use.operation for use in value.uses]
+        return not (
+            len(users) == 1
+            and isinstance(users[0], ElementwiseInterface)
+            and users[0] in self.step
+        )
+
+    def _find_place(self, op: Operation) -> None:
+        """Let an operation write where an operand is that nothing needs afterwards."""
+        if isinstance(op, ViewInterface):
+            self._share(op.results[0], op.operands[0])
+            return
+        if not isinstance(op, ElementwiseInterface):
+            return
+        wanted = self.tiling.tiles[op].result
+        type_ = tensor_type(op.results[0])
+        for operand in op.operands:
+            owner = operand.owner
+            if not isinstance(owner, Operation) or owner not in self.step:
+                continue
+            box = self.tiling.tiles[owner].result
+            same = tensor_type(operand).element_type == type_.element_type
+            if not same or elements(box) != elements(wanted):
+                continue
+            if (operand, 0) in self.tiling.windows or operand in self.results:
+                continue
+            if self._last_use(operand) == self.step[op]:
+                self._share(op.results[0], operand)
+                return
+
+    def _share(self, value: SSAValue, place: SSAValue) -> None:
+        owner = place.owner
+        if isinstance(owner, Operation) and owner in self.step:
+            self.shares[value] = self.shares.get(place, place)
+
+    def _sharing(self, place: SSAValue) -> Iterator[SSAValue]:
+        yield place
+        yield from (value for value, other in self.shares.items() if other is place)
+
+    def _last_use(self, value: SSAValue) -> int:
+        steps = [
+            self.step[use.operation]
+            for each in self._sharing(value)
+            for use in each.uses
+            if use.operation in self.step
+        ]
+        return max(steps, default=self.end)
+
+    def _temporaries(self, op: Operation) -> Iterator[Part]:
+        """The values between the scalar operations of an elementwise one."""
+        if not self.nearest or not isinstance(op, ElementwiseInterface):
+            return
+        if (count := op.scalar_operations() - 1) > 0:
+            size = count * WIDEST * elements(self.tiling.tiles[op].result)
+            step = self.step[op]
+            yield Part(
+                "temporary", op.results[0], Buffer(self._align(size), step, step)
+            )
+
+    def _bytes(self, value: SSAValue, box: Box) -> int:
+        item = dtype_of(tensor_type(value).element_type).itemsize
+        return self._align(prod(interval.room for interval in box) * item)
+
+    def _align(self, size: int) -> int:
+        return align(size, self.tiling.rules.alignment)

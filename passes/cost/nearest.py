@@ -1,0 +1,242 @@
+"""Tiles for the nearest memory, where engines work: the fastest that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import ceil
+from typing import TypeAlias
+
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, Target
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.machine.costs import Costs
+from tlf.passes.cost.footprint import footprint_of
+from tlf.passes.cost.machine import machine_of
+from tlf.passes.cost.nest import Moves, NestProgram
+from tlf.passes.cost.program import Item, busy, cycles_of
+from tlf.passes.cost.work import Instructions
+from tlf.passes.placement import live_bytes
+from tlf.passes.tiling.group import Axes, Members, rules_of
+from tlf.passes.tiling.model import GroupTiling, TilingError
+
+Sizes: TypeAlias = tuple[int, ...]
+"""Of the parallel axes, then of the reduction if it has a loop."""
+
+STAGES = (1, 2, 3)
+"""How many iterations may be in flight."""
+
+TIMED = 8
+"""Of so many choices, the best by estimate, the time is worked out."""
+
+HIDDEN = 16
+"""One part in so many of the work that may be hidden is taken not to be."""
+
+SHORT = 8
+"""Reductions of so few steps, as of the taps of a window, run whole."""
+
+WORTHWHILE = 32
+"""A product has at least so many columns, and steps, where it can."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Tile sizes, and what they cost."""
+
+    tile: Sizes
+    reduce: Sizes
+    stages: int
+    cycles: int
+    bytes: int
+
+
+class Machinery:
+    """What tells times on a target, between a level and the next farther one."""
+
+    def __init__(self, target: Target, level: Level) -> None:
+        names = list(target.levels)
+        far = names[names.index(level.name) + 1]
+        self.costs = Costs(machine_of(target))
+        self.moves = Moves(self.costs, level.name, far)
+        self.work = Instructions(self.costs)
+        self.rules = rules_of(target, level.name)
+        self.burst = target.levels[far].burst
+
+    def program(self, tiling: GroupTiling, stages: int) -> list[Item]:
+        """The loops of a group."""
+        return NestProgram(tiling, self.moves, self.work, stages).items()
+
+
+@dataclass
+class NearestSearch:
+    """
+    Looks for the fastest tiles of a group: on a grid of sizes by estimate, then around
+    the best by the time that the event model gives.
+    """
+
+    members: Members
+    axes: Axes
+    level: Level
+    machinery: Machinery
+    stages: Sequence[int] = STAGES
+    large: list[Sizes] = field(default_factory=list[Sizes])
+    """Sizes that do not fit."""
+    timed: dict[tuple[Sizes, int], Choice | None] = field(
+        default_factory=dict[tuple[Sizes, int], "Choice | None"]
+    )
+
+    def best(self) -> Choice | None:
+        """The best choice, or None where nothing of the grid fits."""
+        grid = [
+            choice
+            for sizes in product(*self._chains())
+            for choice in self._estimated(sizes)
+        ]
+        found = [
+            self.time((*each.tile, *each.reduce), each.stages)
+            for stages in self.stages
+            for each in sorted((e for e in grid if e.stages == stages), key=_rank)[
+                :TIMED
+            ]
+        ]
+        known = [each for each in found if each is not None]
+        if not known:
+            return None
+        return self._climb(min(known, key=_rank))
+
+    def _chains(self) -> list[Sizes]:
+        """The sizes of the grid, by axis."""
+        axes = self.axes
+        floors = [*self._parallel_floors(), *[WORTHWHILE] * len(axes.reduction)]
+        short = [False] * len(axes.parallel)
+        short += [extent <= SHORT for extent in axes.reduction]
+        extents = (*axes.parallel, *axes.reduction)
+        free = (*axes.free, *axes.reduction_free)
+        return [
+            halves(extent, floor) if is_free and not whole else (extent,)
+            for extent, floor, is_free, whole in zip(
+                extents, floors, free, short, strict=True
+            )
+        ]
+
+    def _parallel_floors(self) -> list[int]:
+        """Less of an axis moves in bursts that are not full, or leaves columns idle."""
+        root = self.members.root
+        item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
+        floors = [1] * len(self.axes.parallel)
+        if floors:
+            floors[-1] = max(1, self.machinery.burst // item)
+        if any(isinstance(op, ContractionInterface) for op in self.members.operations):
+            for axis, extent in enumerate(self.axes.parallel[:-1]):
+                if axis == 1 and len(floors) > 2 and extent >= WORTHWHILE:
+                    floors[axis] = WORTHWHILE
+        return floors
+
+    def _estimated(self, sizes: Sizes) -> Iterator[Choice]:
+        if any(_dominates(sizes, misfit) for misfit in self.large):
+            return
+        if (tiling := self._tiling(sizes)) is None:
+            return
+        if needed(tiling, 1) > self.level.capacity:
+            self.large.append(sizes)
+            return
+        count = len(self.axes.parallel)
+        program = self.machinery.program(tiling, 1)
+        for stages in self.stages:
+            size = needed(tiling, stages)
+            if size <= self.level.capacity:
+                time = _estimate(program, stages)
+                yield Choice(sizes[:count], sizes[count:], stages, time, size)
+
+    def _climb(self, best: Choice) -> Choice:
+        """Go on to the best neighbour while there is a better one."""
+        while True:
+            sizes = (*best.tile, *best.reduce)
+            near = [
+                self.time(each, stages)
+                for each in (sizes, *self._neighbours(sizes))
+                for stages in {best.stages, self.stages[-1]}
+            ]
+            better = min((e for e in near if e is not None), key=_rank, default=None)
+            if better is None or _rank(better) >= _rank(best):
+                return best
+            best = better
+
+    def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
+        """Sizes with one axis one option up or down."""
+        extents = (*self.axes.parallel, *self.axes.reduction)
+        free = (*self.axes.free, *self.axes.reduction_free)
+        for axis, (size, extent) in enumerate(zip(sizes, extents, strict=True)):
+            if not free[axis]:
+                continue
+            known = options(extent)
+            below = [each for each in known if each < size][-1:]
+            above = [each for each in known if each > size][:1]
+            for other in (*below, *above):
+                yield (*sizes[:axis], other, *sizes[axis + 1 :])
+
+    def time(self, sizes: Sizes, stages: int) -> Choice | None:
+        """What sizes cost, or None where they are illegal or do not fit."""
+        key = sizes, stages
+        if key not in self.timed:
+            self.timed[key] = self._time(sizes, stages)
+        return self.timed[key]
+
+    def _time(self, sizes: Sizes, stages: int) -> Choice | None:
+        if (tiling := self._tiling(sizes)) is None:
+            return None
+        if (size := needed(tiling, stages)) > self.level.capacity:
+            return None
+        program = self.machinery.program(tiling, stages)
+        count = len(self.axes.parallel)
+        cycles = cycles_of(program, self.machinery.costs)
+        return Choice(sizes[:count], sizes[count:], stages, cycles, size)
+
+    def _tiling(self, sizes: Sizes) -> GroupTiling | None:
+        count = len(self.axes.parallel)
+        tile, reduce = sizes[:count], sizes[count:]
+        try:
+            return self.members.tiling(tile, reduce, self.machinery.rules)
+        except TilingError:
+            return None
+
+
+def needed(tiling: GroupTiling, stages: int) -> int:
+    """The bytes that tiles take at once."""
+    return live_bytes(footprint_of(tiling, stages, nearest=True).buffers)
+
+
+def options(extent: int) -> tuple[int, ...]:
+    """The tile sizes worth a try: whole parts of an axis, and powers of two."""
+    parts = {ceil(extent / count) for count in range(1, 9)}
+    parts |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
+    parts |= {1 << power for power in range(extent.bit_length())}
+    return tuple(sorted(parts))
+
+
+def halves(extent: int, floor: int) -> tuple[int, ...]:
+    """A whole axis, its half, and so on down to `floor`; the smallest first."""
+    sizes = [extent]
+    while sizes[-1] >= 2 * floor:
+        sizes.append((sizes[-1] + 1) // 2)
+    return tuple(reversed(sizes))
+
+
+def _dominates(sizes: Sizes, other: Sizes) -> bool:
+    """Whether no size is smaller than in `other`."""
+    return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
+
+
+def _estimate(program: Sequence[Item], stages: int) -> int:
+    """
+    About how long a program takes: what keeps its busiest part busy, and a share of
+    all else, which is hidden behind it where iterations overlap.
+    """
+    cycles = busy(program)
+    most, total = max(cycles.values(), default=0), sum(cycles.values())
+    return total if stages == 1 else most + (total - most) // HIDDEN
+
+
+def _rank(choice: Choice) -> tuple[int, int]:
+    return choice.cycles, choice.bytes

@@ -1,0 +1,191 @@
+"""The program of a group whose tiles are computed in the nearest memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects.access import Box
+from tlf.dialects.npu import dma_engine
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.machine.costs import Cost, Costs, End
+from tlf.passes.cost.program import Buffer, Item, Loop, Task
+from tlf.passes.cost.work import Instructions
+from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
+from tlf.passes.tiling.model import Loop as TileLoop
+
+
+class Moves:
+    """What it costs to move boxes between two levels of memory."""
+
+    def __init__(self, costs: Costs, near: str, far: str) -> None:
+        self.costs = costs
+        self.load = dma_engine(far, near)
+        self.store = dma_engine(near, far)
+
+    def into(self, value: SSAValue, box: Box) -> Cost:
+        """Bring a box of a tensor near."""
+        return self._move(self.load, value, box, inward=True)
+
+    def back(self, value: SSAValue, box: Box) -> Cost:
+        """Put a box of a tensor back."""
+        return self._move(self.store, value, box, inward=False)
+
+    def _move(self, engine: str, value: SSAValue, box: Box, *, inward: bool) -> Cost:
+        type_ = tensor_type(value)
+        item = dtype_of(type_.element_type).itemsize
+        whole = type_.get_shape()
+        shape = tuple(
+            _average(interval.room, extent, interval.offset.terms)
+            for interval, extent in zip(box, whole, strict=True)
+        )
+        far = End(0, shape, _strides(whole, item))
+        near = End(0, shape, _strides(shape, item))
+        ends = (far, near) if inward else (near, far)
+        return self.costs.move(engine, *ends, item)
+
+
+def _average(room: int, extent: int, terms: Sequence[tuple[object, int]]) -> int:
+    """The elements of an interval that lie within an axis, on average over a loop."""
+    if not terms:
+        return min(room, extent)
+    return min(room, extent)
+
+
+def _strides(shape: Sequence[int], item: int) -> tuple[int, ...]:
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.append(item)
+        item *= extent
+    return tuple(reversed(strides))
+
+
+class NestProgram:
+    """
+    Builds the loops of a group as the cost model sees them.
+    """
+
+    def __init__(
+        self, tiling: GroupTiling, moves: Moves, work: Instructions, stages: int
+    ) -> None:
+        self.tiling = tiling
+        self.moves = moves
+        self.work = work
+        self.stages = stages
+        self.loops = [loop for loop in tiling.loops.values()]
+
+    def items(self, order: Sequence[int] = ()) -> list[Item]:
+        """The program, with the loops in some order."""
+        loops = [self.loops[number] for number in order] if order else self.loops
+        return list(self._frame(loops, 0))
+
+    def _frame(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
+        """The loops from number `done` on, with what is cut just outside of them."""
+        yield from self._cuts(loops, done)
+        rest = loops[done:]
+        if not rest:
+            yield from self._body()
+            return
+        count = next(
+            (n for n in range(1, len(rest)) if self._splits(loops, done + n)),
+            len(rest),
+        )
+        trips = 1
+        for loop in rest[:count]:
+            trips *= loop.trips
+        body = tuple(self._frame(loops, done + count))
+        slots = min(self.stages, trips)
+        yield Loop(trips, body, _written(body) if slots > 1 else frozenset(), slots)
+
+    def _splits(self, loops: Sequence[TileLoop], depth: int) -> bool:
+        return any(self._depth(box, loops) == depth for _, _, box in self._outer())
+
+    def _depth(self, box: Box, loops: Sequence[TileLoop]) -> int:
+        return max(
+            (n + 1 for n, loop in enumerate(loops) if moves_with(box, (loop,))),
+            default=0,
+        )
+
+    def _outer(self) -> list[tuple[SSAValue, int, Box]]:
+        """The tiles that are cut outside of the loop of a reduction, first used first."""
+        found = [
+            (value, number, box)
+            for (value, scope), boxes in self.tiling.reads.items()
+            if scope is Scope.OUTER
+            for number, box in enumerate(boxes)
+        ]
+        return sorted(found, key=lambda each: self._first_use(each[0]))
+
+    def _first_use(self, value: SSAValue) -> int:
+        users = {use.operation for use in value.uses}
+        steps = (n for n, op in enumerate(self.tiling.tiles) if op in users)
+        return next(steps, 0)
+
+    def _cuts(self, loops: Sequence[TileLoop], depth: int) -> Iterator[Task]:
+        for value, number, box in self._outer():
+            if self._depth(box, loops) == depth:
+                ahead = self.stages - 1 if depth else 0
+                yield Task(self.moves.into(value, box), (), ((value, number),), ahead)
+
+    def _body(self) -> Iterator[Item]:
+        for tiled in self.tiling.tiles.values():
+            if tiled.scope is Scope.INNER:
+                continue
+            if tiled.op is self.tiling.anchor and self.tiling.inner_loops:
+                yield from self._accumulation(tiled)
+            else:
+                yield from self._compute(tiled)
+        for value, piece in zip(self.tiling.results, self.tiling.pieces, strict=True):
+            yield Task(self.moves.back(value, piece), (value,), ())
+
+    def _accumulation(self, tiled: TiledOperation) -> Iterator[Item]:
+        """The loop over the pieces of a reduction."""
+        trips = 1
+        for loop in self.tiling.inner_loops.values():
+            trips *= loop.trips
+        body: list[Item] = []
+        slots = min(self.stages, trips)
+        for (value, scope), boxes in self.tiling.reads.items():
+            if scope is Scope.INNER:
+                for number, box in enumerate(boxes):
+                    cost = self.moves.into(value, box)
+                    body.append(Task(cost, (), ((value, number, scope),), slots - 1))
+        for each in self.tiling.tiles.values():
+            if each.scope is Scope.INNER:
+                body.extend(self._compute(each))
+        body.extend(self._compute(tiled))
+        moved = frozenset(
+            buffer
+            for item in body
+            if isinstance(item, Task) and item.ahead
+            for buffer in item.writes
+        )
+        yield Loop(trips, tuple(body), moved, slots)
+
+    def _compute(self, tiled: TiledOperation) -> Iterator[Task]:
+        op = tiled.op
+        reads = tuple(self._buffers(tiled))
+        for cost in self.work.of(tiled):
+            yield Task(cost, reads, (op.results[0],))
+
+    def _buffers(self, tiled: TiledOperation) -> Iterator[object]:
+        for operand in dict.fromkeys(tiled.op.operands):
+            yield operand
+            for scope in Scope:
+                count = len(self.tiling.reads.get((operand, scope), ()))
+                for number in range(count):
+                    inner = scope is Scope.INNER
+                    yield (operand, number, scope) if inner else (operand, number)
+
+
+def _written(body: Sequence[Item]) -> frozenset[Buffer]:
+    """What a body writes, but for the buffers of loops inside."""
+    found: set[Buffer] = set()
+    for item in body:
+        if isinstance(item, Task):
+            found.update(item.writes)
+        else:
+            found |= _written(item.body) - item.slotted
+    return frozenset(found)

@@ -1,0 +1,205 @@
+"""
+A program as the cost model sees it: loops over instructions that touch buffers.
+
+It runs on the event model that the simulator uses, `tlf.machine.model`. Instructions of
+different engines are ordered where they touch the same slot of a buffer and one writes,
+as semaphores order them in the program that is compiled. A loop whose iterations settle
+into a period is not followed any further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tlf.machine.costs import Cost, Costs
+from tlf.machine.model import EventModel
+
+Buffer: TypeAlias = Hashable
+
+PATIENCE = 6
+"""After so many periods a loop is taken to have settled."""
+
+LINES = 4
+"""Lines of the control processor for an instruction: addresses, a signal, a wait."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An instruction and the buffers it touches."""
+
+    cost: Cost
+    reads: tuple[Buffer, ...] = ()
+    writes: tuple[Buffer, ...] = ()
+    ahead: int = 0
+    """How many iterations before its own it is issued."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """
+    `trips` iterations of a body. Of the buffers in `slotted` every iteration uses the
+    next of `slots` slots.
+    """
+
+    trips: int
+    body: tuple[Task | Loop, ...]
+    slotted: frozenset[Buffer] = frozenset()
+    slots: int = 1
+
+
+Item: TypeAlias = Task | Loop
+
+
+def busy(items: Sequence[Item], times: int = 1) -> dict[int, int]:
+    """The cycles that instructions occupy each engine, and each shared channel."""
+    total: dict[int, int] = {}
+    for item in items:
+        if isinstance(item, Task):
+            cost = item.cost
+            total[cost.queue] = total.get(cost.queue, 0) + cost.cycles * times
+            for channel, cycles in cost.shared:
+                total[-1 - channel] = total.get(-1 - channel, 0) + cycles * times
+            continue
+        for queue, cycles in busy(item.body, times * item.trips).items():
+            total[queue] = total.get(queue, 0) + cycles
+    return total
+
+
+class Timeline:
+    """
+    Runs a program, for its time.
+    """
+
+    def __init__(self, items: Sequence[Item], costs: Costs) -> None:
+        self.model = EventModel.of(costs, 0)
+        self._engines = len(self.model.free)
+        self._issue = costs.machine.issue_cycles * LINES
+        slots = _slots(items)
+        self._first: dict[Buffer, int] = {}
+        """Where the times of a buffer are: by slot, then by engine."""
+        size = 0
+        for buffer, count in slots.items():
+            self._first[buffer] = size
+            size += count * self._engines
+        self._written = [0] * size
+        self._read = [0] * size
+        self._slot = dict.fromkeys(slots, 0)
+        self._run(items)
+
+    @property
+    def end(self) -> int:
+        """When everything is over, in cycles."""
+        return self.model.end
+
+    def _run(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, Task):
+                self._task(item)
+            else:
+                self._loop(item)
+
+    def _task(self, task: Task) -> None:
+        model, queue = self.model, task.cost.queue
+        reads = [self._first[each] + self._slot[each] for each in task.reads]
+        writes = [self._first[each] + self._slot[each] for each in task.writes]
+        ready = 0
+        for engine in range(self._engines):
+            if engine == queue:
+                continue
+            for place in reads:
+                ready = max(ready, self._written[place + engine])
+            for place in writes:
+                ready = max(
+                    ready, self._written[place + engine], self._read[place + engine]
+                )
+        model.time += self._issue
+        model.free[queue] = max(model.free[queue], ready)
+        model.work(task.cost)
+        done = model.done[queue]
+        for place in reads:
+            self._read[place + queue] = done
+        for place in writes:
+            self._written[place + queue] = done
+
+    def _loop(self, loop: Loop) -> None:
+        ahead = max(
+            (item.ahead for item in loop.body if isinstance(item, Task)), default=0
+        )
+        for early in range(-ahead, 0):
+            self._iteration(loop, early)
+        period, rest, rounds = loop.slots, loop.trips, 0
+        last: list[int] = []
+        while rest > 0:
+            before = self._state()
+            for _ in range(min(period, rest)):
+                self._iteration(loop, loop.trips - rest)
+                rest -= 1
+            if rest < period:
+                continue
+            rounds += 1
+            pairs = zip(self._state(), before, strict=True)
+            delta = [after - start for after, start in pairs]
+            if delta == last or rounds == PATIENCE:
+                self._skip(delta, rest // period)
+                rest %= period
+            last = delta
+
+    def _iteration(self, loop: Loop, number: int) -> None:
+        """One iteration; one of a negative number only issues what comes early."""
+        self._turn(loop, number)
+        for item in loop.body:
+            if isinstance(item, Loop):
+                if number >= 0:
+                    self._loop(item)
+            elif not item.ahead:
+                if number >= 0:
+                    self._task(item)
+            elif number + item.ahead < loop.trips:
+                self._turn(loop, number + item.ahead)
+                self._task(item)
+                self._turn(loop, number)
+
+    def _turn(self, loop: Loop, number: int) -> None:
+        """Turn slotted buffers to the slot of an iteration."""
+        slot = number % loop.slots * self._engines
+        for buffer in loop.slotted:
+            self._slot[buffer] = slot
+
+    def _state(self) -> list[int]:
+        model = self.model
+        times = [model.time, *model.free, *model.done, *model.channels]
+        return times + self._written + self._read
+
+    def _skip(self, delta: Sequence[int], times: int) -> None:
+        """Let so many periods pass, each of which moves times by `delta`."""
+        model, moved = self.model, iter(delta)
+        model.time += next(moved) * times
+        for values in (
+            model.free,
+            model.done,
+            model.channels,
+            self._written,
+            self._read,
+        ):
+            for number in range(len(values)):
+                values[number] += next(moved) * times
+
+
+def _slots(items: Sequence[Item]) -> dict[Buffer, int]:
+    """The buffers of a program, and how many slots each has."""
+    found: dict[Buffer, int] = {}
+    for item in items:
+        if isinstance(item, Task):
+            touched = dict.fromkeys((*item.reads, *item.writes), 1)
+        else:
+            touched = _slots(item.body) | dict.fromkeys(item.slotted, item.slots)
+        for buffer, count in touched.items():
+            found[buffer] = max(found.get(buffer, 1), count)
+    return found
+
+
+def cycles_of(items: Sequence[Item], costs: Costs) -> int:
+    """How long a program takes on a machine at rest."""
+    return Timeline(items, costs).end

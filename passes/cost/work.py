@@ -1,0 +1,105 @@
+"""The instructions that compute one tile of an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import ConstantLike
+
+from tlf.dialects.access import Box, region
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.machine.costs import Cost, Costs
+from tlf.passes.analysis.work import is_slow
+from tlf.passes.tiling.model import TiledOperation, elements
+
+
+class Instructions:
+    """
+    What computing tiles costs on a machine whose engines are named `matrix` and
+    `vector`.
+    """
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs = costs
+        self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
+
+    def of(self, tiled: TiledOperation) -> Iterator[Cost]:
+        """The instructions, in order; a sum starts from what is there."""
+        op = tiled.op
+        match op:
+            case ConstantInterface() | ViewInterface():
+                return
+            case ContractionInterface():
+                yield self._product(op, tiled.box)
+            case AccumulatingInterface():
+                yield self.costs.elementwise(_count(tiled.box))
+            case ElementwiseInterface():
+                count = self._computed(tiled)
+                for slow in self._body(op):
+                    yield self.costs.elementwise(count, slow)
+            case _:
+                yield self.costs.elementwise(self._computed(tiled))
+
+    def _computed(self, tiled: TiledOperation) -> int:
+        return elements(region(tiled.op.result_accesses()[0], tiled.box))
+
+    def _product(self, op: ContractionInterface, box: Box) -> Cost:
+        """A product; iterators have roles by which operands and results they move."""
+        left, right = op.operand_accesses()[:2]
+        used = [
+            {iterator for access in accesses or () for iterator, _ in access.terms}
+            for accesses in (op.result_accesses()[0], left, right)
+        ]
+        sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
+        for iterator, interval in enumerate(box):
+            in_result, in_left, in_right = (iterator in each for each in used)
+            if not in_result:
+                role = "k"
+            elif in_left and in_right:
+                role = "batch"
+            else:
+                role = "n" if in_right else "m"
+            sizes[role] *= interval.room
+        element = str(tensor_type(op.operands[0]).element_type)
+        unit = self.costs.machine.engines["matrix"]
+        kind = element if element in getattr(unit, "cycles", {}) else "f32"
+        return self.costs.product(**sizes, kind=kind)
+
+    def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
+        """For each scalar operation of a body, whether it is slow."""
+        types = [tensor_type(each).element_type for each in op.operands]
+        result = str(tensor_type(op.results[0]).element_type)
+        key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"
+        if key not in self._bodies:
+            body = Block(arg_types=types)
+            op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+            self._bodies[key] = tuple(
+                is_slow(each) for each in body.ops if not each.has_trait(ConstantLike)
+            )
+        return self._bodies[key]
+
+
+def is_product(op: Operation) -> bool:
+    """Whether the matrix engine computes an operation."""
+    return isinstance(op, ContractionInterface)
+
+
+def is_free(op: TilingInterface) -> bool:
+    """Whether an operation takes no instruction."""
+    return isinstance(op, ConstantInterface | ViewInterface)
+
+
+def _count(box: Box) -> int:
+    return prod(interval.room for interval in box)
