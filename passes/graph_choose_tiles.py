@@ -14,6 +14,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
+from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import Axes, Members, fits, rules_of
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
@@ -251,11 +252,13 @@ def members_of_group(group: graph.GroupOp) -> Members:
 @dataclass(frozen=True)
 class GraphChooseTilesPass(ModulePass):
     """
-    Give every group without a plan the largest tiles that fit into a memory level.
+    Give every group without a plan tiles that fit into a memory level.
 
-    Starting from whole axes, the axis is halved that saves most, until the tiles of all
-    values fit at once. An axis along which a reduction of the group would have to be
-    computed again is never cut.
+    In the nearest memory of an NPU, where its engines work, the fastest tiles are
+    chosen by the event model of its simulator, and how many iterations are in flight.
+    Elsewhere, starting from whole axes, the axis is halved that saves most, until the
+    tiles of all values fit at once. An axis along which a reduction of the group would
+    have to be computed again is never cut.
     """
 
     name = "graph-choose-tiles"
@@ -278,9 +281,13 @@ class GraphChooseTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
+        timed = TimedTiles.of(target, level)
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
-            if group.plan is None:
-                group.plan = self._plan(group, level, target)
+            if group.plan is not None:
+                continue
+            members = members_of_group(group)
+            plan = None if timed is None or self.tile else timed.plan(members)
+            group.plan = plan or self._plan(group, level, target)
 
     def _plan(
         self, group: graph.GroupOp, level: Level, target: Target

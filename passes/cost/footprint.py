@@ -4,7 +4,7 @@ The bytes of a memory level that the tiles of a group take: what is live at once
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -49,19 +49,32 @@ class Footprint:
         return sum(part.buffer.size for part in self.parts if part.kind == kind)
 
 
-def footprint_of(tiling: GroupTiling, stages: int, nearest: bool) -> Footprint:
+def footprint_of(
+    tiling: GroupTiling,
+    stages: int,
+    nearest: bool,
+    apart: Collection[SSAValue] = (),
+) -> Footprint:
     """
     The buffers that the tiles of a group take, `stages` iterations being in flight.
+    Inputs that lie `apart` are in the level already, and are not counted.
 
     In the nearest level every operation computes: elementwise ones in place where they
     may. In others only what one nest over nearer tiles leaves for the next is there:
     elementwise operations join the nest of what they follow.
     """
-    return Footprint(tuple(_Builder(tiling, stages, nearest).parts()))
+    return Footprint(tuple(_Builder(tiling, stages, nearest, apart).parts()))
 
 
 class _Builder:
-    def __init__(self, tiling: GroupTiling, stages: int, nearest: bool) -> None:
+    def __init__(
+        self,
+        tiling: GroupTiling,
+        stages: int,
+        nearest: bool,
+        apart: Collection[SSAValue],
+    ) -> None:
+        self.apart = apart
         self.tiling = tiling
         self.stages = stages
         self.nearest = nearest
@@ -85,6 +98,8 @@ class _Builder:
 
     def _inputs(self) -> Iterator[Part]:
         for (value, _), boxes in self.tiling.reads.items():
+            if value in self.apart:
+                continue
             for number, box in enumerate(boxes):
                 window = self.tiling.windows.get((value, number))
                 size = self._bytes(value, box)
@@ -93,8 +108,15 @@ class _Builder:
                     yield self._live("window", value, size + ahead)
                 elif any(interval.offset.terms for interval in box):
                     yield self._live("input", value, size * self.stages)
-                else:
+                elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size)
+                else:
+                    yield Part("input", value, self._passing(value, size))
+
+    def _passing(self, value: SSAValue, size: int) -> Buffer:
+        """A buffer that is there from shortly before its first use to its last."""
+        steps = [self.step[u.operation] for u in value.uses if u.operation in self.step]
+        return Buffer(size, max(0, min(steps) - 1), max(steps))
 
     def _live(self, kind: str, value: SSAValue, size: int) -> Part:
         """A buffer that is live all the time."""

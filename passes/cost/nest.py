@@ -109,7 +109,7 @@ class NestProgram:
         )
 
     def _outer(self) -> list[tuple[SSAValue, int, Box]]:
-        """The tiles that are cut outside of the loop of a reduction, first used first."""
+        """The tiles cut outside of the loop of a reduction, first used first."""
         found = [
             (value, number, box)
             for (value, scope), boxes in self.tiling.reads.items()
