@@ -254,9 +254,9 @@ class GraphChooseTilesPass(ModulePass):
     """
     Give every group without a plan tiles that fit into a memory level.
 
-    In the nearest memory of an NPU, where its engines work, the fastest tiles are
-    chosen by the event model of its simulator, and how many iterations are in flight.
-    Elsewhere, starting from whole axes, the axis is halved that saves most, until the
+    For an NPU the fastest are chosen, and how many iterations are in flight: in the
+    nearest memory, where its engines work, by the event model of its simulator, in
+    others by a formula, and whether tiles roll. Elsewhere, starting from whole axes, the axis is halved that saves most, until the
     tiles of all values fit at once. An axis along which a reduction of the group would
     have to be computed again is never cut.
     """

@@ -116,11 +116,11 @@ class _Builder:
     def _passing(self, value: SSAValue, size: int) -> Buffer:
         """A buffer that is there from shortly before its first use to its last."""
         steps = [self.step[u.operation] for u in value.uses if u.operation in self.step]
-        return Buffer(size, max(0, min(steps) - 1), max(steps))
+        return Buffer.during(size, max(0, min(steps) - 1), max(steps) + 1, 1)
 
     def _live(self, kind: str, value: SSAValue, size: int) -> Part:
         """A buffer that is live all the time."""
-        return Part(kind, value, Buffer(size, 0, self.end))
+        return Part(kind, value, Buffer.during(size, 0, self.end + 1, 1))
 
     def _value(self, value: SSAValue) -> Part:
         owner = value.owner
@@ -134,7 +134,7 @@ class _Builder:
             return self._live("output", value, size * self.stages)
         if self.nearest and isinstance(owner, ContractionInterface):
             return self._live("value", value, size * self.stages)
-        return Part("value", value, Buffer(size, first, last))
+        return Part("value", value, Buffer.during(size, first, last + 1, 1))
 
     def _is_stored(self, value: SSAValue) -> bool:
         """Whether a value has a buffer in this level at all."""
@@ -197,9 +197,8 @@ class _Builder:
         if (count := op.scalar_operations() - 1) > 0:
             size = count * WIDEST * elements(self.tiling.tiles[op].result)
             step = self.step[op]
-            yield Part(
-                "temporary", op.results[0], Buffer(self._align(size), step, step)
-            )
+            buffer = Buffer.during(self._align(size), step, step + 1, 1)
+            yield Part("temporary", op.results[0], buffer)
 
     def _bytes(self, value: SSAValue, box: Box) -> int:
         item = dtype_of(tensor_type(value).element_type).itemsize
