@@ -256,9 +256,9 @@ class GraphChooseTilesPass(ModulePass):
 
     For an NPU the fastest are chosen, and how many iterations are in flight: in the
     nearest memory, where its engines work, by the event model of its simulator, in
-    others by a formula, and whether tiles roll. Elsewhere, starting from whole axes, the axis is halved that saves most, until the
-    tiles of all values fit at once. An axis along which a reduction of the group would
-    have to be computed again is never cut.
+    others by a formula, and whether tiles roll. Elsewhere, starting from whole axes, the
+    axis is halved that saves most, until the tiles of all values fit at once. An axis
+    along which a reduction of the group would have to be computed again is never cut.
     """
 
     name = "graph-choose-tiles"

@@ -77,6 +77,9 @@ class Nest:
         """
         count = len(self.loops)
         splits = {0, count}
+        if self.split and not count:
+            self.builders.append((0, builder))
+            return body(builder, destinations)
         if self.split:
             splits |= {self._depth(box) for box in boxes}
             self.builders.append((0, builder))
