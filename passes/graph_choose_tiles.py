@@ -9,6 +9,7 @@ from math import ceil, prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
@@ -249,6 +250,9 @@ def members_of_group(group: graph.GroupOp) -> Members:
     return Members(tuple(operations), group.yielded)
 
 
+STRATEGIES = ("fastest", "largest")
+
+
 @dataclass(frozen=True)
 class GraphChooseTilesPass(ModulePass):
     """
@@ -256,15 +260,19 @@ class GraphChooseTilesPass(ModulePass):
 
     For an NPU the fastest are chosen, and how many iterations are in flight: in the
     nearest memory, where its engines work, by the event model of its simulator, in
-    others by a formula, and whether tiles roll. Elsewhere, starting from whole axes, the
-    axis is halved that saves most, until the tiles of all values fit at once. An axis
-    along which a reduction of the group would have to be computed again is never cut.
+    others by a formula, and whether tiles roll. Elsewhere, starting from whole axes,
+    the axis is halved that saves most, until the tiles of all values fit at once. An
+    axis along which a reduction of the group would have to be computed again is never
+    cut.
     """
 
     name = "graph-choose-tiles"
 
     level: str | None = None
     """The memory level that tiles are brought to; the outermost one unless given."""
+
+    strategy: str = "fastest"
+    """`fastest`, where the target's time is known, or `largest`."""
 
     tile: tuple[int, ...] = ()
     """Tile sizes to use as they are, one for each parallel axis."""
@@ -281,7 +289,12 @@ class GraphChooseTilesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
-        timed = TimedTiles.of(target, level)
+        if self.strategy not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise PassFailedException(
+                f"expected a strategy among {known}, got {self.strategy}"
+            )
+        timed = TimedTiles.of(target, level) if self.strategy == "fastest" else None
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue

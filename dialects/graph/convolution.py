@@ -18,7 +18,7 @@ from tlf.dialects.graph.tensors import (
     result_type,
     shape_of,
 )
-from tlf.dialects.graph.window import Window
+from tlf.dialects.graph.window import Window, padding_of
 from tlf.dialects.interfaces import (
     Array,
     Iterator,
@@ -26,10 +26,11 @@ from tlf.dialects.interfaces import (
     parallel,
     reduction,
 )
+from tlf.dialects.padded import PaddedInterface
 
 
 @irdl_op_definition
-class Conv2dOp(ContractionOperation, WindowInterface):
+class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
     """
     Correlate each image of `lhs`, N x C x H x W, with the filters `rhs`,
     F x C/groups x KH x KW.
@@ -172,9 +173,17 @@ class Conv2dOp(ContractionOperation, WindowInterface):
     def tiled(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
+        return self.tiled_padded(operands, result_types, [(0, 0)] * 4)
+
+    def tiled_padded(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        outside: Sequence[tuple[int, int]],
+    ) -> Operation:
         images, filters = (shape_of(operand) for operand in operands[:2])
         inside = {
-            "padding": axes_attribute((0, 0, 0, 0)),
+            "padding": padding_of(outside),
             "groups": IntegerAttr(images[1] // filters[1], i64),
         }
         return Conv2dOp.create(

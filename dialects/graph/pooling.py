@@ -20,8 +20,8 @@ from tlf.dialects.graph.tensors import (
     shape_of,
     verify_shape,
 )
+from tlf.dialects.graph.window import padding_of
 from tlf.dialects.graph.windowed import (
-    ZEROS,
     WindowedOperation,
     reduced_windows,
     window_properties,
@@ -33,9 +33,12 @@ from tlf.dialects.interfaces import (
     parallel,
     reduction,
 )
+from tlf.dialects.padded import PaddedInterface
 
 
-class PoolOperation(WindowedOperation, CombiningOperation, WindowInterface, abc.ABC):
+class PoolOperation(
+    WindowedOperation, CombiningOperation, PaddedInterface, WindowInterface, abc.ABC
+):
     """
     A reduction of every window of N x C x H x W images.
     """
@@ -93,10 +96,18 @@ class PoolOperation(WindowedOperation, CombiningOperation, WindowInterface, abc.
     def tiled(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
+        return self.tiled_padded(operands, result_types, [(0, 0)] * 4)
+
+    def tiled_padded(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        outside: Sequence[tuple[int, int]],
+    ) -> Operation:
         return type(self).create(
             operands=operands,
             result_types=result_types,
-            properties=dict(self.properties) | {"padding": ZEROS},
+            properties=dict(self.properties) | {"padding": padding_of(outside)},
             attributes=dict(self.attributes),
         )
 

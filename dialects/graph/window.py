@@ -6,13 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses
-from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import Array, Scalar, indexing_map
+
+
+def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
+    """The padding of images, N x C x axes, that lack elements before and after."""
+    before = [low for low, _ in outside[2:]]
+    return axes_attribute([*before, *(high for _, high in outside[2:])])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
-from tlf.dialects.access import Box, region
+from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -64,7 +64,7 @@ class TileBuilder:
             return Nest(loops, mapping, self.indices, names, order)
         if order is not None:
             loops = [loops[number] for number in order]
-        stages = self.stages
+        stages = self.stages if self.tiling.rolled is None else None
         return Nest(loops, mapping, self.indices, names, stages=stages, split=True)
 
     def build(self, builder: Builder, results: Sequence[SSAValue]) -> list[SSAValue]:
@@ -149,7 +149,7 @@ class TileBuilder:
                 self._compute(inside, each)
         operands = [
             self.tiles.fetch(
-                inside, op, position, region(accesses, tiled.box), Scope.INNER
+                inside, op, position, self.tiles.box_of(tiled, position), Scope.INNER
             )
             for position, accesses in enumerate(op.operand_accesses()[: len(op.inputs)])
             if accesses is not None

@@ -18,6 +18,7 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
+from tlf.dialects.padded import PaddedInterface, missing
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.tiling.indices import Indices, add, source_map
 from tlf.passes.tiling.boxes import moves_with
@@ -27,6 +28,7 @@ from tlf.passes.tiling.model import (
     TiledOperation,
     Window,
     covers,
+    read_box,
     same_box,
 )
 
@@ -108,9 +110,13 @@ class Tiles:
             if accesses is None:
                 operands.append(self.inputs.get(value, value))
                 continue
-            box = region(accesses, tiled.box)
+            box = self.box_of(tiled, position)
             operands.append(self.fetch(builder, tiled.op, position, box, tiled.scope))
         return self.apply(builder, tiled, operands)
+
+    def box_of(self, tiled: TiledOperation, operand: int) -> Box:
+        """The part of an operand that an operation reads a tile of."""
+        return read_box(self.tiling.rules, tiled.op, operand, tiled.box)
 
     def apply(
         self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]
@@ -122,6 +128,10 @@ class Tiles:
         if isinstance(op, PositionInterface):
             position = self.indices.of_box(builder, computed)
             new = op.tiled_at(operands, types, position, partial(add, builder))
+        elif isinstance(op, PaddedInterface):
+            whole = region(op.operand_accesses()[0] or (), tiled.box)
+            outside = missing(whole, self.box_of(tiled, 0))
+            new = op.tiled_padded(operands, types, outside)
         else:
             new = op.tiled(operands, types)
         new.location = op.location

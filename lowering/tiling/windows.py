@@ -37,13 +37,19 @@ class RollingLoop:
     ) -> Sequence[SSAValue]:
         """Build the loop, and return what becomes of the destinations."""
         windows = self.tiles.tiling.windows
+        first = {
+            key: self._cut(builder, key[0], window)
+            for key, window in windows.items()
+            if key[0] in self.start.inputs
+        }
         for each in self.start.tiling.tiles.values():
             self.start.keep(builder, each, self.start.compute(builder, each))
-        first = [
-            self._first(builder, value, window)
-            for (value, _), window in windows.items()
-        ]
-        carried = [*destinations, *first]
+        first |= {
+            key: self._computed(builder, key[0], window)
+            for key, window in windows.items()
+            if key not in first
+        }
+        carried = [*destinations, *(first[key] for key in windows)]
         block = Block(arg_types=[IndexType(), *(each.type for each in carried)])
         block.args[0].name_hint = self.name
         self.tiles.indices.variables[self.loop] = block.args[0]
@@ -67,20 +73,29 @@ class RollingLoop:
         )
         return builder.insert(loop).results[:count]
 
-    def _first(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
-        """The window before the first iteration: what is kept, at its end."""
-        tiles = self.start
-        if isinstance(value.owner, Operation) and value not in tiles.inputs:
-            whole = tiles.tiling.tiles[value.owner].result
-            part = tiles.view(builder, tiles.values[value], whole, window.kept)
-            if window.fill is not None:
-                part = tiles.masked(builder, value, part, window.kept, window.fill)
-        else:
-            box = window.initial
-            part = tiles.slice(builder, value, box, Scope.OUTER, window.fill)
-            if tensor_type(part).get_shape() == self._shape(window):
-                return part
-        type_ = tiles.type_of(tensor_type(value), window.whole)
+    def _cut(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
+        """The window of an input before the first iteration, as its readers want it."""
+        tiles, box = self.start, window.initial
+        part = tiles.slice(builder, value, box, Scope.OUTER, window.fill)
+        if tensor_type(part).get_shape() == self._shape(window):
+            return part
+        return self._at_end(builder, value, part, window)
+
+    def _computed(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
+        """The window of a value that is computed: what is kept, at its end."""
+        tiles, owner = self.start, value.owner
+        assert isinstance(owner, Operation)
+        whole = tiles.tiling.tiles[owner].result
+        part = tiles.view(builder, tiles.values[value], whole, window.kept)
+        if window.fill is not None:
+            part = tiles.masked(builder, value, part, window.kept, window.fill)
+        return self._at_end(builder, value, part, window)
+
+    def _at_end(
+        self, builder: Builder, value: SSAValue, part: SSAValue, window: Window
+    ) -> SSAValue:
+        """A window that ends with a part."""
+        type_ = self.start.type_of(tensor_type(value), window.whole)
         empty = builder.insert(tile.EmptyOp(type_)).result
         offsets = [0] * len(window.whole)
         offsets[window.axis] = window.count

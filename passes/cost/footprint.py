@@ -17,6 +17,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.cost.nests import Nests
 from tlf.passes.placement import Buffer, align
 from tlf.passes.tiling.model import WIDEST, GroupTiling, elements
 
@@ -52,18 +53,18 @@ class Footprint:
 def footprint_of(
     tiling: GroupTiling,
     stages: int,
-    nearest: bool,
+    nests: Nests | None = None,
     apart: Collection[SSAValue] = (),
 ) -> Footprint:
     """
     The buffers that the tiles of a group take, `stages` iterations being in flight.
     Inputs that lie `apart` are in the level already, and are not counted.
 
-    In the nearest level every operation computes: elementwise ones in place where they
-    may. In others only what one nest over nearer tiles leaves for the next is there:
-    elementwise operations join the nest of what they follow.
+    In the nearest level, where there are no `nests`, every operation computes:
+    elementwise ones in place where they may. In others only what one nest over nearer
+    tiles leaves for the next is there.
     """
-    return Footprint(tuple(_Builder(tiling, stages, nearest, apart).parts()))
+    return Footprint(tuple(_Builder(tiling, stages, nests, apart).parts()))
 
 
 class _Builder:
@@ -71,13 +72,14 @@ class _Builder:
         self,
         tiling: GroupTiling,
         stages: int,
-        nearest: bool,
+        nests: Nests | None,
         apart: Collection[SSAValue],
     ) -> None:
         self.apart = apart
         self.tiling = tiling
         self.stages = stages
-        self.nearest = nearest
+        self.nests = nests or {}
+        self.nearest = nests is None
         self.operations = list(tiling.tiles)
         self.step = {op: number for number, op in enumerate(self.operations)}
         self.end = len(self.operations)
@@ -142,12 +144,10 @@ class _Builder:
             return True
         if (value, 0) in self.tiling.windows:
             return True
-        users = [use.operation for use in value.uses]
-        return not (
-            len(users) == 1
-            and isinstance(users[0], ElementwiseInterface)
-            and users[0] in self.step
-        )
+        owner = value.owner
+        nest = self.nests.get(owner) if isinstance(owner, Operation) else None
+        users = [use.operation for use in value.uses if use.operation in self.step]
+        return any(self.nests.get(user) != nest for user in users)
 
     def _find_place(self, op: Operation) -> None:
         """Let an operation write where an operand is that nothing needs afterwards."""

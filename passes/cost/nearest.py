@@ -204,7 +204,7 @@ class NearestSearch:
 
 def needed(tiling: GroupTiling, stages: int) -> int:
     """The bytes that tiles take at once."""
-    return live_bytes(footprint_of(tiling, stages, nearest=True).buffers)
+    return live_bytes(footprint_of(tiling, stages).buffers)
 
 
 def options(extent: int) -> tuple[int, ...]:

@@ -8,22 +8,19 @@ computed and stored, `n` tiles take `tL + (n - 1) max(tL + tS, tC) + tC + tS`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import (
-    ElementwiseInterface,
-    TilingInterface,
-)
 from tlf.dialects.target import Level, Target
-from tlf.machine.costs import Costs
+from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.footprint import Footprint, footprint_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
+from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.traffic import Movements, Traffic
 from tlf.passes.cost.work import Instructions, is_free
 from tlf.passes.tiling.group import rules_of
@@ -61,7 +58,7 @@ class OuterCost:
 
 class OuterModel:
     """
-    Prices groups that are tiled for one level.
+    Prices groups that are tiled for a level other than the nearest.
     """
 
     def __init__(self, target: Target, level: Level) -> None:
@@ -71,14 +68,18 @@ class OuterModel:
         self.rules = rules_of(target, level.name)
         self.costs = Costs(machine_of(target))
         self.far = Moves(self.costs, level.name, names[at + 1])
-        self.near = Moves(self.costs, names[at - 1], level.name) if at else None
+        self.near = Moves(self.costs, names[at - 1], level.name)
         self.work = Instructions(self.costs)
         self.latency = target.levels[names[at + 1]].latency
 
     def cost(
-        self, tiling: GroupTiling, stages: int, keeping: Keeping | None = None
+        self,
+        tiling: GroupTiling,
+        nests: Nests,
+        stages: int,
+        keeping: Keeping | None = None,
     ) -> OuterCost:
-        """What a group costs with these tiles."""
+        """What a group costs with these tiles, `nests` over nearer ones inside."""
         keeping = keeping or Keeping()
         movements = Movements(tiling, self.far)
         once, loads = self._loads(tiling, movements, keeping)
@@ -87,16 +88,14 @@ class OuterModel:
             if value not in keeping.unstored:
                 stores += movements.back(value, piece)
         tiles = prod(loop.trips for loop in tiling.loops.values())
-        body = self.compute(tiling)
+        body = self.compute(tiling, nests)
         before, starts = 0.0, 0
         if tiling.start is not None and tiling.rolled is not None:
             starts = tiles // tiling.rolled.trips
-            before = self.compute(tiling.start)
+            before = self.compute(tiling.start, nests)
         compute = body * tiles + before * starts
         cycles = self._time(tiles, stages, once, loads, stores, compute)
-        footprint = footprint_of(
-            tiling, stages, nearest=self.near is None, apart=keeping.resident
-        )
+        footprint = footprint_of(tiling, stages, nests, keeping.resident)
         return OuterCost(
             round(cycles),
             once.bytes + loads.bytes + stores.bytes,
@@ -146,61 +145,32 @@ class OuterModel:
                     once += movements.into(value, box)
         return once, inside
 
-    def compute(self, tiling: GroupTiling) -> float:
+    def compute(self, tiling: GroupTiling, nests: Nests) -> float:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
-        return sum(max(each.values()) + NEST for each in self._nests(tiling) if each)
-
-    def _nests(self, tiling: GroupTiling) -> list[dict[int, float]]:
-        """For each nest, the cycles that every engine is busy."""
-        nests: list[dict[int, float]] = []
-        nest_of: dict[Operation, int] = {}
+        busy: dict[int, dict[int, float]] = {}
         for tiled in tiling.tiles.values():
-            op = tiled.op
-            if is_free(op):
-                continue
-            number = self._joins(op, nest_of)
-            if number is None:
-                number = len(nests)
-                nests.append({})
-            nest_of[op] = number
-            self._add(nests[number], tiling, tiled, nest_of)
-        return nests
+            if not is_free(tiled.op):
+                nest = busy.setdefault(nests[tiled.op], {})
+                for cost in self._instructions(tiling, tiled, nests):
+                    nest[cost.queue] = nest.get(cost.queue, 0) + cost.cycles
+        return sum(max(each.values()) + NEST for each in busy.values() if each)
 
-    @staticmethod
-    def _joins(op: TilingInterface, nest_of: Mapping[Operation, int]) -> int | None:
-        """The nest of the operands that an operation joins, or None for a new one."""
-        if not isinstance(op, ElementwiseInterface):
-            return None
-        known = [
-            nest_of[owner]
-            for operand in op.operands
-            if isinstance(owner := operand.owner, Operation) and owner in nest_of
-        ]
-        return max(known, default=None)
-
-    def _add(
-        self,
-        nest: dict[int, float],
-        tiling: GroupTiling,
-        tiled: TiledOperation,
-        nest_of: Mapping[Operation, int],
-    ) -> None:
-        for cost in self.work.of(tiled):
-            nest[cost.queue] = nest.get(cost.queue, 0) + cost.cycles
-        if self.near is None:
-            return
-        number = nest_of[tiled.op]
+    def _instructions(
+        self, tiling: GroupTiling, tiled: TiledOperation, nests: Nests
+    ) -> Iterator[Cost]:
+        """What computes a tile, with the moves from and to it."""
+        yield from self.work.of(tiled)
+        own = nests[tiled.op]
         for operand in dict.fromkeys(tiled.op.operands):
             owner = operand.owner
-            if isinstance(owner, Operation) and nest_of.get(owner) == number:
+            if isinstance(owner, Operation) and nests.get(owner) == own:
                 continue
             if (box := _available(tiling, operand)) is not None:
-                cost = self.near.into(operand, box)
-                nest[cost.queue] = nest.get(cost.queue, 0) + cost.cycles
+                yield self.near.into(operand, box)
         for result in tiled.op.results:
-            if not _stays(result, tiling.tiles):
-                cost = self.near.back(result, tiled.result)
-                nest[cost.queue] = nest.get(cost.queue, 0) + cost.cycles
+            users = [use.operation for use in result.uses]
+            if not users or any(nests.get(user) != own for user in users):
+                yield self.near.back(result, tiled.result)
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:
@@ -212,11 +182,3 @@ def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:
         if boxes := tiling.reads.get((value, scope)):
             return boxes[0]
     return None
-
-
-def _stays(value: SSAValue, tiles: Collection[Operation]) -> bool:
-    """Whether only elementwise operations, which join its nest, use a value."""
-    users = [use.operation for use in value.uses]
-    return bool(users) and all(
-        isinstance(user, ElementwiseInterface) and user in tiles for user in users
-    )

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tlf.dialects import graph
 from tlf.passes.cost.nearest import options
+from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel
 from tlf.passes.placement import live_bytes
 from tlf.passes.tiling.group import Members
@@ -50,6 +51,7 @@ class OuterSearch:
     """
 
     members: Members
+    nests: Nests
     model: OuterModel
     capacity: int
     keeping: Keeping = field(default_factory=Keeping)
@@ -143,7 +145,7 @@ class OuterSearch:
             return None
         if stages > 1 and not tiling.loops:
             return None
-        cost = self.model.cost(tiling, stages, self.keeping)
+        cost = self.model.cost(tiling, self.nests, stages, self.keeping)
         needed = live_bytes(cost.footprint.buffers)
         if needed > self.capacity:
             return None

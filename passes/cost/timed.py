@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.nearest import Machinery, NearestSearch
+from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.cost.structure import structure_of
@@ -19,10 +20,12 @@ class TimedTiles:
     """
 
     def __init__(self, target: Target, level: Level) -> None:
+        self.target = target
         self.level = level
         self.is_nearest = level is next(iter(target.levels.values()))
         self.machinery = Machinery(target, level)
-        self.outer = OuterModel(target, level)
+        if not self.is_nearest:
+            self.outer = OuterModel(target, level)
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
 
     @staticmethod
@@ -51,5 +54,7 @@ class TimedTiles:
         )
 
     def _outer(self, members: Members) -> graph.PlanAttr | None:
-        best = OuterSearch(members, self.outer, self.level.capacity).best()
+        nests = nests_of(members, self.target)
+        search = OuterSearch(members, nests, self.outer, self.level.capacity)
+        best = search.best()
         return None if best is None else best.attribute(self.level.name)

@@ -39,6 +39,7 @@ from tlf.passes.tiling.model import (
     TilingError,
     Window,
     covers,
+    read_box,
     same_box,
 )
 from tlf.passes.tiling.movements import check_rooms, is_gathered
@@ -298,7 +299,8 @@ class _Analysis:
                 op.init_value is operand and position == len(op.operands) - 1
             )
             needed = Scope.INNER if inner and not is_init else scope
-            need = Read(op, position, region(accesses, box), needed)
+            part = read_box(self.rules, op, position, box)
+            need = Read(op, position, part, needed)
             self.needs.setdefault(operand, []).append(need)
 
     def _reduction_box(

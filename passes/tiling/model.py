@@ -13,7 +13,7 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.access import Access, Box, Interval, Linear
+from tlf.dialects.access import Access, Box, Interval, Linear, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ElementwiseInterface,
@@ -21,6 +21,7 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
+from tlf.dialects.padded import inside, is_padded
 from tlf.dialects.types import dtype_of, tensor_type
 
 
@@ -69,6 +70,8 @@ class Rules:
     """A movement of an input of a group is done by the move that cuts its tile."""
     indexed: bool = False
     """So is one that finds elements by indices."""
+    pads: bool = False
+    """An operation on a tile may pad it, for it is tiled again."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
 
@@ -198,9 +201,12 @@ class GroupTiling:
         if accesses is None or (value := op.border(operand)) is None:
             return None
         shape = tensor_type(op.operands[operand]).get_shape()
-        reaching = zip(accesses, shape, strict=True)
-        if any(self._reaches_out(op, access, extent) for access, extent in reaching):
-            return value
+        box = self.tiles[op].box
+        for access, extent in zip(accesses, shape, strict=True):
+            if self.rules.pads and is_padded(op, operand, access.interval(box)):
+                continue
+            if self._reaches_out(op, access, extent):
+                return value
         return None
 
     def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
@@ -272,6 +278,12 @@ class GroupTiling:
     def largest(self) -> int:
         """The most elements that a tile has."""
         return max(elements(box) for _, box in self.buffers())
+
+
+def read_box(rules: Rules, op: TilingInterface, operand: int, box: Box) -> Box:
+    """The part of an operand that a tile is needed of, for some iterations."""
+    touched = region(op.operand_accesses()[operand] or (), box)
+    return inside(op, operand, touched) if rules.pads else touched
 
 
 def elements(box: Box) -> int:

@@ -8,7 +8,7 @@
 // CHECK:         [[W:%.*]] = tile.slice %w[0, 0, 0, 0]
 // CHECK:         tile.while ([[N:%.*]] = 0 to 2 step 1) parallel mapping(loop) into([[O:%.*]] = %{{.*}} :
 // CHECK-NEXT:      [[X0:%.*]] = tile.slice %x[[[N]], 0, -4, 0] : {{.*}} -> tensor<1x4x5x12xf32, #tile.encoding<L2>>
-// CHECK-NEXT:      [[A:%.*]] = tile.slice [[X0]][0, 0, 3, 0] : {{.*}} -> tensor<1x4x2x12xf32, #tile.encoding<L2>>
+// CHECK-NEXT:      [[A:%.*]] = tile.slice [[X0]][0, 0, 4, 0] : {{.*}} -> tensor<1x4x1x12xf32, #tile.encoding<L2>>
 // CHECK-NEXT:      [[B:%.*]] = graph.conv2d [[A]], [[V]]
 // CHECK-NEXT:      [[C:%.*]] = tile.mask [[B]][[[N]], 0, -1, 0] bounds [2, 4, 10, 12] fill 0.000000e+00
 // CHECK-NEXT:      [[D:%.*]] = tile.empty : tensor<1x4x6x12xf32, #tile.encoding<L2>>

@@ -1,5 +1,5 @@
-// RUN: tlf-opt %s --target npu-tiny -p "graph-choose-tiles{level=L1}" | filecheck %s
-// RUN: tlf-opt %s --target npu-tiny -p graph-choose-tiles | filecheck %s --check-prefix=L2
+// RUN: tlf-opt %s --target npu-tiny -p "graph-choose-tiles{level=L1 strategy=largest}" | filecheck %s
+// RUN: tlf-opt %s --target npu-tiny -p "graph-choose-tiles{strategy=largest}" | filecheck %s --check-prefix=L2
 
 // Everything fits: axes stay whole.
 // CHECK-LABEL: func.func @small

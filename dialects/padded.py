@@ -1,0 +1,64 @@
+"""Operations that can pad what they read by themselves."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.access import Box, Interval
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.types import tensor_type
+
+
+class PaddedInterface(TilingInterface):
+    """
+    An operation whose iterations may reach out of its first operand, and that then
+    reads its border there by itself: windows with padding.
+    """
+
+    @abc.abstractmethod
+    def tiled_padded(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        outside: Sequence[tuple[int, int]],
+    ) -> Operation:
+        """
+        The computation on tiles of which the first lacks, along each axis, so many
+        elements before its first one and after its last one.
+        """
+
+
+def is_padded(op: TilingInterface, operand: int, interval: Interval) -> bool:
+    """Whether an operation itself supplies what lies outside along an axis."""
+    return (
+        operand == 0 and isinstance(op, PaddedInterface) and not interval.offset.terms
+    )
+
+
+def inside(op: TilingInterface, operand: int, box: Box) -> Box:
+    """The part of a box of an operand that an operation does not supply itself."""
+    shape = tensor_type(op.operands[operand]).get_shape()
+    return tuple(
+        _clipped(interval, extent) if is_padded(op, operand, interval) else interval
+        for interval, extent in zip(box, shape, strict=True)
+    )
+
+
+def missing(box: Box, part: Box) -> list[tuple[int, int]]:
+    """How much of a box lies before and after a part of it, along each axis."""
+    counts: list[tuple[int, int]] = []
+    for whole, held in zip(box, part, strict=True):
+        before = (held.offset - whole.offset).constant
+        counts.append((before, whole.size - held.size - before))
+    return counts
+
+
+def _clipped(interval: Interval, extent: int) -> Interval:
+    first = interval.offset.constant
+    low, high = max(first, 0), min(first + interval.size, extent)
+    if low >= high or (low, high) == (first, first + interval.size):
+        return interval
+    return Interval(interval.offset + (low - first), high - low)

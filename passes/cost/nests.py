@@ -1,0 +1,47 @@
+"""Which operations of a group will share a nest over tiles of the nearest memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.target import Target
+from tlf.passes.graph_group import GraphGroupPass, Grouping
+from tlf.passes.tiling.group import Members
+
+Nests: TypeAlias = Mapping[Operation, int]
+"""The nest of each operation, by number, in the order in which they run."""
+
+
+def nests_of(members: Members, target: Target) -> Nests:
+    """
+    The nests that `graph-group` makes of operations for the nearest level. Operations
+    of several blocks, as of groups that might become one, share none across blocks.
+    """
+    nearest = next(iter(target.levels.values()))
+    defaults = GraphGroupPass()
+    grouping = Grouping(nearest, target, defaults.contractions, defaults.operations)
+    blocks = dict.fromkeys(op.parent for op in members.operations)
+    parts = [
+        part
+        for block in blocks
+        if block is not None
+        for part in grouping.partition(block)
+    ]
+    return _numbered(members.operations, parts)
+
+
+def _numbered(
+    operations: Sequence[TilingInterface], parts: Sequence[Sequence[TilingInterface]]
+) -> Nests:
+    """Numbers for nests in the order of their last operations."""
+    part_of = {op: number for number, part in enumerate(parts) for op in part}
+    last: dict[object, int] = {}
+    for position, op in enumerate(operations):
+        last[part_of.get(op, op)] = position
+    order = sorted(last, key=last.__getitem__)
+    numbers = {key: number for number, key in enumerate(order)}
+    return {op: numbers[part_of.get(op, op)] for op in operations}
