@@ -59,7 +59,16 @@ class TileGroupPattern(RewritePattern):
             plan.stage_count if plan.stage_count > 1 else None,
             _overwritten(op),
         )
-        results = tiles.build(Builder(InsertPoint.before(op)), op.yielded)
+        if plan.kept and tiling.loops:
+            raise TilingError(op, "expected one tile of results that are kept")
+        kept = [op.results[number] for number in plan.kept]
+        stored = [result not in kept or _is_stored(result) for result in op.results]
+        results = tiles.build(Builder(InsertPoint.before(op)), op.yielded, stored)
+        for number, result in zip(plan.kept, kept, strict=True):
+            near = tiles.tiles.values[op.yielded[number]]
+            result.replace_uses_with_if(
+                near, lambda use: isinstance(use.operation, graph.GroupOp)
+            )
         _inherit_location(op, results[0].owner)
         rewriter.replace(op, (), results)
 
@@ -71,6 +80,11 @@ class TileGroupPattern(RewritePattern):
             raise TilingError(
                 op, f"expected a plan for one of the levels {known}, got {level}"
             )
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Whether a value is looked for in the outermost level: not by groups alone."""
+    return any(not isinstance(use.operation, graph.GroupOp) for use in value.uses)
 
 
 def _rolling(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:

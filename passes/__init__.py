@@ -24,6 +24,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-merge-products": ("graph_merge_products", "GraphMergeProductsPass"),
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
+    "graph-partition": ("graph_partition", "GraphPartitionPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),

@@ -215,6 +215,11 @@ class GroupOp(IRDLOperation):
                 f"expected {count} tile sizes, one per parallel iterator of "
                 f"{tiled.name}, got {len(plan.tile)}"
             )
+        if any(number >= len(self.outputs) for number in plan.kept):
+            raise VerifyException(
+                f"expected numbers of {len(self.outputs)} results to keep, "
+                f"got {list(plan.kept)}"
+            )
         if not len(plan.reduce):
             return
         if (reducing := self.reducing_operation) is None:

@@ -35,6 +35,9 @@ class PlanAttr(ParametrizedAttribute):
     instead, but for the values that `recompute` names: by their number among the
     operands of the group and then the results of the operations of its body.
 
+    The results that `keep` numbers stay in the level, whole, for the groups that read
+    them; they are written to the outermost memory only where others do.
+
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
@@ -51,6 +54,7 @@ class PlanAttr(ParametrizedAttribute):
     stages: IntAttr
     roll: ArrayAttr[IntAttr]
     recompute: ArrayAttr[IntAttr]
+    keep: ArrayAttr[IntAttr]
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class PlanAttr(ParametrizedAttribute):
         stages: int = 1,
         roll: Sequence[int] = (),
         recompute: Sequence[int] = (),
+        keep: Sequence[int] = (),
     ):
         super().__init__(
             StringAttr(level),
@@ -72,6 +77,7 @@ class PlanAttr(ParametrizedAttribute):
             IntAttr(stages),
             _integers(roll),
             _integers(recompute),
+            _integers(keep),
         )
 
     @property
@@ -109,6 +115,11 @@ class PlanAttr(ParametrizedAttribute):
     def recomputed(self) -> tuple[int, ...]:
         """The numbers of the values that do not roll."""
         return tuple(number.data for number in self.recompute)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The numbers of the results that stay in the level."""
+        return tuple(number.data for number in self.keep)
 
     def verify(self) -> None:
         if not LEVEL_NAME.fullmatch(self.level.data):
@@ -148,7 +159,7 @@ class PlanAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
-            names = ("tile", "reduce", "order", "roll", "recompute")
+            names = ("tile", "reduce", "order", "roll", "recompute", "keep")
             sizes: dict[str, list[int]] = {name: [] for name in names}
             mapping, stages = str(Mapping.LOOP), 1
             while parser.parse_optional_punctuation(",") is not None:
@@ -164,8 +175,8 @@ class PlanAttr(ParametrizedAttribute):
                         )
                     case key:
                         parser.raise_error(
-                            "expected tile, reduce, mapping, order, stages, roll or "
-                            f"recompute, got {key}",
+                            "expected tile, reduce, mapping, order, stages, roll, "
+                            f"recompute or keep, got {key}",
                             position,
                         )
         return (
@@ -177,6 +188,7 @@ class PlanAttr(ParametrizedAttribute):
             IntAttr(stages),
             _integers(sizes["roll"]),
             _integers(sizes["recompute"]),
+            _integers(sizes["keep"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -193,3 +205,5 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", roll [{axis}]")
             if self.recomputed:
                 printer.print_string(f", recompute {list(self.recomputed)}")
+            if self.kept:
+                printer.print_string(f", keep {list(self.kept)}")

@@ -67,11 +67,28 @@ class TileBuilder:
         stages = self.stages if self.tiling.rolled is None else None
         return Nest(loops, mapping, self.indices, names, stages=stages, split=True)
 
-    def build(self, builder: Builder, results: Sequence[SSAValue]) -> list[SSAValue]:
+    def build(
+        self,
+        builder: Builder,
+        results: Sequence[SSAValue],
+        stored: Sequence[bool] | None = None,
+    ) -> list[SSAValue]:
         """
         Build the nest before the builder's insertion point. Returns one value for each
-        of the group's results.
+        of the group's results: where tiles of it are put together or, if it is not to
+        be `stored`, the only tile.
         """
+        put = [True] * len(results) if stored is None else list(stored)
+        wanted = [value for value, each in zip(results, put, strict=True) if each]
+        written = iter(self._build(builder, wanted))
+        return [
+            next(written) if each else self.tiles.values[value]
+            for value, each in zip(results, put, strict=True)
+        ]
+
+    def _build(
+        self, builder: Builder, results: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
         destinations = [self._destination(builder, value) for value in results]
         body: Body = partial(self._body, results)
         if self.start is not None and self.tiling.rolled is not None:
@@ -89,7 +106,7 @@ class TileBuilder:
             for number, box in enumerate(boxes)
             if scope is Scope.OUTER and (value, number) not in self.tiling.windows
         ]
-        return list(self.nest.build(builder, destinations, boxes, body))
+        return self.nest.build(builder, destinations, boxes, body)
 
     def _body(
         self,
@@ -101,11 +118,10 @@ class TileBuilder:
         for each in self.tiling.tiles.values():
             if each.scope is Scope.OUTER:
                 self._compute(builder, each)
+        pieces = dict(zip(self.tiling.results, self.tiling.pieces, strict=True))
         return [
-            self._put_back(builder, value, piece, destination)
-            for value, piece, destination in zip(
-                results, self.tiling.pieces, destinations, strict=True
-            )
+            self._put_back(builder, value, pieces[value], destination)
+            for value, destination in zip(results, destinations, strict=True)
         ]
 
     def _compute(self, builder: Builder, tiled: TiledOperation) -> None:

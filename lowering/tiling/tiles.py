@@ -241,8 +241,10 @@ class Tiles:
     def cut(
         self, builder: Builder, value: SSAValue, box: Box, border: Scalar | None
     ) -> SSAValue:
-        """Cut a tile from an input."""
+        """Cut a tile from an input; one that is there already is taken as it is."""
         source = self.inputs[value]
+        if source.type == self.type_of(tensor_type(value), box):
+            return source
         made = tile.SliceOp(
             source,
             self.indices.of_box(builder, box),

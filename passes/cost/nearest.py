@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import ceil
+from math import ceil, prod
 from typing import TypeAlias
 
 from tlf.dialects.interfaces import ContractionInterface
@@ -29,6 +29,12 @@ STAGES = (1, 2, 3)
 
 TIMED = 8
 """Of so many choices, the best by estimate, the time is worked out."""
+
+LITTLE = 2048
+"""Of work that takes so few cycles, nothing is to be hidden."""
+
+GRID = 256
+"""The most points of the grid."""
 
 HIDDEN = 16
 """One part in so many of the work that may be hidden is taken not to be."""
@@ -88,6 +94,9 @@ class NearestSearch:
 
     def best(self) -> Choice | None:
         """The best choice, or None where nothing of the grid fits."""
+        whole = (*self.axes.parallel, *self.axes.reduction)
+        if (least := self._small(whole)) is not None:
+            return least
         grid = [
             choice
             for sizes in product(*self._chains())
@@ -105,8 +114,25 @@ class NearestSearch:
             return None
         return self._climb(min(known, key=_rank))
 
+    def _small(self, sizes: Sizes) -> Choice | None:
+        """The choice at some sizes, if it leaves little to gain."""
+        if (tiling := self._tiling(sizes)) is None:
+            return None
+        if needed(tiling, 1) > self.level.capacity:
+            return None
+        if sum(busy(self.machinery.program(tiling, 1)).values()) > LITTLE:
+            return None
+        return self.time(sizes, 1)
+
     def _chains(self) -> list[Sizes]:
-        """The sizes of the grid, by axis."""
+        """The sizes of the grid, by axis, not too many of them."""
+        chains = self._all_chains()
+        while prod(map(len, chains)) > GRID:
+            longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
+            chains[longest] = chains[longest][::-2][::-1]
+        return chains
+
+    def _all_chains(self) -> list[Sizes]:
         axes = self.axes
         floors = [*self._parallel_floors(), *[WORTHWHILE] * len(axes.reduction)]
         short = [False] * len(axes.parallel)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tlf.dialects import graph
-from tlf.passes.cost.nearest import options
+from tlf.passes.cost.nearest import halves
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel
 from tlf.passes.placement import live_bytes
@@ -16,6 +16,15 @@ from tlf.passes.tiling.model import GroupTiling, TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 Sizes: TypeAlias = tuple[int, ...]
+
+LITTLE = 4
+"""Work of so many latencies of the farther memory leaves nothing to hide."""
+
+ENOUGH = 1.02
+"""A plan so near to what no tiling beats is good enough."""
+
+LIGHT = 16
+"""A cycle of the channel counts for one part in so many where nothing waits for it."""
 
 STAGES = 2
 """Iterations in flight, where they overlap: one is moved while another is computed."""
@@ -34,13 +43,19 @@ class OuterPlan:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Plans are better the faster they are, then the less they move."""
-        return self.cost.cycles, self.cost.bytes, self.needed
+        """
+        Plans are better the faster they are, and a little the less they move; then the
+        less memory they need.
+        """
+        moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
+        return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
 
-    def attribute(self, level: str) -> graph.PlanAttr:
-        """The plan of a group."""
+    def attribute(self, level: str, keep: Sequence[int] = ()) -> graph.PlanAttr:
+        """The plan of a group of which some results stay in the level."""
         roll = () if self.roll is None else (self.roll,)
-        return graph.PlanAttr(level, self.tile, stages=self.stages, roll=roll)
+        return graph.PlanAttr(
+            level, self.tile, stages=self.stages, roll=roll, keep=keep
+        )
 
 
 @dataclass
@@ -59,19 +74,55 @@ class OuterSearch:
         default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
     )
 
-    def best(self) -> OuterPlan | None:
-        """The best plan, or None where not even the smallest tiles fit."""
+    _only: GroupTiling | None = None
+    """With one tile."""
+
+    def __post_init__(self) -> None:
         self.axes = self.members.axes(self.model.rules)
         self.chains = [
-            options(extent) if free else (extent,)
+            halves(extent, 1) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
         ]
+
+    def whole(self) -> OuterPlan | None:
+        """The plan with one tile, or None where it does not fit."""
+        return self.plan(self.axes.parallel, None, 1)
+
+    def held(self, keeping: Keeping, room: int) -> OuterPlan | None:
+        """The plan with one tile and what is kept around it, if it fits the room."""
+        if self._only is None:
+            self._only = self._tiling(self.axes.parallel, None)
+        if self._only is None:
+            return None
+        cost = self.model.cost(self._only, self.nests, 1, keeping)
+        needed = live_bytes(cost.footprint.buffers)
+        if needed > room:
+            return None
+        return OuterPlan(self.axes.parallel, None, 1, cost, needed)
+
+    def best(self) -> OuterPlan | None:
+        """The best plan, or None where not even the smallest tiles fit."""
+        whole, floor = self.whole(), self._floor()
+        if whole is not None and floor <= LITTLE * self.model.latency:
+            return whole
         found: list[OuterPlan] = []
         for roll in (None, *self._rolled_axes()):
-            for stages in (1, STAGES):
+            for stages in (STAGES, 1):
                 for start in self._starts(roll, stages):
                     found.append(self._climb(start))
+                    if found[-1].cost.cycles <= floor * ENOUGH:
+                        return found[-1]
+                if found and found[-1].stages == STAGES:
+                    break
         return min(found, key=lambda plan: plan.rank, default=None)
+
+    def _floor(self) -> float:
+        """What no tiling beats: everything is moved once, and computed once."""
+        tiling = self._tiling(self.axes.parallel, None)
+        if tiling is None:
+            return 0
+        cost = self.model.cost(tiling, self.nests, 1, self.keeping)
+        return max(cost.loads.cycles + cost.stores.cycles, cost.compute)
 
     def _rolled_axes(self) -> Iterator[int]:
         """The axes along which tiles overlap."""
@@ -85,14 +136,13 @@ class OuterSearch:
                 yield axis
 
     def _starts(self, roll: int | None, stages: int) -> Iterator[OuterPlan]:
-        whole = self.plan(self.axes.parallel, roll, stages)
-        if whole is not None:
+        if stages == 1 and roll is None and (whole := self.whole()) is not None:
             yield whole
-            if stages == 1:
-                return
+            return
         axes = list(range(len(self.chains)))
+        orders = [axes[::-1], axes] if roll is None else [_last(axes[::-1], roll)]
         seen = set[Sizes]()
-        for order in (axes[::-1], axes):
+        for order in orders:
             sizes = tuple(each[0] for each in self.chains)
             if self.plan(sizes, roll, stages) is None:
                 continue
@@ -104,11 +154,17 @@ class OuterSearch:
 
     def _grown(self, sizes: Sizes, axis: int, roll: int | None, stages: int) -> Sizes:
         """The sizes with the largest option along an axis that fits."""
-        for option in reversed(self.chains[axis]):
-            grown = (*sizes[:axis], option, *sizes[axis + 1 :])
+        chain = self.chains[axis]
+        # A tile of the whole axis does not roll.
+        low, high = 0, max(0, len(chain) - 1 - (axis == roll))
+        while low < high:
+            middle = (low + high + 1) // 2
+            grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
             if self.plan(grown, roll, stages) is not None:
-                return grown
-        return sizes
+                low = middle
+            else:
+                high = middle - 1
+        return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
     def _climb(self, best: OuterPlan) -> OuterPlan:
         while True:
@@ -124,7 +180,7 @@ class OuterSearch:
 
     def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
         for axis, (size, chain) in enumerate(zip(sizes, self.chains, strict=True)):
-            below = [each for each in chain if each < size][-2:]
+            below = [each for each in chain if each < size][-1:]
             above = [each for each in chain if each > size][:1]
             for other in (*below, *above):
                 yield (*sizes[:axis], other, *sizes[axis + 1 :])
@@ -157,3 +213,8 @@ class OuterSearch:
             return self.members.tiling(sizes, (), self.model.rules, rolling)
         except TilingError:
             return None
+
+
+def _last(axes: Sequence[int], axis: int) -> list[int]:
+    """Axes with one of them at the end."""
+    return [*(each for each in axes if each != axis), axis]

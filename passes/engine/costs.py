@@ -1,0 +1,119 @@
+"""What it costs to run groups of a block as one, for the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import Level, Target
+from tlf.dialects.types import byte_count, tensor_type
+from tlf.passes.cost.nests import nests_of
+from tlf.passes.cost.outer import Keeping, OuterModel
+from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
+from tlf.passes.engine.merged import MergedGroup
+from tlf.passes.search import Context, Costs, Option, members
+
+
+class GroupCosts(Costs):
+    """
+    Prices sets of the operations of a block by the model of a memory level.
+
+    `nodes` are the operations, `values` the tensors they hand on, in the numbering of
+    the problem.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Operation],
+        values: Sequence[SSAValue],
+        target: Target,
+        level: Level,
+        contractions: int,
+    ) -> None:
+        self.nodes = nodes
+        self.values = values
+        self.target = target
+        self.level = level
+        self.contractions = contractions
+        self.model = OuterModel(target, level)
+        self._merged: dict[int, MergedGroup] = {}
+        self._searches: dict[int, OuterSearch | None] = {}
+
+    def objection(self, group: int) -> str | None:
+        picked = [self.nodes[number] for number in members(group)]
+        if len(picked) == 1:
+            return None
+        others = [op for op in picked if not _is_open(op)]
+        if others:
+            return f"{others[0].name} is not a group to be planned"
+        count = sum(_contractions(op) for op in picked)
+        if count > self.contractions:
+            return f"a group holds {self.contractions} contractions at most"
+        return None
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        picked = [self.nodes[number] for number in members(group)]
+        if not all(_is_open(op) for op in picked):
+            held = context.resident | context.kept
+            return [] if held else [Option(0, 0, 0)]
+        merged = self._merge(group, picked)
+        keeping = Keeping(
+            self._inside(merged, context.resident),
+            self._inside(merged, context.kept),
+            self._inside(merged, context.kept & ~context.stored),
+        )
+        held = sum(
+            byte_count(tensor_type(self.values[number]))
+            for number in members(context.resident)
+        )
+        room = self.level.capacity - context.taken - held
+        plan = self._plan(group, keeping, room)
+        if plan is None:
+            return []
+        needed = plan.needed + held
+        return [Option(plan.cost.cycles, plan.cost.bytes, needed, plan)]
+
+    def _plan(self, group: int, keeping: Keeping, room: int) -> OuterPlan | None:
+        """The best plan in so much room; one tile where values are held."""
+        if group not in self._searches:
+            self._searches[group] = self._search(self._merged[group])
+        if (search := self._searches[group]) is None:
+            return None
+        if keeping.resident or keeping.kept:
+            return search.held(keeping, room)
+        return (
+            search.best() if room == self.level.capacity else search.held(keeping, room)
+        )
+
+    def _search(self, merged: MergedGroup) -> OuterSearch | None:
+        try:
+            nests = nests_of(merged.members, self.target)
+            return OuterSearch(merged.members, nests, self.model, self.level.capacity)
+        except PassFailedException:
+            return None
+
+    def _merge(self, group: int, picked: Sequence[Operation]) -> MergedGroup:
+        if group not in self._merged:
+            groups = [op for op in picked if isinstance(op, graph.GroupOp)]
+            self._merged[group] = MergedGroup(groups)
+        return self._merged[group]
+
+    def _inside(self, merged: MergedGroup, values: int) -> frozenset[SSAValue]:
+        return frozenset(
+            merged.values[self.values[number]] for number in members(values)
+        )
+
+
+def _is_open(op: Operation) -> bool:
+    """Whether an operation is a group that has no plan yet."""
+    return isinstance(op, graph.GroupOp) and op.plan is None
+
+
+def _contractions(op: Operation) -> int:
+    if not isinstance(op, graph.GroupOp):
+        return 0
+    return sum(isinstance(each, ContractionInterface) for each in op.body.block.ops)

@@ -1,0 +1,79 @@
+"""Several groups of a block as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import TilingInterface
+from tlf.passes.tiling.group import Members
+
+
+class MergedGroup:
+    """
+    A group that does what several groups do, in their order. What only they use of each
+    other is no result of it.
+    """
+
+    def __init__(self, groups: Sequence[graph.GroupOp]) -> None:
+        self.inputs = _inputs(groups)
+        """The values of outside that it reads."""
+        self.results = _results(groups)
+        """The results of the groups that others use, those of the last group first."""
+        self.block = Block(arg_types=[value.type for value in self.inputs])
+        values = dict[SSAValue, SSAValue](
+            zip(self.inputs, self.block.args, strict=True)
+        )
+        for value, argument in values.items():
+            argument.name_hint = value.name_hint
+        for group in groups:
+            self._add(group, values)
+        self.values = values
+        """The values of outside, and results, as they are named inside."""
+        self.block.add_op(graph.YieldOp(*(values[each] for each in self.results)))
+
+    def _add(self, group: graph.GroupOp, values: dict[SSAValue, SSAValue]) -> None:
+        pairs = zip(group.body.block.args, group.inputs, strict=True)
+        inside = dict[SSAValue, SSAValue](
+            (argument, values[operand]) for argument, operand in pairs
+        )
+        for op in group.body.block.ops:
+            if not isinstance(op, graph.YieldOp):
+                self.block.add_op(op.clone(inside))
+        for result, value in zip(group.results, group.yielded, strict=True):
+            values[result] = inside.get(value, value)
+
+    @property
+    def members(self) -> Members:
+        """The operations and results, as tiling asks for them."""
+        operations = tuple(
+            op for op in self.block.ops if isinstance(op, TilingInterface)
+        )
+        return Members(operations, tuple(self.values[each] for each in self.results))
+
+    def operation(self) -> graph.GroupOp:
+        """The group as an operation, not inserted yet."""
+        types = [value.type for value in self.results]
+        return graph.GroupOp(self.inputs, types, self.block)
+
+
+def _inputs(groups: Sequence[graph.GroupOp]) -> list[SSAValue]:
+    made = {result for group in groups for result in group.results}
+    operands = (operand for group in groups for operand in group.inputs)
+    return list(dict.fromkeys(each for each in operands if each not in made))
+
+
+def _results(groups: Sequence[graph.GroupOp]) -> list[SSAValue]:
+    inside = set[Operation](groups)
+    return [
+        result
+        for group in reversed(groups)
+        for result in group.results
+        if _used_outside(result, inside)
+    ]
+
+
+def _used_outside(value: SSAValue, inside: Iterable[Operation]) -> bool:
+    return any(use.operation not in inside for use in value.uses)

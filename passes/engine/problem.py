@@ -1,0 +1,90 @@
+"""A block of groups as a problem for the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.target import Level
+from tlf.dialects.types import byte_count, tensor_type
+from tlf.passes.cost.structure import structure_of
+from tlf.passes.search import Node, Problem, Value
+
+
+@dataclass(frozen=True)
+class BlockProblem:
+    """The operations of a block that compute, and the tensors between them."""
+
+    nodes: tuple[Operation, ...]
+    values: tuple[SSAValue, ...]
+    problem: Problem
+
+
+def problems_of(block: Block, level: Level) -> Iterator[BlockProblem]:
+    """
+    The problems of a block, one for each part that hands nothing on to another: groups
+    are its operations, with others between them.
+    """
+    nodes = [op for op in block.ops if _is_node(op)]
+    parts: dict[Operation, list[Operation]] = {}
+    for op in nodes:
+        joined = [op]
+        for owner in dict.fromkeys(operand.owner for operand in op.operands):
+            if isinstance(owner, Operation) and owner in parts:
+                if parts[owner] is not joined:
+                    joined = [*parts[owner], *joined]
+                parts.update((each, joined) for each in joined)
+        parts.update((each, joined) for each in joined)
+    for part in {id(each): each for each in parts.values()}.values():
+        yield _problem([op for op in nodes if op in set(part)], level)
+
+
+def _problem(nodes: Sequence[Operation], level: Level) -> BlockProblem:
+    inside = set(nodes)
+    numbers: dict[SSAValue, int] = {}
+    for op in nodes:
+        for value in (*op.operands, *op.results):
+            if isinstance(value.type, TensorType):
+                numbers.setdefault(value, len(numbers))
+    values = tuple(numbers)
+    return BlockProblem(
+        tuple(nodes),
+        values,
+        Problem(
+            tuple(
+                Node(
+                    tuple(numbers[v] for v in op.operands if v in numbers),
+                    tuple(numbers[v] for v in op.results if v in numbers),
+                    _label(op),
+                )
+                for op in nodes
+            ),
+            tuple(
+                Value(
+                    byte_count(tensor_type(value)),
+                    any(use.operation not in inside for use in value.uses),
+                    str(value.type),
+                )
+                for value in values
+            ),
+            level.capacity,
+        ),
+    )
+
+
+def _is_node(op: Operation) -> bool:
+    if isinstance(op, ConstantInterface) or not op.results:
+        return False
+    return any(isinstance(value.type, TensorType) for value in op.results)
+
+
+def _label(op: Operation) -> str:
+    """Equal for operations that cost the same."""
+    if not isinstance(op, graph.GroupOp):
+        return f"{op.name} {op.properties}"
+    return str(structure_of(tuple(op.body.block.ops), op.yielded))

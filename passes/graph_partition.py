@@ -1,0 +1,143 @@
+"""Choose which groups run as one, and which tensors stay near in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import graph
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Level, Target
+from tlf.passes.block_order import sort_block
+from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.merged import MergedGroup
+from tlf.passes.engine.problem import BlockProblem, problems_of
+from tlf.passes.fusion.notes import Notes
+from tlf.passes.graph_group import level_named
+from tlf.passes.search import (
+    STRATEGIES,
+    Limits,
+    NoScheduleError,
+    Schedule,
+    members,
+    search,
+)
+
+
+@dataclass(frozen=True)
+class GraphPartitionPass(ModulePass):
+    """
+    Let groups that follow each other run as one group where that is faster.
+
+    The groups of a block are cut into sets that run one after the other, so that the
+    whole takes the least time by the model of the level. A set need not be contiguous
+    in the block. Results stay in the level, whole, for groups that read them, where
+    that pays. Each set becomes one group with a plan. Targets without a model, and
+    groups that have a plan, stay as they are.
+    """
+
+    name = "graph-partition"
+
+    level: str | None = None
+    """The memory level that tiles are brought to; the outermost one unless given."""
+
+    strategy: str = "dp"
+    """`dp`, `beam`, `interval`, `greedy` or `unfused`."""
+
+    groups: int = 6
+    """How many groups may become one."""
+
+    contractions: int = 6
+    """How many contractions a group may hold."""
+
+    states: int = 20_000
+    """States that `dp` visits before it gives up and leaves it to `beam`."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.strategy not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise PassFailedException(
+                f"expected a strategy among {known}, got {self.strategy}"
+            )
+        target = Target.of(op)
+        level = level_named(target, self.level)
+        timed = TimedTiles.of(target, level)
+        if timed is None or timed.is_nearest:
+            return
+        notes = Notes(self.name)
+        for function in op.walk():
+            if not isinstance(function, func.FuncOp) or is_preparation(function):
+                continue
+            for block in function.body.blocks:
+                for stated in list(problems_of(block, level)):
+                    self._partition(stated, target, level, notes)
+                sort_block(block)
+        notes.write()
+
+    def _partition(
+        self, stated: BlockProblem, target: Target, level: Level, notes: Notes
+    ) -> None:
+        if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
+            return
+        costs = GroupCosts(
+            stated.nodes, stated.values, target, level, self.contractions
+        )
+        limits = Limits(states=self.states, group=self.groups)
+        try:
+            found = search(stated.problem, costs, self.strategy, limits=limits)
+        except NoScheduleError:
+            return
+        _carry_out(stated, found.schedule, level, notes)
+
+
+def _carry_out(
+    stated: BlockProblem,
+    schedule: Schedule,
+    level: Level,
+    notes: Notes,
+) -> None:
+    """Make one group of each set of the schedule, with its plan."""
+    for step in schedule.steps:
+        picked = [stated.nodes[number] for number in members(step.group)]
+        groups = [op for op in picked if isinstance(op, graph.GroupOp)]
+        plan = step.option.plan
+        if not groups or not isinstance(plan, OuterPlan):
+            continue
+        values = {stated.values[number] for number in members(step.context.kept)}
+        merged, results = _merge(groups)
+        kept = [number for number, each in enumerate(results) if each in values]
+        merged.plan = plan.attribute(level.name, kept)
+        if len(groups) > 1:
+            text = (
+                f"{len(groups)} groups run as one: {plan.cost.cycles} cycles, "
+                f"{plan.cost.bytes} bytes by the model"
+            )
+            notes.add(merged, "passed", text)
+
+
+def _merge(
+    groups: Sequence[graph.GroupOp],
+) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
+    """One group of several, and for each of its results the one that it stands for."""
+    if len(groups) == 1:
+        return groups[0], groups[0].results
+    made = MergedGroup(groups)
+    merged = made.operation()
+    merged.location = groups[-1].location
+    Rewriter.insert_op(merged, InsertPoint.after(groups[-1]))
+    for old, new in zip(made.results, merged.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for group in reversed(groups):
+        Rewriter.erase_op(group)
+    return merged, made.results
