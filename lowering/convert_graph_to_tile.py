@@ -62,7 +62,9 @@ class TileGroupPattern(RewritePattern):
         if plan.kept and tiling.loops:
             raise TilingError(op, "expected one tile of results that are kept")
         kept = [op.results[number] for number in plan.kept]
-        stored = [result not in kept or _is_stored(result) for result in op.results]
+        stored = None
+        if kept:
+            stored = [each not in kept or _is_stored(each) for each in op.results]
         results = tiles.build(Builder(InsertPoint.before(op)), op.yielded, stored)
         for number, result in zip(plan.kept, kept, strict=True):
             near = tiles.tiles.values[op.yielded[number]]

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from tlf.dialects.target import Target
 
 
-def tiling(level: str, partition: str = "", mark: str = "") -> str:
+def tiling(level: str, mark: str = "") -> str:
     """
     The passes that bring the program's tiles to one more memory level, with others
-    before groups have plans, and before they become loops.
+    before groups become loops.
     """
     return (
-        f"graph-group{{level={level}}},{partition}graph-choose-tiles{{level={level}}},"
-        f"dce,{mark}convert-graph-to-tile"
+        f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
+        f"{mark}convert-graph-to-tile"
     )
 
 
@@ -30,8 +30,7 @@ def npu_pipeline(levels: Sequence[str]) -> str:
     first, then buffers, addresses and instructions.
     """
     outermost, *nearer = levels
-    partition = f"graph-partition{{level={outermost}}}," if nearer else ""
-    first = tiling(outermost, partition, "graph-mark-in-place,")
+    first = tiling(outermost, "graph-mark-in-place,")
     steps = ",".join((first, *map(tiling, nearer)))
     return (
         f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,"

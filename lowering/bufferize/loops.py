@@ -95,14 +95,20 @@ def _reads_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
     Whether an operation in a loop reads of its destination only the tile that the same
     iteration writes.
     """
-    if not isinstance(user, tile.SliceOp) or user.parent is not loop.body.block:
+    block = user.parent
+    if not isinstance(user, tile.SliceOp) or block is None:
         return False
+    around = user.parent_op()
+    while around is not loop:
+        if not isinstance(around, tile.WhileOp) or not around.parallel:
+            return False
+        around = around.parent_op()
     shape = tensor_type(user.result).get_shape()
     return any(
         isinstance(other, tile.DesliceOp)
         and other.mixed_offsets == user.mixed_offsets
         and tensor_type(other.source).get_shape() == shape
-        for other in loop.body.block.ops
+        for other in block.ops
     )
 
 

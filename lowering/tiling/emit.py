@@ -79,6 +79,7 @@ class TileBuilder:
         be `stored`, the only tile.
         """
         put = [True] * len(results) if stored is None else list(stored)
+        self.nest.bare = self.start is not None or stored is not None
         wanted = [value for value, each in zip(results, put, strict=True) if each]
         written = iter(self._build(builder, wanted))
         return [

@@ -44,6 +44,8 @@ class Nest:
     stages: int | None = None
     split: bool = False
     """Whether tiles are cut as far outside as they can be."""
+    bare: bool = False
+    """Whether nothing is built where there is no loop."""
     builders: list[tuple[int, Builder]] = field(
         default_factory=list[tuple[int, Builder]]
     )
@@ -77,7 +79,7 @@ class Nest:
         """
         count = len(self.loops)
         splits = {0, count}
-        if self.split and not count:
+        if self.bare and not count:
             self.builders.append((0, builder))
             return body(builder, destinations)
         if self.split:

@@ -1,8 +1,8 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=L2
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy" | filecheck %s --check-prefix=L1
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{strategy=largest level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=L2
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{strategy=largest level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{strategy=largest level=L1},dce,convert-graph-to-tile,tidy" | filecheck %s --check-prefix=L1
 
 // Each group is a nest over tiles in L2, which are cut from tensors in L3 and put back
-// into one. The second convolution cuts its tile with a halo of zeros, or rolls.
+// into one. The second convolution cuts its tile with a halo of zeros.
 // L2-LABEL: func.func @bottleneck
 // L2:       [[E:%.*]] = tile.empty : tensor<2x16x30x28xf32>
 // L2:       [[A:%.*]] = tile.while {{.*}} parallel mapping(loop) into([[O:%.*]] = [[E]] :
