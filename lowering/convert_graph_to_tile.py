@@ -105,11 +105,14 @@ def _rolling(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
 
 
 def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:
-    """For what the group yields, the operand that may be overwritten with it."""
+    """
+    For what the group yields, the operand that may be overwritten with it. One that was
+    kept near is no place for it.
+    """
     return {
         value: op.inputs[number]
         for value, number in zip(op.yielded, in_place_of(op), strict=True)
-        if number is not None
+        if number is not None and op.inputs[number].type == value.type
     }
 
 

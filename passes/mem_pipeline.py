@@ -36,7 +36,8 @@ class MemPipelinePass(ModulePass):
     Let iterations of loops with `stages` overlap.
 
     Such a nest becomes one loop that counts from 0. Buffers of its body that moves
-    fill from a farther level, or empty to one, get as many slots as there are stages:
+    fill from a farther level, or empty to one, and those that products are summed up
+    in, get as many slots as there are stages:
     one buffer before the loop, of which every iteration uses the next slot. A move into
     one of them whose source nothing in the loop writes, from a place that depends on
     counters alone, goes to the start of the body and may start `stages - 1` iterations
@@ -84,7 +85,10 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
             f"not overlapped: {reason}",
         )
         return op
-    buffers = _with_room(nest, moved, levels, slots)
+    summed = _summed(body, moved)
+    buffers = _with_room(nest, [*moved, *summed], levels, slots)
+    if summed and not buffers:
+        buffers = _with_room(nest, moved, levels, slots)
     if not (buffers or fills):
         return op
     loop = linear(nest)
@@ -132,6 +136,22 @@ def _moved(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
         if isinstance(owner, mem.AllocOp) and owner.parent is body:
             found[owner] = None
     return list(found)
+
+
+def _summed(body: Block, moved: Sequence[mem.AllocOp]) -> list[mem.AllocOp]:
+    """
+    The buffers of a body that products are summed up in, for other engines: the next
+    sum can begin while the last one is still read.
+    """
+    found: dict[mem.AllocOp, None] = {}
+    for op in body.walk():
+        if not isinstance(op, mem.ContractOp):
+            continue
+        for output in op.output_operands:
+            owner = root_of(output).owner
+            if isinstance(owner, mem.AllocOp) and owner.parent is body:
+                found[owner] = None
+    return [each for each in found if each not in moved]
 
 
 def _with_room(

@@ -27,14 +27,18 @@ SHARE = 8
 
 
 def copy(
-    scope: Scope, op: Operation, source: SSAValue, place: SSAValue, axis: int = 0
+    scope: Scope,
+    op: Operation,
+    source: SSAValue,
+    place: SSAValue,
+    axis: int | None = None,
 ) -> None:
     """
     Copy one buffer to another in the same level.
 
-    Engines copy in the nearest level. Elsewhere slices along `axis` move to the next
-    nearer level and back, first ones first, so that a buffer can be shifted towards its
-    start in place.
+    Engines copy in the nearest level. Elsewhere slices along `axis`, the longest unless
+    given, move to the next nearer level and back, first ones first, so that a buffer
+    can be shifted towards its start in place.
     """
     if source is place:
         return
@@ -47,6 +51,9 @@ def copy(
     nearer = scope.target.levels[names[names.index(level) - 1]]
     if nearer.kind != "buffer":
         raise BufferizationError(op, f"cannot copy a tile within {level}")
+    if axis is None:
+        shape = type_.get_shape()
+        axis = max(range(len(shape)), key=shape.__getitem__, default=0)
     _copy_by_way_of(scope, op, source, place, nearer, axis)
 
 

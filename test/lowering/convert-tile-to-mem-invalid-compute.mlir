@@ -37,13 +37,13 @@ func.func @gathered(%x: tensor<8x8xf32>) {
 // -----
 
 // A tile far from where engines compute is copied by way of a nearer memory, slice by
-// slice.
-// CHECK: error: tile.while: a slice of 4800 bytes is too large to pass L1
-func.func @far(%x: tensor<2x1200xf32>) {
-  %t = tile.slice %x[0, 0] : tensor<2x1200xf32> -> tensor<2x1200xf32, #tile.encoding<L2>>
-  %s = tile.while (%k = 0 to 8 step 4) sequential carry(%a = %t : tensor<2x1200xf32, #tile.encoding<L2>>) {
-    tile.yield %a : tensor<2x1200xf32, #tile.encoding<L2>>
+// slice along its longest axis.
+// CHECK: error: tile.while: a slice of 6400 bytes is too large to pass L1
+func.func @far(%x: tensor<40x40x40xf32>) {
+  %t = tile.slice %x[0, 0, 0] : tensor<40x40x40xf32> -> tensor<40x40x40xf32, #tile.encoding<L2>>
+  %s = tile.while (%k = 0 to 8 step 4) sequential carry(%a = %t : tensor<40x40x40xf32, #tile.encoding<L2>>) {
+    tile.yield %a : tensor<40x40x40xf32, #tile.encoding<L2>>
   }
-  %u = tile.slice %t[0, 0] : tensor<2x1200xf32, #tile.encoding<L2>> -> tensor<2x1200xf32, #tile.encoding<L1>>
+  %u = tile.slice %t[0, 0, 0] : tensor<40x40x40xf32, #tile.encoding<L2>> -> tensor<40x40x40xf32, #tile.encoding<L1>>
   func.return
 }

@@ -167,3 +167,43 @@ func.func @full(%x: memref<100000xf32, "L2">) {
   } {stages = 2 : i64}
   func.return
 }
+
+// -----
+
+// What a product is summed up in has slots, too: the next sum begins while the vector
+// engine still reads the last one.
+// CHECK-LABEL: func.func @sum
+// CHECK:       mem.alloc : memref<2x8x8xf32, "L1">
+// CHECK:       mem.alloc : memref<2x8x8xf32, "L1">
+// CHECK:       mem.alloc : memref<2x8x8xf32, "L1">
+// CHECK:       scf.for
+// CHECK-NOT:   mem.alloc
+func.func @sum(%x: memref<32x8xf32, "L2">, %w: memref<8x8xf32, "L1">, %y: memref<32x8xf32, "L2">)
+    attributes {tlf.results = 1 : i64} {
+  %zero = arith.constant 0 : index
+  %rows = arith.constant 32 : index
+  %height = arith.constant 8 : index
+  scf.for %i = %zero to %rows step %height {
+    %a = mem.alloc : memref<8x8xf32, "L1">
+    %c = mem.alloc : memref<8x8xf32, "L1">
+    %r = mem.alloc : memref<8x8xf32, "L1">
+    %t0 = mem.dma %x[%i, 0] to %a[0, 0] size [8, 8]
+        : memref<32x8xf32, "L2"> to memref<8x8xf32, "L1">
+    mem.fill 0.0 into %c : memref<8x8xf32, "L1">
+    mem.wait %t0
+    mem.contract ins(%a, %w : memref<8x8xf32, "L1">, memref<8x8xf32, "L1">)
+        outs(%c : memref<8x8xf32, "L1">) domain [8, 8, 8]
+        maps [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>,
+              affine_map<(d0, d1, d2) -> (d0, d1)>]
+    mem.map ins(%c : memref<8x8xf32, "L1">) outs(%r : memref<8x8xf32, "L1">) domain [8, 8]
+        maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>] {
+    ^bb0(%e: f32):
+      %n = arith.negf %e : f32
+      mem.yield %n : f32
+    }
+    %t1 = mem.dma %r[0, 0] to %y[%i, 0] size [8, 8]
+        : memref<8x8xf32, "L1"> to memref<32x8xf32, "L2">
+    mem.wait %t1
+  } {stages = 2 : i64}
+  func.return
+}
