@@ -216,6 +216,11 @@ def _is_spare(value: SSAValue) -> bool:
     owner = value.owner
     if isinstance(owner, ViewInterface):
         return _is_spare(owner.operands[0])
+    if isinstance(owner, tile.SliceOp) and not isinstance(
+        owner.parent_op(), tile.WhileOp
+    ):
+        # Another group may cut the same tile, which is then cut once.
+        return False
     if isinstance(owner, Operation):
         return not isinstance(owner, ConstantInterface)
     return isinstance(owner.parent_op(), tile.WhileOp)

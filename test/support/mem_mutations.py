@@ -181,7 +181,7 @@ def destination_of_a_move_shifted(module: ModuleOp) -> None:
 
 @FAULTS.in_module(CONVOLUTIONS, Kind.WRONG)
 def fill_of_a_move_wrong(module: ModuleOp) -> None:
-    _moved(_move(module, "x", "L2"), fill=1.0)
+    _moved(_move(module, "x", "L1"), fill=1.0)
 
 
 @FAULTS.in_module(LINEAR, Kind.TRAP, "was never written")

@@ -15,7 +15,8 @@ def _npu(
     # Without `graph-fold-movements`, so that programs keep moves to break.
     groups = (
         "tidy,graph-decompose,tidy,"
-        f"graph-group{{level=L2 {group}}},graph-choose-tiles{{level=L2}},dce,"
+        f"graph-group{{level=L2 {group}}},"
+        "graph-choose-tiles{level=L2 strategy=largest},dce,"
         f"convert-graph-to-tile,graph-group{{level=L1 {group}}},"
         f"graph-choose-tiles{{level=L1{sizes}}},dce"
     )

@@ -138,19 +138,23 @@ def result_rounded_to_a_narrower_type(text: str) -> str:
     return replaced(text, pattern, rounded + back)
 
 
+INSIDE = r"inside=\((0:4, %r_\d+:%r_\d+), 2:11\)"
+"""What a move reads of an image around which there are zeros."""
+
+
 @FAULTS.in_text(CONVOLUTIONS, Kind.WRONG)
 def range_inside_the_source_too_small(text: str) -> str:
-    return replaced(text, r"inside=\(0:4, 2:17, 2:11\)", "inside=(0:4, 2:16, 2:11)")
+    return replaced(text, INSIDE, r"inside=(\1, 2:10)")
 
 
-@FAULTS.in_text(CONVOLUTIONS, Kind.TRAP, "L3[-")
+@FAULTS.in_text(CONVOLUTIONS, Kind.TRAP, "L2[-")
 def range_inside_the_source_too_large(text: str) -> str:
-    return replaced(text, r"inside=\(0:4, 2:17, 2:11\)", "inside=(0:4, 0:17, 2:11)")
+    return replaced(text, INSIDE, r"inside=(\1, 0:11)")
 
 
 @FAULTS.in_text(CONVOLUTIONS, Kind.WRONG)
 def fill_of_the_border_wrong(text: str) -> str:
-    return replaced(text, r"(inside=\(0:4, 2:17, 2:11\) fill)=0.0", r"\1=1.0")
+    return replaced(text, f"({INSIDE} fill)=0.0", r"\1=1.0")
 
 
 @FAULTS.in_text(LINEAR, Kind.TRAP, "L2")
