@@ -30,6 +30,12 @@ class PaddedInterface(TilingInterface):
         elements before its first one and after its last one.
         """
 
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> Operation:
+        rank = tensor_type(operands[0]).get_num_dims()
+        return self.tiled_padded(operands, result_types, [(0, 0)] * rank)
+
 
 def is_padded(op: TilingInterface, operand: int, interval: Interval) -> bool:
     """Whether an operation itself supplies what lies outside along an axis."""

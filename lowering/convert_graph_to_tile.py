@@ -23,7 +23,7 @@ from tlf.dialects.target import Target
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.model import GroupTiling, TilingError, positions
 from tlf.passes.tiling.rolling import Rolling
 
 
@@ -123,11 +123,7 @@ def _order(
     The order of the loops that there are, or None for the usual one. A plan orders the
     root's parallel iterators.
     """
-    parallel = [
-        position
-        for position, iterator in enumerate(root.iterators())
-        if iterator.kind is IteratorKind.PARALLEL
-    ]
+    parallel = positions(root, IteratorKind.PARALLEL)
     loops = [
         iterator
         for iterator, loop in sorted(tiling.loops.items())

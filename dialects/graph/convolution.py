@@ -170,11 +170,6 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
         extents = [iterator.extent for iterator in self.iterators()]
         return {each: reason for each in (2, 5) if extents[each] > 1}
 
-    def tiled(
-        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
-    ) -> Operation:
-        return self.tiled_padded(operands, result_types, [(0, 0)] * 4)
-
     def tiled_padded(
         self,
         operands: Sequence[SSAValue],

@@ -93,11 +93,6 @@ class PoolOperation(
     def result_accesses(self) -> tuple[Accesses, ...]:
         return (identity(4),)
 
-    def tiled(
-        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
-    ) -> Operation:
-        return self.tiled_padded(operands, result_types, [(0, 0)] * 4)
-
     def tiled_padded(
         self,
         operands: Sequence[SSAValue],

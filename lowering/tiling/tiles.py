@@ -123,7 +123,7 @@ class Tiles:
     ) -> SSAValue:
         """Build an operation on given tiles."""
         op = tiled.op
-        computed = region(op.result_accesses()[0], tiled.box)
+        computed = tiled.computed
         types = [self.type_of(tensor_type(op.results[0]), computed)]
         if isinstance(op, PositionInterface):
             position = self.indices.of_box(builder, computed)
@@ -142,8 +142,7 @@ class Tiles:
         value = tiled.op.results[0]
         result.name_hint = value.name_hint
         if (window := self.tiling.windows.get((value, 0))) is not None:
-            computed = region(tiled.op.result_accesses()[0], tiled.box)
-            fresh = self.view(builder, result, computed, window.fresh)
+            fresh = self.view(builder, result, tiled.computed, window.fresh)
             fresh = self._filled(builder, value, fresh, window)
             result = self._roll(builder, (value, 0), fresh, window)
         self.values[value] = result

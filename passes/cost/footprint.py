@@ -45,10 +45,6 @@ class Footprint:
         """All buffers."""
         return [part.buffer for part in self.parts]
 
-    def of_kind(self, kind: str) -> int:
-        """The bytes of all buffers of one kind."""
-        return sum(part.buffer.size for part in self.parts if part.kind == kind)
-
 
 def footprint_of(
     tiling: GroupTiling,

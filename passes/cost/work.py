@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from tlf.dialects.access import Box, region
+from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -53,7 +53,7 @@ class Instructions:
                 yield self.costs.elementwise(self._computed(tiled))
 
     def _computed(self, tiled: TiledOperation) -> int:
-        return elements(region(tiled.op.result_accesses()[0], tiled.box))
+        return elements(tiled.computed)
 
     def _product(self, op: ContractionInterface, box: Box) -> Cost:
         """A product; iterators have roles by which operands and results they move."""
@@ -89,11 +89,6 @@ class Instructions:
                 is_slow(each) for each in body.ops if not each.has_trait(ConstantLike)
             )
         return self._bodies[key]
-
-
-def is_product(op: Operation) -> bool:
-    """Whether the matrix engine computes an operation."""
-    return isinstance(op, ContractionInterface)
 
 
 def is_free(op: TilingInterface) -> bool:

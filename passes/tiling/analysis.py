@@ -39,6 +39,7 @@ from tlf.passes.tiling.model import (
     TilingError,
     Window,
     covers,
+    positions,
     read_box,
     same_box,
 )
@@ -148,7 +149,7 @@ class _Analysis:
                 if reduce == ()
                 else "tiles do not roll around the loop of a reduction",
             )
-        parallel = _parallel(root)
+        parallel = positions(root, IteratorKind.PARALLEL)
         if not 0 <= self.rolling.axis < len(parallel):
             raise TilingError(
                 root, f"expected an axis below {len(parallel)}, got {self.rolling.axis}"
@@ -186,7 +187,7 @@ class _Analysis:
 
     def _root_box(self, root: TilingInterface, tile: Sequence[int]) -> Box:
         iterators = root.iterators()
-        parallel = _parallel(root)
+        parallel = positions(root, IteratorKind.PARALLEL)
         if len(tile) != len(parallel):
             raise TilingError(
                 root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
@@ -307,11 +308,7 @@ class _Analysis:
         self, op: TilingInterface, box: Box, reduce: Sequence[int]
     ) -> Box:
         iterators = op.iterators()
-        reductions = [
-            position
-            for position, iterator in enumerate(iterators)
-            if iterator.kind is IteratorKind.REDUCTION
-        ]
+        reductions = positions(op, IteratorKind.REDUCTION)
         if len(reduce) != len(reductions):
             raise TilingError(
                 op, f"expected {len(reductions)} reduction sizes, got {len(reduce)}"
@@ -377,12 +374,3 @@ class _Analysis:
                 boxes[position] = hull
                 return
         boxes.append(box)
-
-
-def _parallel(op: TilingInterface) -> list[int]:
-    """The parallel iterators of an operation."""
-    return [
-        position
-        for position, iterator in enumerate(op.iterators())
-        if iterator.kind is IteratorKind.PARALLEL
-    ]

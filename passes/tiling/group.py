@@ -14,7 +14,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Level, Target
 from tlf.passes.tiling.analysis import analyse, outline
-from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
+from tlf.passes.tiling.model import GroupTiling, Rules, TilingError, positions
 from tlf.passes.tiling.rolling import Rolling
 
 
@@ -126,14 +126,9 @@ class Members:
         ]
         views = replace(rules, views=True)
         tiling = outline(self.operations, self.results, unit, (), views)
-        positions = [
-            position
-            for position, iterator in enumerate(root.iterators())
-            if iterator.kind is IteratorKind.PARALLEL
-        ]
         free = tuple(
             position in tiling.loops and self._all_move(tiling, position)
-            for position in positions
+            for position in positions(root, IteratorKind.PARALLEL)
         )
         return Axes(parallel, free, (), ())
 
@@ -170,12 +165,8 @@ class Members:
 def _untileable(op: TilingInterface, kind: IteratorKind) -> set[int]:
     """The iterators of one kind that only run whole, by their place among these."""
     reasons = op.untileable()
-    positions = [
-        position
-        for position, iterator in enumerate(op.iterators())
-        if iterator.kind is kind
-    ]
-    return {at for at, position in enumerate(positions) if position in reasons}
+    found = enumerate(positions(op, kind))
+    return {at for at, position in found if position in reasons}
 
 
 def fits(tiling: GroupTiling, level: Level, target: Target, stages: int = 1) -> bool:

@@ -33,6 +33,12 @@ class TilingError(PassFailedException):
         self.op = op
 
 
+def positions(op: TilingInterface, kind: IteratorKind) -> list[int]:
+    """The iterators of one kind, by their place among all."""
+    iterators = enumerate(op.iterators())
+    return [position for position, each in iterators if each.kind is kind]
+
+
 @dataclass(eq=False, frozen=True)
 class Loop:
     """A loop over the tiles of one axis. It is the symbol of its induction variable."""
@@ -105,6 +111,11 @@ class TiledOperation:
     result: Box
     """The part of the result that there is: computed by these, or kept as well."""
     scope: Scope
+
+    @property
+    def computed(self) -> Box:
+        """The part of the result that these iterations compute."""
+        return region(self.op.result_accesses()[0], self.box)
 
 
 @dataclass(frozen=True)
