@@ -24,7 +24,7 @@ from tlf.lowering.tiling.emit import TileBuilder
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError, positions
-from tlf.passes.tiling.rolling import Rolling
+from tlf.passes.tiling.planned import rolling_of
 
 
 @dataclass
@@ -46,7 +46,7 @@ class TileGroupPattern(RewritePattern):
             plan.tile_sizes,
             plan.reduce_sizes,
             rules_of(self.target, level),
-            _rolling(op, plan),
+            rolling_of(op, plan),
         )
         pairs = zip(op.body.block.args, op.inputs, strict=True)
         inputs = dict[SSAValue, SSAValue](pairs)
@@ -87,21 +87,6 @@ class TileGroupPattern(RewritePattern):
 def _is_stored(value: SSAValue) -> bool:
     """Whether a value is looked for in the outermost level: not by groups alone."""
     return any(not isinstance(use.operation, graph.GroupOp) for use in value.uses)
-
-
-def _rolling(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
-    """The halo policy that a plan asks for."""
-    if (axis := plan.rolled_axis) is None:
-        return None
-    values = list[SSAValue](op.body.block.args)
-    values += [result for each in op.body.block.ops for result in each.results]
-    if any(not 0 <= number < len(values) for number in plan.recomputed):
-        raise TilingError(
-            op,
-            f"expected numbers below {len(values)} of values to recompute, "
-            f"got {list(plan.recomputed)}",
-        )
-    return Rolling(axis, frozenset(values[number] for number in plan.recomputed))
 
 
 def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -28,7 +28,7 @@ from tlf.passes.search import (
     STRATEGIES,
     Limits,
     NoScheduleError,
-    Schedule,
+    Result,
     members,
     search,
 )
@@ -74,44 +74,82 @@ class GraphPartitionPass(ModulePass):
         timed = TimedTiles.of(target, level)
         if timed is None or timed.is_nearest:
             return
+        for _ in self.partitions(op, target, level):
+            pass
+
+    def partitions(
+        self, op: ModuleOp, target: Target, level: Level, alternatives: int = 0
+    ) -> Iterator[Partition]:
+        """
+        What is searched and found, with so many alternatives to each step. A partition
+        is carried out once the next one is asked for.
+        """
         notes = Notes(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
             for block in function.body.blocks:
                 for stated in list(problems_of(block, level)):
-                    self._partition(stated, target, level, notes)
+                    found = self.searched(stated, target, level, alternatives)
+                    if found is not None:
+                        yield found
+                        found.merged = _carry_out(found, level, notes)
                 sort_block(block)
         notes.write()
 
-    def _partition(
-        self, stated: BlockProblem, target: Target, level: Level, notes: Notes
-    ) -> None:
+    def searched(
+        self,
+        stated: BlockProblem,
+        target: Target,
+        level: Level,
+        alternatives: int = 0,
+    ) -> Partition | None:
+        """The best schedule of a problem, or None where there is nothing to choose."""
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
-            return
+            return None
         costs = GroupCosts(
             stated.nodes, stated.values, target, level, self.contractions
         )
-        limits = Limits(states=self.states, group=self.groups)
         try:
-            found = search(stated.problem, costs, self.strategy, limits=limits)
+            found = search(
+                stated.problem,
+                costs,
+                self.strategy,
+                limits=self.limits,
+                alternatives=alternatives,
+            )
         except NoScheduleError:
-            return
-        _carry_out(stated, found.schedule, level, notes)
+            return None
+        return Partition(stated, costs, found)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the search."""
+        return Limits(states=self.states, group=self.groups)
+
+
+@dataclass
+class Partition:
+    """A problem, and the best schedule of it."""
+
+    stated: BlockProblem
+    costs: GroupCosts
+    found: Result
+    merged: Sequence[graph.GroupOp | None] = ()
+    """The group of each step, once the schedule is carried out; None for others."""
 
 
 def _carry_out(
-    stated: BlockProblem,
-    schedule: Schedule,
-    level: Level,
-    notes: Notes,
-) -> None:
+    partition: Partition, level: Level, notes: Notes
+) -> list[graph.GroupOp | None]:
     """Make one group of each set of the schedule, with its plan."""
-    for step in schedule.steps:
+    stated, made = partition.stated, list[graph.GroupOp | None]()
+    for step in partition.found.schedule.steps:
         picked = [stated.nodes[number] for number in members(step.group)]
         groups = [op for op in picked if isinstance(op, graph.GroupOp)]
         plan = step.option.plan
         if not groups or not isinstance(plan, OuterPlan):
+            made.append(groups[0] if groups else None)
             continue
         values = {stated.values[number] for number in members(step.context.kept)}
         merged, results = _merge(groups)
@@ -123,6 +161,8 @@ def _carry_out(
                 f"{plan.cost.bytes} bytes by the model"
             )
             notes.add(merged, "passed", text)
+        made.append(merged)
+    return made
 
 
 def _merge(

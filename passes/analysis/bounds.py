@@ -8,7 +8,7 @@ not depend on data, but for reads at indices, which count nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -80,12 +80,15 @@ class Parts:
 NOTHING = Parts(0, 0, (), 0, ())
 
 
-def bounds_of(body: func.FuncOp | GroupOp, target: Target) -> Bounds:
+def bounds_of(
+    body: func.FuncOp | GroupOp, target: Target, near: Collection[SSAValue] = ()
+) -> Bounds:
     """
     The bounds of a function or a group on a target, when it runs by itself: its
-    operands and constants come from the outermost memory, its results go there.
+    operands and constants come from the outermost memory, its results go there, but
+    for those that are `near`, arguments and values that it yields.
     """
-    return _bounds(_parts(body, target), target)
+    return _bounds(_parts(body, target, near), target)
 
 
 def bounds_of_partition(groups: Sequence[GroupOp], target: Target) -> Bounds:
@@ -133,12 +136,15 @@ def _bounds(parts: Parts, target: Target) -> Bounds:
     )
 
 
-def _parts(body: func.FuncOp | GroupOp, target: Target) -> Parts:
+def _parts(
+    body: func.FuncOp | GroupOp, target: Target, near: Collection[SSAValue] = ()
+) -> Parts:
     flow, burst = Dataflow.of(body), target.outermost.burst
     needs = needs_of(flow, burst)
-    moved = [needs.get(each, Need()) for each in (*flow.inputs, *flow.stored())]
-    widths = [width_of(each) for each in (*flow.inputs, *flow.stored())]
-    written = _written(flow)
+    read = [each for each in (*flow.inputs, *flow.stored()) if each not in near]
+    moved = [needs.get(each, Need()) for each in read]
+    widths = [width_of(each) for each in read]
+    written = [each for each in _written(flow) if each not in near]
     payload = sum(
         need.elements * width for need, width in zip(moved, widths, strict=True)
     ) + sum(elements_of(each) * width_of(each) for each in written)
@@ -146,11 +152,7 @@ def _parts(body: func.FuncOp | GroupOp, target: Target) -> Parts:
         sum(need.bursts for need in moved)
         + sum(-(-elements_of(each) * width_of(each) // burst) for each in written)
     )
-    near = near_bytes(target)
-    cuts = products_moved_again(flow, near)
-    found = barrier(flow, near)
-    if found is not None and found.bytes > sum(cut.bytes for cut in cuts):
-        cuts = (found,)
+    cuts = () if near else _cuts(flow, target)
     again = sum(cut.bytes for cut in cuts)
     return Parts(
         payload + again,
@@ -159,6 +161,16 @@ def _parts(body: func.FuncOp | GroupOp, target: Target) -> Parts:
         VectorSteps(flow, needs, target).total(),
         cuts,
     )
+
+
+def _cuts(flow: Dataflow, target: Target) -> tuple[Cut, ...]:
+    """Why more than every tensor once is moved."""
+    room = near_bytes(target)
+    cuts = products_moved_again(flow, room)
+    found = barrier(flow, room)
+    if found is not None and found.bytes > sum(cut.bytes for cut in cuts):
+        return (found,)
+    return cuts
 
 
 def _written(flow: Dataflow) -> list[SSAValue]:

@@ -30,6 +30,10 @@ class Part:
     """`input`, `window`, `value`, `output` or `temporary`."""
     value: SSAValue
     buffer: Buffer
+    box: Box
+    """The tile that is there."""
+    ahead: int = 0
+    """The bytes of it that are for further iterations in flight."""
 
 
 @dataclass(frozen=True)
@@ -103,36 +107,42 @@ class _Builder:
                 size = self._bytes(value, box)
                 if window is not None:
                     ahead = self._bytes(value, window.fresh) * (self.stages - 1)
-                    yield self._live("window", value, size + ahead)
+                    yield self._live("window", value, size, box, ahead)
                 elif any(interval.offset.terms for interval in box):
-                    yield self._live("input", value, size * self.stages)
+                    ahead = size * (self.stages - 1)
+                    yield self._live("input", value, size, box, ahead)
                 elif self.tiling.loops or self.nearest:
-                    yield self._live("input", value, size)
+                    yield self._live("input", value, size, box)
                 else:
-                    yield Part("input", value, self._passing(value, size))
+                    yield Part("input", value, self._passing(value, size), box)
 
     def _passing(self, value: SSAValue, size: int) -> Buffer:
         """A buffer that is there from shortly before its first use to its last."""
         steps = [self.step[u.operation] for u in value.uses if u.operation in self.step]
         return Buffer.during(size, max(0, min(steps) - 1), max(steps) + 1, 1)
 
-    def _live(self, kind: str, value: SSAValue, size: int) -> Part:
+    def _live(
+        self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
+    ) -> Part:
         """A buffer that is live all the time."""
-        return Part(kind, value, Buffer.during(size, 0, self.end + 1, 1))
+        buffer = Buffer.during(size + ahead, 0, self.end + 1, 1)
+        return Part(kind, value, buffer, box, ahead)
 
     def _value(self, value: SSAValue) -> Part:
         owner = value.owner
         assert isinstance(owner, Operation)
-        size = self._bytes(value, self.tiling.tiles[owner].result)
+        box = self.tiling.tiles[owner].result
+        size = self._bytes(value, box)
+        ahead = size * (self.stages - 1)
         if (value, 0) in self.tiling.windows:
-            return self._live("window", value, size)
+            return self._live("window", value, size, box)
         first, last = self.step[owner], self._last_use(value)
         sharing = list(self._sharing(value))
         if any(each in self.results for each in sharing):
-            return self._live("output", value, size * self.stages)
+            return self._live("output", value, size, box, ahead)
         if self.nearest and isinstance(owner, ContractionInterface):
-            return self._live("value", value, size * self.stages)
-        return Part("value", value, Buffer.during(size, first, last + 1, 1))
+            return self._live("value", value, size, box, ahead)
+        return Part("value", value, Buffer.during(size, first, last + 1, 1), box)
 
     def _is_stored(self, value: SSAValue) -> bool:
         """Whether a value has a buffer in this level at all."""
@@ -191,10 +201,11 @@ class _Builder:
         if not self.nearest or not isinstance(op, ElementwiseInterface):
             return
         if (count := op.scalar_operations() - 1) > 0:
-            size = count * WIDEST * elements(self.tiling.tiles[op].result)
+            box = self.tiling.tiles[op].result
+            size = count * WIDEST * elements(box)
             step = self.step[op]
             buffer = Buffer.during(self._align(size), step, step + 1, 1)
-            yield Part("temporary", op.results[0], buffer)
+            yield Part("temporary", op.results[0], buffer, box)
 
     def _bytes(self, value: SSAValue, box: Box) -> int:
         item = dtype_of(tensor_type(value).element_type).itemsize

@@ -110,6 +110,24 @@ func.func @f(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
     assert parts.parts.vector_steps == 64 * 64 * (4 + 1)
 
 
+def test_what_is_near_is_not_moved():
+    program = """
+      func.func @f(%x: tensor<64x1024xf32>, %y: tensor<64x1024xf32>)
+          -> tensor<64x1024xf32> {
+        %s = graph.add %x, %y : (tensor<64x1024xf32>, tensor<64x1024xf32>)
+            -> tensor<64x1024xf32>
+        func.return %s : tensor<64x1024xf32>
+      }
+    """
+    function, tensor = read(program), 64 * 1024 * 4
+    add, _ = function.body.block.ops
+    first, result = add.operands[0], add.results[0]
+
+    assert bounds_of(function, NPU).payload_bytes == 3 * tensor
+    assert bounds_of(function, NPU, {first}).bus_bytes == 2 * tensor
+    assert bounds_of(function, NPU, {first, result}).payload_bytes == tensor
+
+
 def test_only_what_is_read_counts():
     """A convolution of 1x1 and stride 2 reads a quarter of its image."""
     bounds = bounds_in("""

@@ -1,0 +1,24 @@
+"""The tiles that the plan of a group asks for."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.rolling import Rolling
+
+
+def rolling_of(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
+    """The halo policy that a plan asks for."""
+    if (axis := plan.rolled_axis) is None:
+        return None
+    values = list[SSAValue](op.body.block.args)
+    values += [result for each in op.body.block.ops for result in each.results]
+    if any(not 0 <= number < len(values) for number in plan.recomputed):
+        raise TilingError(
+            op,
+            f"expected numbers below {len(values)} of values to recompute, "
+            f"got {list(plan.recomputed)}",
+        )
+    return Rolling(axis, frozenset(values[number] for number in plan.recomputed))
