@@ -15,6 +15,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
+from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import Axes, Members, fits, rules_of
@@ -280,11 +281,17 @@ class GraphChooseTilesPass(ModulePass):
     reduce: tuple[int, ...] = ()
     """Reduction sizes to use as they are, one for each reduction axis."""
 
-    stages: int = 1
+    stages: int | None = None
     """
     How many iterations of loops over tiles may be under way at once, where the smallest
-    tiles of so many fit.
+    tiles of so many fit. Unless given, as many as pay, or 1 where times are not known.
     """
+
+    roll: bool = True
+    """Whether tiles may keep what they share with the next one."""
+
+    axes: tuple[int, ...] | None = None
+    """The axes that tiles may cut, of the first result of a group; all unless given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
@@ -294,7 +301,8 @@ class GraphChooseTilesPass(ModulePass):
             raise PassFailedException(
                 f"expected a strategy among {known}, got {self.strategy}"
             )
-        timed = TimedTiles.of(target, level) if self.strategy == "fastest" else None
+        fastest = self.strategy == "fastest"
+        timed = TimedTiles.of(target, level, self._freedom) if fastest else None
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue
@@ -302,15 +310,19 @@ class GraphChooseTilesPass(ModulePass):
             plan = None if timed is None or self.tile else timed.plan(members)
             group.plan = plan or self._plan(group, level, target)
 
+    @property
+    def _freedom(self) -> Freedom:
+        return Freedom(self.roll, self.stages, self.axes)
+
     def _plan(
         self, group: graph.GroupOp, level: Level, target: Target
     ) -> graph.PlanAttr:
         rules = rules_of(target, level.name)
         members = members_of_group(group)
-        sizes, stages = Sizes(self.tile, self.reduce), self.stages
+        sizes, stages = Sizes(self.tile, self.reduce), self.stages or 1
         if not self.tile:
-            axes = members.axes(rules)
-            chooser = Chooser(members, axes, level, target, rules, self.stages)
+            axes = self._freedom.cut(members.axes(rules))
+            chooser = Chooser(members, axes, level, target, rules, stages)
             stages = chooser.most_stages()
             sizes = replace(chooser, stages=stages).choose()
         is_grid = level.kind == "value" and group.parent_op() is not None

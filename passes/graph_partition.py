@@ -17,6 +17,7 @@ from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
+from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.outer_search import OuterPlan
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.costs import GroupCosts
@@ -63,6 +64,18 @@ class GraphPartitionPass(ModulePass):
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
+    keep: bool = True
+    """Whether results may stay in the level between groups."""
+
+    roll: bool = True
+    """Whether tiles may keep what they share with the next one."""
+
+    stages: int | None = None
+    """The most iterations of loops over tiles in flight; unless given, what pays."""
+
+    axes: tuple[int, ...] | None = None
+    """The axes that tiles may cut, of the first result of a group; all unless given."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strategy not in STRATEGIES:
             known = ", ".join(STRATEGIES)
@@ -107,9 +120,9 @@ class GraphPartitionPass(ModulePass):
         """The best schedule of a problem, or None where there is nothing to choose."""
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
-        costs = GroupCosts(
-            stated.nodes, stated.values, target, level, self.contractions
-        )
+        freedom = Freedom(self.roll, self.stages, self.axes)
+        args = stated.nodes, stated.values, target, level, self.contractions
+        costs = GroupCosts(*args, freedom)
         try:
             found = search(
                 stated.problem,
@@ -117,6 +130,7 @@ class GraphPartitionPass(ModulePass):
                 self.strategy,
                 limits=self.limits,
                 alternatives=alternatives,
+                retain=self.keep,
             )
         except NoScheduleError:
             return None

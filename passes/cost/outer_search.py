@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tlf.dialects import graph
+from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import halves
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel
@@ -70,6 +71,7 @@ class OuterSearch:
     model: OuterModel
     capacity: int
     keeping: Keeping = field(default_factory=Keeping)
+    freedom: Freedom = ANYTHING
     known: dict[tuple[Sizes, int | None, int], OuterPlan | None] = field(
         default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
     )
@@ -78,7 +80,7 @@ class OuterSearch:
     """With one tile."""
 
     def __post_init__(self) -> None:
-        self.axes = self.members.axes(self.model.rules)
+        self.axes = self.freedom.cut(self.members.axes(self.model.rules))
         self.chains = [
             halves(extent, 1) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
@@ -107,7 +109,7 @@ class OuterSearch:
             return whole
         found: list[OuterPlan] = []
         for roll in (None, *self._rolled_axes()):
-            for stages in (STAGES, 1):
+            for stages in self.freedom.counts((STAGES, 1)):
                 for start in self._starts(roll, stages):
                     found.append(self._climb(start))
                     if found[-1].cost.cycles <= floor * ENOUGH:
@@ -126,6 +128,8 @@ class OuterSearch:
 
     def _rolled_axes(self) -> Iterator[int]:
         """The axes along which tiles overlap."""
+        if not self.freedom.roll:
+            return
         for axis, extent in enumerate(self.axes.parallel):
             if not self.axes.free[axis] or extent == 1:
                 continue

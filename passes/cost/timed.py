@@ -6,7 +6,8 @@ from collections.abc import Hashable
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
-from tlf.passes.cost.nearest import Machinery, NearestSearch
+from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
 from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_search import OuterSearch
@@ -19,9 +20,12 @@ class TimedTiles:
     Finds plans for one memory level of an NPU; groups of one structure have one plan.
     """
 
-    def __init__(self, target: Target, level: Level) -> None:
+    def __init__(
+        self, target: Target, level: Level, freedom: Freedom = ANYTHING
+    ) -> None:
         self.target = target
         self.level = level
+        self.freedom = freedom
         self.is_nearest = level is next(iter(target.levels.values()))
         self.machinery = Machinery(target, level)
         if not self.is_nearest:
@@ -29,12 +33,14 @@ class TimedTiles:
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
 
     @staticmethod
-    def of(target: Target, level: Level) -> TimedTiles | None:
+    def of(
+        target: Target, level: Level, freedom: Freedom = ANYTHING
+    ) -> TimedTiles | None:
         """A finder for a level, or None where there is no model of the target."""
         engines = {"matrix", "vector"}
         if target.backend != "npu" or not engines <= set(target.engines):
             return None
-        return TimedTiles(target, level)
+        return TimedTiles(target, level, freedom)
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""
@@ -45,8 +51,9 @@ class TimedTiles:
         return self._known[key]
 
     def _nearest(self, members: Members) -> graph.PlanAttr | None:
-        axes = members.axes(self.machinery.rules)
-        search = NearestSearch(members, axes, self.level, self.machinery)
+        axes = self.freedom.cut(members.axes(self.machinery.rules))
+        stages = self.freedom.counts(STAGES)
+        search = NearestSearch(members, axes, self.level, self.machinery, stages)
         if (choice := search.best()) is None:
             return None
         return graph.PlanAttr(
@@ -55,6 +62,8 @@ class TimedTiles:
 
     def _outer(self, members: Members) -> graph.PlanAttr | None:
         nests = nests_of(members, self.target)
-        search = OuterSearch(members, nests, self.outer, self.level.capacity)
+        search = OuterSearch(
+            members, nests, self.outer, self.level.capacity, freedom=self.freedom
+        )
         best = search.best()
         return None if best is None else best.attribute(self.level.name)

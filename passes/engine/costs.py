@@ -11,6 +11,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
+from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import Keeping, OuterModel
 from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
@@ -33,12 +34,14 @@ class GroupCosts(Costs):
         target: Target,
         level: Level,
         contractions: int,
+        freedom: Freedom = ANYTHING,
     ) -> None:
         self.nodes = nodes
         self.values = values
         self.target = target
         self.level = level
         self.contractions = contractions
+        self.freedom = freedom
         self.model = OuterModel(target, level)
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
@@ -92,7 +95,13 @@ class GroupCosts(Costs):
     def _search(self, merged: MergedGroup) -> OuterSearch | None:
         try:
             nests = nests_of(merged.members, self.target)
-            return OuterSearch(merged.members, nests, self.model, self.level.capacity)
+            return OuterSearch(
+                merged.members,
+                nests,
+                self.model,
+                self.level.capacity,
+                freedom=self.freedom,
+            )
         except PassFailedException:
             return None
 

@@ -34,13 +34,15 @@ class Task:
     objective: Objective
     limits: Limits
     demand: Demand
+    retain: bool = True
+    """Whether values may stay in the retained memory."""
 
     def sweep(
         self, candidates: Candidates, width: int = 0, retain: bool = True
     ) -> Sweep:
         """A search that runs these groups."""
         fronts = Fronts(self.objective, self.limits.front)
-        outcomes = Outcomes(self.memo, retain)
+        outcomes = Outcomes(self.memo, retain and self.retain)
         return Sweep(candidates, outcomes, fronts, self.limits, width)
 
 
@@ -117,10 +119,12 @@ def search(
     limits: Limits = DEFAULT,
     demand: Demand = ANYTHING,
     alternatives: int = 0,
+    retain: bool = True,
 ) -> Result:
     """
     Find a schedule of a problem, and up to as many alternatives to each of its groups.
-    Except for `interval`, what is found costs the same however operations are numbered.
+    With `retain` false, nothing stays in the retained memory. Except for `interval`,
+    what is found costs the same however operations are numbered.
 
     Raises NoScheduleError if no sequence of groups can run, and ValueError if the
     strategy is not known or cannot do what is demanded, as `greedy` and `unfused`.
@@ -136,7 +140,7 @@ def search(
         ordered, numbering = problem, identity(problem)
     memo = Memo(Renumbered(costs, numbering), Groups(ordered))
     demanded = Demand(numbering.inverse(demand.together))
-    task = Task(memo, objective, limits, demanded)
+    task = Task(memo, objective, limits, demanded, retain)
     try:
         sweep, labels, why = STRATEGIES[strategy](task)
     except StuckError as error:

@@ -1,0 +1,38 @@
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition" | filecheck %s
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{roll=false}" | filecheck %s --check-prefix=ALONE
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{stages=1}" | filecheck %s --check-prefix=ONE
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{axes=0}" | filecheck %s --check-prefix=BATCH
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-choose-tiles{axes=0}" | filecheck %s --check-prefix=BATCH
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-choose-tiles{stages=1 roll=false}" | filecheck %s --check-prefixes=ALONE,ONE
+// RUN: not tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-choose-tiles{axes=0}" 2>&1 | filecheck %s --check-prefix=LARGE
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{contractions=1}" | filecheck %s --check-prefix=KEPT
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{contractions=1 keep=false}" | filecheck %s --check-prefix=STORED
+
+// Rows of the first convolution that two tiles need are kept for the next tile.
+// CHECK: plan #graph.plan<L2, tile [{{.*}}stages 2, roll [2]>
+
+// ALONE-NOT: roll
+// ALONE:     plan #graph.plan<L2, tile [
+// ALONE-NOT: roll
+
+// ONE-NOT: stages
+// ONE:     plan #graph.plan<L2, tile [
+// ONE-NOT: stages
+
+// Whole images.
+// BATCH: plan #graph.plan<L2, tile [1, 8, 62, 62]
+// BATCH: plan #graph.plan<L2, tile [1, 8, 60, 60]
+
+// LARGE: error: graph.conv2d: its smallest tiles need {{[0-9]+}} bytes, and L2 has 65536
+
+// KEPT: keep [0]
+// STORED-NOT: keep [
+// STORED:     func.return
+func.func @convs(%x: tensor<2x8x64x64xf16>, %v: tensor<8x8x3x3xf16>, %w: tensor<8x8x3x3xf16>)
+    -> tensor<2x8x60x60xf16> {
+  %0 = graph.conv2d %x, %v
+      : (tensor<2x8x64x64xf16>, tensor<8x8x3x3xf16>) -> tensor<2x8x62x62xf16>
+  %y = graph.conv2d %0, %w
+      : (tensor<2x8x62x62xf16>, tensor<8x8x3x3xf16>) -> tensor<2x8x60x60xf16>
+  func.return %y : tensor<2x8x60x60xf16>
+}
