@@ -96,7 +96,7 @@ def _lines(
 
 def _machine(machine: target.Target) -> Iterator[str]:
     scalars = {"name": re.sub(r"\s", "_", machine.name)}
-    for key in ("clock_ghz", "issue_cycles"):
+    for key in ("clock_ghz", "issue_cycles", "cores"):
         if key in machine.data:
             scalars[key] = str(machine.data[key])
     yield f".machine {_settings(scalars)}"
@@ -107,6 +107,8 @@ def _machine(machine: target.Target) -> Iterator[str]:
         values = {key: str(getattr(level, key)) for key in keys}
         if level.shared:
             values["shared"] = "true"
+        if machine.cores > 1:
+            values["scope"] = level.scope
         yield f".level {level.name} {_settings(values)}"
     for engine in ("matrix", "vector"):
         if engine in machine.engines:

@@ -59,14 +59,16 @@ def floor(
         cycles.append(moved.read / (bandwidth * max(readers, 1)))
         cycles.append(moved.written / (bandwidth * max(writers, 1)))
     compute = bounds(machine, totals).get("matrix", 0)
-    return Floor(ceil(max(cycles)), compute, totals.get(("busy", "matrix"), 0))
+    copies = machine.copies("matrix") if "matrix" in machine.engines else 1
+    array = -(-totals.get(("busy", "matrix"), 0) // copies)
+    return Floor(ceil(max(cycles)), compute, array)
 
 
 def bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
     """
     Cycles that no order of instructions with these totals can beat: per shared level
     the bytes on its bus over its bandwidth, per DMA engine the same at the slower of
-    its ends, per compute engine its work over its peak.
+    its ends, per compute engine its work over the peak of all cores.
     """
     result: dict[str, int] = {}
     for name, level in machine.levels.items():
@@ -78,6 +80,7 @@ def bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
             cycles = [
                 _at(machine, totals, level).get(name, 0)
                 / Fraction(machine.levels[level].bandwidth)
+                / (machine.copies(name) if machine.levels[level].of_core else 1)
                 for level in (engine.source, engine.destination)
             ]
             result[name] = ceil(max(cycles))
@@ -86,11 +89,12 @@ def bounds(machine: Machine, totals: Mapping[Key, int]) -> dict[str, int]:
                 totals.get(("macs", kind), 0) * Fraction(cycles)
                 for kind, cycles in engine.cycles.items()
             )
-            result[name] = ceil(Fraction(work) / (engine.rows * engine.cols))
+            cells = engine.rows * engine.cols * machine.copies(name)
+            result[name] = ceil(Fraction(work) / cells)
         else:
             slow = totals.get(("elements", "slow"), 0) * Fraction(engine.transcendental)
             fast = totals.get(("elements", "fast"), 0)
-            result[name] = ceil((fast + slow) / engine.lanes)
+            result[name] = ceil((fast + slow) / (engine.lanes * machine.copies(name)))
     return result
 
 

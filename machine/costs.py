@@ -1,6 +1,6 @@
 """What one instruction costs a machine: cycles, latency, and what it adds to totals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -22,7 +22,7 @@ class Cost:
     """
 
     queue: int
-    """Number of the engine, in the order of the machine."""
+    """Number of the engine, in the order of the machine; of the first core's."""
     cycles: int
     """How long it occupies the engine, if it need not wait for a shared channel."""
     latency: int
@@ -47,20 +47,36 @@ class Costs:
     """
     The costs of instructions on `machine`.
 
-    Engines have numbers, in the order of the machine; so do its shared levels, which
-    are its channels.
+    Engines have numbers, in the order of the machine; those of several cores follow
+    each other. So do its channels: the shared levels, and the ports at levels of the
+    chip that the engines of several cores share.
     """
 
     machine: Machine
     queues: Mapping[str, int]
-    channels: Mapping[str, int]
+    """By engine, its number, or that of the first core's."""
+    channels: Mapping[tuple[str, str], int]
+    """By level and engine; all engines have the channel of a shared level."""
+    channel_levels: Sequence[str]
+    """By channel, its level."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.queues = {name: number for number, name in enumerate(machine.engines)}
-        shared = [level.name for level in machine.levels.values() if level.shared]
-        self.channels = {name: number for number, name in enumerate(shared)}
+        self.queues = {}
+        for number, (name, _) in enumerate(machine.units):
+            self.queues.setdefault(name, number)
+        self.channels, self.channel_levels = _channels(machine)
         self._move = lru_cache(maxsize=1 << 16)(self._moved)
+        self._on = lru_cache(maxsize=1 << 16)(_of_core)
+
+    def units(self, engine: str) -> range:
+        """The numbers of an engine, by core."""
+        first = self.queues[engine]
+        return range(first, first + self.machine.copies(engine))
+
+    def on(self, cost: Cost, core: int) -> Cost:
+        """The same cost on an engine of another core than the first."""
+        return self._on(cost, core) if core else cost
 
     def move(self, engine: str, source: End, destination: End, itemsize: int) -> Cost:
         """
@@ -95,8 +111,11 @@ class Costs:
             payload, bus = _amount(level, end, itemsize)
             tally += [((verb, name), payload), ((f"bus {verb}", name), bus)]
             cycles = transfer_cycles(bus, level.bandwidth)
-            if level.shared and cycles:
-                shared.append((self.channels[level.name], cycles))
+            if (
+                cycles
+                and (channel := self.channels.get((level.name, name))) is not None
+            ):
+                shared.append((channel, cycles))
             longest = max(longest, cycles)
         return Cost(
             self.queues[name],
@@ -137,6 +156,28 @@ class Costs:
     ) -> Cost:
         tally = (work, (("busy", unit.name), cycles))
         return Cost(self.queues[unit.name], cycles, unit.startup, (), tally)
+
+
+def _of_core(cost: Cost, core: int) -> Cost:
+    return replace(cost, queue=cost.queue + core)
+
+
+def _channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list[str]]:
+    """The channels by level and engine, and the level of each."""
+    levels = [level.name for level in machine.levels.values() if level.shared]
+    numbers = {name: number for number, name in enumerate(levels)}
+    channels: dict[tuple[str, str], int] = {}
+    for engine in machine.engines.values():
+        if not isinstance(engine, DmaEngine):
+            continue
+        for name in (engine.source, engine.destination):
+            level = machine.levels[name]
+            if level.shared:
+                channels[name, engine.name] = numbers[name]
+            elif machine.copies(engine.name) > 1 and not level.of_core:
+                channels[name, engine.name] = len(levels)
+                levels.append(name)
+    return channels, levels
 
 
 def _amount(level: Level, end: End, itemsize: int) -> tuple[int, int]:

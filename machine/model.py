@@ -26,7 +26,10 @@ class EventModel:
     """
 
     names: Sequence[str]
-    """The engines, then the shared channels, then `issue`: why an engine may stall."""
+    """
+    The engines, then the levels of the channels, then `issue`: why an engine may stall.
+    An engine of several cores stands there for each.
+    """
     free: list[int]
     """By engine, when its next instruction may start."""
     done: list[int]
@@ -34,9 +37,10 @@ class EventModel:
     channels: list[int]
     """By shared channel, when it has done its last move."""
     semaphores: list[deque[tuple[int, int]]]
-    """By semaphore, the signals not waited for: time, engine."""
+    """By semaphore and core, the signals not waited for: time, engine."""
     stalls: list[list[int]]
     """By engine, the cycles it stood still, by cause."""
+    cores: int = 1
     time: int = 0
     """Of the control processor."""
     moments: int = 0
@@ -49,15 +53,17 @@ class EventModel:
     @staticmethod
     def of(costs: Costs, semaphores: int) -> "EventModel":
         """A machine at rest."""
-        engines, channels = list(costs.queues), list(costs.channels)
+        machine, channels = costs.machine, costs.channel_levels
+        engines = [name for name, _ in machine.units]
         names = [*engines, *channels, ISSUE]
         return EventModel(
             names,
             [0] * len(engines),
             [0] * len(engines),
             [0] * len(channels),
-            [deque() for _ in range(semaphores)],
+            [deque() for _ in range(semaphores * machine.cores)],
             [[0] * len(names) for _ in engines],
+            machine.cores,
         )
 
     def _ready(self, queue: int) -> int:
@@ -86,27 +92,46 @@ class EventModel:
         self.moments += end
         return end
 
-    def signal(self, queue: int, semaphore: int) -> None:
-        """Signal a semaphore once all earlier work of an engine has taken effect."""
-        time = max(self.time, self.free[queue], self.done[queue])
+    def signal(
+        self, queues: Sequence[int], semaphore: int, core: int | None = None
+    ) -> None:
+        """
+        Signal a semaphore of a core once all earlier work of some engines has taken
+        effect; None for all cores.
+        """
+        time = self.time
+        for queue in queues:
+            time = max(time, self.free[queue], self.done[queue])
         self.moments += time
-        self.semaphores[semaphore].append((time, queue))
+        for number in self._of_cores(semaphore, core):
+            self.semaphores[number].append((time, queues[0]))
 
-    def wait(self, queue: int, semaphore: int) -> bool:
+    def wait(
+        self, queues: Sequence[int], semaphore: int, core: int | None = None
+    ) -> bool:
         """
-        Hold an engine until the first signal not waited for. Return whether there is
-        one.
+        Hold engines until the first signal of a core's semaphore that was not waited
+        for; None waits for those of all cores. Return whether there is one.
         """
-        if not self.semaphores[semaphore]:
+        numbers = self._of_cores(semaphore, core)
+        if not all(self.semaphores[number] for number in numbers):
             return False
-        time, cause = self.semaphores[semaphore].popleft()
-        ready = self._ready(queue)
-        if time > ready:
-            self.stalls[queue][cause] += time - ready
-            ready = time
-        self.free[queue] = ready
-        self.moments += ready
+        signals = [self.semaphores[number].popleft() for number in numbers]
+        time, cause = max(time for time, _ in signals), signals[0][1]
+        for queue in queues:
+            ready = self._ready(queue)
+            if time > ready:
+                self.stalls[queue][cause] += time - ready
+                ready = time
+            self.free[queue] = ready
+            self.moments += ready
         return True
+
+    def _of_cores(self, semaphore: int, core: int | None) -> range:
+        first = semaphore * self.cores
+        if core is None:
+            return range(first, first + self.cores)
+        return range(first + core, first + core + 1)
 
     @property
     def end(self) -> int:
@@ -114,12 +139,14 @@ class EventModel:
         return max([self.time, *self.done, *self.free])
 
     def stalled(self) -> dict[str, dict[str, int]]:
-        """Return how long each engine stood still, by cause, where it did."""
-        return {
-            self.names[queue]: {
-                name: cycles
-                for name, cycles in zip(self.names, row, strict=True)
-                if cycles
-            }
-            for queue, row in enumerate(self.stalls)
-        }
+        """
+        Return how long each engine stood still, by cause, where it did; the engines of
+        all cores together.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for queue, row in enumerate(self.stalls):
+            causes = found.setdefault(self.names[queue], {})
+            for name, cycles in zip(self.names, row, strict=True):
+                if cycles:
+                    causes[name] = causes.get(name, 0) + cycles
+        return found

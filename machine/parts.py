@@ -28,6 +28,8 @@ class Level:
     """Bytes; the address of a declared buffer is a multiple of it."""
     shared: bool = False
     """Whether it is one channel, which serves one move at a time, in program order."""
+    of_core: bool = False
+    """Whether every core has its own."""
 
 
 @dataclass(frozen=True)
@@ -82,5 +84,27 @@ class Machine:
     clock_ghz: float = 1.0
     issue_cycles: int = 1
     """Cycles that the control processor spends on each instruction."""
+    cores: int = 1
     levels: dict[str, Level] = field(default_factory=dict[str, Level])
     engines: dict[str, Engine] = field(default_factory=dict[str, Engine])
+
+    def copies(self, engine: str) -> int:
+        """How many there are of an engine: one per core, if it works in a core."""
+        match self.engines[engine]:
+            case DmaEngine(source=source, destination=destination):
+                ends = source, destination
+            case MatrixEngine(level=level) | VectorEngine(level=level):
+                ends = (level,)
+        in_core = any(self.levels[end].of_core for end in ends)
+        return self.cores if in_core else 1
+
+    @property
+    def units(self) -> tuple[tuple[str, int], ...]:
+        """All engines, those of the cores as often as there are cores: name, core."""
+        return tuple(
+            (name, core) for name in self.engines for core in range(self.copies(name))
+        )
+
+    def unit_name(self, engine: str, core: int) -> str:
+        """What an engine of a core is called: `matrix.2`, or `matrix` if it is one."""
+        return engine if self.copies(engine) == 1 else f"{engine}.{core}"

@@ -67,6 +67,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     burst: Count
     alignment: Count
     scope: Literal["core", "chip"] = "chip"
+    """Whether every core has its own, or all share it."""
     shared: bool = False
     """Whether it is one channel for all moves, in program order; else one per queue."""
     indexed_loads: bool = False
@@ -102,6 +103,7 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     backend: Literal["npu", "triton"] = "npu"
     clock_ghz: float = 1.0
     issue_cycles: Cycles = 1
+    cores: Count = 1
     engines: dict[str, Figures] = {}
     tiling: Tiling = Tiling()
 
@@ -121,6 +123,8 @@ class Target:
     tiling: Tiling
     data: Mapping[str, Data] = field(repr=False)
     """The description as it was written."""
+    cores: int = 1
+    """How often there are the engines, and the levels of the scope `core`."""
 
     @staticmethod
     def is_known(module: ModuleOp) -> bool:
@@ -232,6 +236,7 @@ def from_data(data: Mapping[str, Data]) -> Target:
                 f"target: expected indexed loads into a level of values, "
                 f"got {level.name} of the kind {level.kind}"
             )
+    _check_cores(description)
     return Target(
         name=description.name,
         backend=description.backend,
@@ -240,7 +245,30 @@ def from_data(data: Mapping[str, Data]) -> Target:
         engines=description.engines,
         tiling=description.tiling,
         data=data,
+        cores=description.cores,
     )
+
+
+def _check_cores(description: Description) -> None:
+    """Where there are several cores, engines work in memories of the cores."""
+    if description.backend != "npu" or description.cores == 1:
+        return
+    scopes = [level.scope for level in description.levels]
+    if scopes != sorted(scopes, reverse=True) or scopes[0] != "core":
+        raise DiagnosticException(
+            "target: expected levels of the scope core, then of the scope chip, where "
+            f"there are {description.cores} cores, got {', '.join(scopes)}"
+        )
+    if scopes[-1] == "core":
+        raise DiagnosticException(
+            "target: expected a last level of the scope chip, got core"
+        )
+    for level in description.levels:
+        if level.shared and level.scope == "core":
+            raise DiagnosticException(
+                f"target: expected no channel of {level.name}, of which every core has "
+                "its own"
+            )
 
 
 def _sentence(error: msgspec.ValidationError) -> str:

@@ -19,8 +19,7 @@ class Engines:
     @staticmethod
     def of(target: Target) -> Engines:
         """The engines of a target."""
-        engines = target.engines
-        return Engines(engines.get("matrix", {}), engines.get("vector", {}))
+        return Engines(*(figures_of(target, name) for name in ("matrix", "vector")))
 
     @property
     def cores(self) -> int:
@@ -62,6 +61,12 @@ class Engines:
             return each * _number(self.matrix, "cores")
         cells = _number(self.matrix, "rows") * _number(self.matrix, "cols")
         return cells / self.cycles_per_pass(element)
+
+
+def figures_of(target: Target, engine: str) -> Figures:
+    """The figures of an engine, `cores` among them where the target says how many."""
+    figures = target.engines.get(engine, {})
+    return {**figures, "cores": target.cores} if target.cores > 1 else figures
 
 
 def _figure(table: dict[str, int | float], element: str, unnamed: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.target import Target
 from tlf.dialects.target.description import Figures
+from tlf.passes.analysis.engines import figures_of
 from tlf.passes.analysis.work import Work
 
 
@@ -37,7 +38,7 @@ def matrix_rate(engine: Figures, element: str) -> float:
         if table == "flops_per_cycle":
             return float(figure) * _number(engine, "cores")
         array = _number(engine, "rows") * _number(engine, "cols")
-        return 2 * array / figure
+        return 2 * array * _number(engine, "cores") / figure
     return 1.0
 
 
@@ -48,13 +49,13 @@ def _number(engine: Figures, name: str) -> float:
 
 def vector_rate(target: Target) -> float:
     """Scalar operations per cycle."""
-    engine = target.engines.get("vector", {})
+    engine = figures_of(target, "vector")
     return _number(engine, "lanes") * _number(engine, "cores")
 
 
 def floor_of(work: Work, target: Target) -> Floor:
     """The least times of work on a target."""
-    matrix = target.engines.get("matrix", {})
+    matrix = figures_of(target, "matrix")
     hertz = target.clock_ghz * 1e9
     products = sum(count / matrix_rate(matrix, name) for name, count in work.matrix)
     return Floor(

@@ -30,6 +30,7 @@ def machine_of(target: Target) -> Machine:
             level.burst,
             level.alignment,
             level.shared,
+            level.scope == "core",
         )
         for level in target.levels.values()
     }
@@ -62,6 +63,7 @@ def machine_of(target: Target) -> Machine:
         target.name,
         target.clock_ghz,
         issue if isinstance(issue, int) else 1,
+        target.cores,
         levels,
         engines,
     )

@@ -8,8 +8,9 @@ a wait takes it over.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tlf.machine.parts import Level
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.footprint import Footprint, distinct, footprint
@@ -64,7 +65,10 @@ class Accesses:
     All memories, with every access checked against those before it.
     """
 
-    memories: dict[str, Memory]
+    memories: dict[str, list[Memory]]
+    """By level; by core, for those that every core has."""
+    core: int | None
+    """The core whose turn it is; None outside of `cores`, where it is the first."""
     outputs: Outputs | None
     """Who wrote what of the outputs, if that may happen only once."""
     lines: list[int]
@@ -73,33 +77,57 @@ class Accesses:
     def __init__(self, program: Program) -> None:
         machine = program.machine
         self._granule = program.granule
-        self._ids = {name: index for index, name in enumerate(machine.engines)}
-        self._clocks = [[0] * len(self._ids) for _ in self._ids]
+        self._cores = machine.cores
+        self.core = None
+        self._ids: dict[str, range] = {}
+        names: list[str] = []
+        for name in machine.engines:
+            copies = machine.copies(name)
+            self._ids[name] = range(len(names), len(names) + copies)
+            names += [machine.unit_name(name, core) for core in range(copies)]
+        self._clocks = [[0] * len(names) for _ in names]
         self.lines = [0]
         self.outputs = None
         self._signals: list[deque[list[int]]] = [
-            deque() for _ in range(program.semaphores)
+            deque() for _ in range(program.semaphores * machine.cores)
         ]
         self.memories = {
-            name: Memory(level, program.granule, list(machine.engines))
+            name: _memories(level, machine.cores, program.granule, names)
             for name, level in machine.levels.items()
         }
 
+    def _id(self, engine: str) -> int:
+        """The number of an engine, of the core whose turn it is."""
+        ids = self._ids[engine]
+        return ids[self.core] if self.core and len(ids) > 1 else ids[0]
+
+    def _sides(self, engine: str, semaphore: int) -> tuple[Sequence[int], range]:
+        """The engines and the counters of semaphores that a signal or a wait means."""
+        first = semaphore * self._cores
+        if self.core is None:
+            return self._ids[engine], range(first, first + self._cores)
+        own = first + self.core
+        return (self._id(engine),), range(own, own + 1)
+
     def begin(self, engine: str, line: int) -> None:
         """Start the next instruction of `engine`, to which the next accesses belong."""
-        own = self._ids[engine]
+        own = self._id(engine)
         self._clocks[own][own] = len(self.lines)
         self.lines.append(line)
 
     def signal(self, engine: str, semaphore: int) -> None:
         """Signal what is complete once `engine` has done all its work so far."""
-        self._signals[semaphore].append(list(self._clocks[self._ids[engine]]))
+        engines, counters = self._sides(engine, semaphore)
+        clock = _latest([self._clocks[each] for each in engines])
+        for counter in counters:
+            self._signals[counter].append(clock)
 
     def wait(self, engine: str, semaphore: int) -> None:
         """Order what `engine` does next after the first signal not waited for."""
-        own = self._ids[engine]
-        clock = self._signals[semaphore].popleft()
-        self._clocks[own] = list(map(max, self._clocks[own], clock))
+        engines, counters = self._sides(engine, semaphore)
+        clock = _latest([self._signals[counter].popleft() for counter in counters])
+        for each in engines:
+            self._clocks[each] = list(map(max, self._clocks[each], clock))
 
     def locate(
         self, address: Address, base: int, shape: Sizes, *, written: bool = False
@@ -110,7 +138,8 @@ class Accesses:
         """
         size = ITEMSIZE[address.dtype]
         covered = footprint(shape, address.strides, size, self._granule)
-        memory = self.memories[address.level]
+        memories = self.memories[address.level]
+        memory = memories[self.core] if self.core and len(memories) > 1 else memories[0]
         memory.check(base, covered, size)
         if written and not distinct(shape, address.strides, size):
             raise Fault("elements of the destination overlap", base)
@@ -121,7 +150,7 @@ class Accesses:
         Check that the instruction may read. Without `mark` the read is not recorded,
         for a place that the same instruction writes.
         """
-        own = self._ids[engine]
+        own = self._id(engine)
         clock = self._clocks[own]
         covered, number = place.footprint, clock[own]
         if self.outputs is not None:
@@ -130,10 +159,26 @@ class Accesses:
 
     def write(self, place: Place, engine: str, sources: Sequence[Place] = ()) -> None:
         """Check that the instruction, which reads `sources`, may write."""
-        own = self._ids[engine]
+        own = self._id(engine)
         clock = self._clocks[own]
         covered, number = place.footprint, clock[own]
         if self.outputs is not None:
             self.outputs.write(place.memory.level.name, place.base, covered, number)
         apart = not any(place.meets(source) for source in sources)
         place.memory.write(place.base, covered, own, number, clock, apart=apart)
+
+
+def _memories(
+    level: Level, cores: int, granule: int, engines: Sequence[str]
+) -> list[Memory]:
+    if not level.of_core or cores == 1:
+        return [Memory(level, granule, engines)]
+    levels = [replace(level, name=f"{level.name}.{core}") for core in range(cores)]
+    return [Memory(each, granule, engines) for each in levels]
+
+
+def _latest(clocks: Sequence[list[int]]) -> list[int]:
+    """What is known to be complete by the engines of some clocks together."""
+    if len(clocks) == 1:
+        return list(clocks[0])
+    return list(map(max, *clocks))

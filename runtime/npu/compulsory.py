@@ -6,7 +6,7 @@ from tlf.machine.bounds import Compulsory
 from tlf.machine.costs import Key
 from tlf.machine.parts import DmaEngine
 from tlf.runtime.npu.dtypes import ITEMSIZE
-from tlf.runtime.npu.program import Buffer, Dma, Instruction, Loop, Program
+from tlf.runtime.npu.program import Buffer, Cores, Dma, Instruction, Loop, Program
 from tlf.runtime.npu.regular import Intervals, IrregularError, intervals
 
 Extent = tuple[str, int, int]
@@ -74,7 +74,8 @@ def _reads(program: Program) -> list[Extent] | None:
 def _instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
     result: list[Instruction] = []
     for op in body:
-        result += _instructions(op.body) if isinstance(op, Loop) else [op]
+        has_body = isinstance(op, Loop | Cores)
+        result += _instructions(op.body) if has_body else [op]
     return result
 
 

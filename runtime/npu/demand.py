@@ -12,6 +12,7 @@ from math import lcm
 from tlf.machine.parts import Machine
 from tlf.runtime.npu.program import (
     Address,
+    Cores,
     Dma,
     Instruction,
     Loop,
@@ -50,6 +51,10 @@ class Demands:
                     self._scalar(op, demand)
                 case Loop():
                     self._loop(op, demand)
+                case Cores():
+                    for name, modulus in self.block(op.body).items():
+                        if name != op.register:
+                            _want(demand, Register(name), modulus)
                 case _:
                     for value, modulus in self._uses(op):
                         _want(demand, value, modulus)

@@ -39,6 +39,8 @@ class Executor:
 
     registers: dict[str, int]
     """The scalar registers, written by the control processor."""
+    core: int | None
+    """The core whose turn it is; None outside of `cores`."""
     model: EventModel
     accesses: Accesses
     totals: Counter[Key]
@@ -54,17 +56,28 @@ class Executor:
         self.model = EventModel.of(self._costs, program.semaphores)
         self.accesses = Accesses(program)
         self.registers = {}
+        self.core = None
         self.totals = Counter()
         self.events = []
 
+    def turn(self, core: int | None, registers: dict[str, int]) -> None:
+        """Go on with a core, and its registers; None for what is in no `cores`."""
+        self.core = self.accesses.core = core
+        self.registers = registers
+
+    def _queues(self, engine: str) -> range:
+        """The numbers of the engines that a signal or a wait is for."""
+        units = self._costs.units(engine)
+        return units if self.core is None else units[self.core : self.core + 1]
+
     def signal(self, op: Signal) -> None:
         """Signal once the engine has done all earlier work."""
-        self.model.signal(self._costs.queues[op.engine], op.semaphore)
+        self.model.signal(self._queues(op.engine), op.semaphore, self.core)
         self.accesses.signal(op.engine, op.semaphore)
 
     def wait(self, op: Wait) -> None:
         """Hold an engine until a signal. Faults if no earlier one is left."""
-        if not self.model.wait(self._costs.queues[op.engine], op.semaphore):
+        if not self.model.wait(self._queues(op.engine), op.semaphore, self.core):
             raise Fault(
                 f"deadlock: no earlier instruction signals s{op.semaphore} for this"
             )
@@ -245,11 +258,13 @@ class Executor:
         )
 
     def _spend(self, op: Instruction, cost: Cost) -> None:
-        end = self.model.work(cost)
+        core = self.core or 0
+        end = self.model.work(self._costs.on(cost, core))
         for key, amount in cost.tally:
             self.totals[key] += amount
         if self._timeline:
             engine, start = self.model.names[cost.queue], end - cost.cycles
+            engine = self._machine.unit_name(engine, core)
             self.events.append(Event(engine, start, end, op.line, op.text))
 
     def value(self, value: Value) -> int:

@@ -58,6 +58,8 @@ class Figures:
     clock_ghz: float = 1.0
     outputs: dict[str, Array] = field(default_factory=dict[str, Array])
     """Arrays by name; empty if only the time was asked for."""
+    copies: dict[str, int] = field(default_factory=dict[str, int])
+    """How many there are of each engine; all figures are of these together."""
     busy: dict[str, int] = field(default_factory=dict[str, int])
     """Cycles that each engine worked."""
     stalls: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])

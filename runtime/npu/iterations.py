@@ -7,14 +7,17 @@ sequence of plans.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tlf.machine.costs import Costs
 from tlf.runtime.npu.demand import EXACT, Demands
+from tlf.runtime.npu.lanes import Lane, Run, together
 from tlf.runtime.npu.patterns import patterns
 from tlf.runtime.npu.plans import Action, Plan, Repeats, Synchronise, plan_of
 from tlf.runtime.npu.program import (
+    Cores,
     Instruction,
     Loop,
     Program,
@@ -26,7 +29,6 @@ from tlf.runtime.npu.program import (
 from tlf.runtime.npu.regular import IrregularError, intervals
 from tlf.runtime.npu.scalars import (
     Column,
-    Columns,
     Numbers,
     calculate_all,
     distinct_rows,
@@ -56,49 +58,86 @@ class Iterations:
 
     def plan(self) -> Plan:
         """Return the plan of the whole program. Raises `IrregularError`."""
-        plans = self._block(0, self._program.body, 1, {})
+        plans = self._block(0, self._program.body, 1, (Lane(None, {}),))
         return self._plans[least(plans)]
 
     def _block(
-        self, line: int, body: Sequence[Instruction], rows: int, before: Columns
+        self, line: int, body: Sequence[Instruction], rows: int, lanes: Sequence[Lane]
     ) -> Column:
         """Return the number of a plan for every row; `line` names the block."""
-        columns = dict(before)
-        slots: list[Column] = []
+        lanes = [replace(lane, columns=dict(lane.columns)) for lane in lanes]
+        slots: list[Column] = [lane.active for lane in lanes]
         for op in body:
             match op:
-                case Scalar() if op.line in self._demands.lines:
-                    values = [column_of(value, columns) for value in op.operands]
-                    if op.operation in ("div", "rem") and not np.all(values[1]):
-                        raise IrregularError("integer division by zero")
-                    columns[op.target] = calculate_all(op.operation, values)
+                case Scalar():
+                    for lane in lanes:
+                        self._scalar(op, lane.columns)
                 case Loop():
-                    slots.append(self._loop(op, rows, columns))
+                    slots.append(self._loop(op, rows, lanes))
+                case Cores():
+                    slots.append(self._cores(op, rows, lanes[0]))
                 case _:
-                    slots += slots_of(op, columns, self._program.machine)
+                    for lane in lanes:
+                        slots += slots_of(op, lane.columns, self._program.machine)
         first, like = distinct_rows(slots, rows)
+        cores = [lane.core for lane in lanes]
         found = [
-            self._plan(line, body, [_at(slot, row) for slot in slots])
+            self._plan(line, body, cores, [_at(slot, row) for slot in slots])
             for row in first.tolist()
         ]
         return _spread(found, like)
 
+    def _scalar(self, op: Scalar, columns: dict[str, Column]) -> None:
+        if op.line not in self._demands.lines:
+            return
+        values = [column_of(value, columns) for value in op.operands]
+        if op.operation in ("div", "rem") and not np.all(values[1]):
+            raise IrregularError("integer division by zero")
+        columns[op.target] = calculate_all(op.operation, values)
+
     def _plan(
-        self, line: int, body: Sequence[Instruction], values: Sequence[int]
+        self,
+        line: int,
+        body: Sequence[Instruction],
+        cores: Sequence[int | None],
+        values: Sequence[int],
     ) -> int:
         key = line, tuple(values)
         if key not in self._known:
             left = iter(values)
-            actions = [(kind_of(op), self._action(op, left)) for op in body]
+            active = [next(left) for _ in cores]
+            actions = [
+                (kind_of(op), list(self._actions(op, cores, active, left)))
+                for op in body
+            ]
             self._known[key] = len(self._plans)
             issue = self._program.machine.issue_cycles
             self._plans.append(plan_of(issue, actions))
         return self._known[key]
 
-    def _loop(self, op: Loop, rows: int, columns: Columns) -> Column:
+    def _cores(self, op: Cores, rows: int, outside: Lane) -> Column:
+        """Return the number of a sequence of one plan for every row."""
+        lanes = [
+            Lane(core, {**outside.columns, op.register: core})
+            for core in range(op.count)
+        ]
+        plans = self._block(op.line, op.body, rows, lanes)
+        if isinstance(plans, int):
+            return self._sequence(op, (plans, 1))
+        return np.array([self._sequence(op, (plan, 1)) for plan in plans.tolist()])
+
+    def _loop(self, op: Loop, rows: int, lanes: Sequence[Lane]) -> Column:
         """Return the number of a sequence of plans for every row."""
+        runs = [self._run(op, lane) for lane in lanes]
+        slots = [slot for run in runs for slot in run.slots()]
+        first, like = distinct_rows(slots, rows)
+        return _spread(
+            self._sequences(op, len(first), [r.of(first) for r in runs]), like
+        )
+
+    def _run(self, op: Loop, lane: Lane) -> Run:
         lower, upper, step = (
-            column_of(value, columns) for value in (op.lower, op.upper, op.step)
+            column_of(value, lane.columns) for value in (op.lower, op.upper, op.step)
         )
         if least(step) < 1:
             raise IrregularError("a step below 1")
@@ -106,27 +145,21 @@ class Iterations:
         demand = self._demands.loops[op.line]
         inputs: dict[str, Column] = {}
         for name, modulus in demand.items():
-            column = lower if name == op.register else columns[name]
+            column = lower if name == op.register else lane.columns[name]
             inputs[name] = column if modulus == EXACT else column % modulus
         if op.register not in demand:
             step = 1
-        slots = [trips, step, *inputs.values()]
-        first, like = distinct_rows(slots, rows)
-        trips, step, *taken = (
-            slot if isinstance(slot, int) else slot[first] for slot in slots
-        )
-        names = dict(zip(inputs, taken, strict=True))
-        return _spread(self._sequences(op, len(first), trips, step, names), like)
+        return Run(lane.core, lane.active, trips, step, inputs)
 
-    def _sequences(
-        self, op: Loop, rows: int, trips: Column, step: Column, inputs: Columns
-    ) -> list[int]:
-        """`inputs` has the lower bounds under the register of the loop."""
-        counts = np.broadcast_to(np.asarray(trips, np.int64), (rows,))
-        if op.register not in inputs:
+    def _sequences(self, op: Loop, rows: int, runs: Sequence[Run]) -> list[int]:
+        """Return the number of a sequence for every row."""
+        trips = [np.broadcast_to(np.asarray(run.trips), (rows,)) for run in runs]
+        counts = np.maximum.reduce(trips)
+        is_alike = all(np.array_equal(each, counts) for each in trips)
+        if is_alike and op.register not in runs[0].inputs:
             ran = np.flatnonzero(counts)
-            taken = {name: _pick(column, ran) for name, column in inputs.items()}
-            plans = self._block(op.line, op.body, len(ran), taken) if len(ran) else 0
+            lanes = [run.lane(ran) for run in runs]
+            plans = self._block(op.line, op.body, len(ran), lanes) if len(ran) else 0
             every = np.zeros(rows, np.int64)
             every[ran] = plans
             return [
@@ -140,17 +173,15 @@ class Iterations:
         for begin in range(0, total, _ROWS):
             flat = np.arange(begin, min(begin + _ROWS, total))
             row = np.searchsorted(ends, flat, side="right")
-            taken = {name: _pick(column, row) for name, column in inputs.items()}
-            taken[op.register] = taken[op.register] + (flat - starts[row]) * _pick(
-                step, row
-            )
-            plans[flat] = self._block(op.line, op.body, len(flat), taken)
+            number = flat - starts[row]
+            lanes = together([run.iteration(op.register, row, number) for run in runs])
+            plans[flat] = self._block(op.line, op.body, len(flat), lanes)
         return [
             self._sequence(op, plans[start:end].tobytes())
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
 
-    def _sequence(self, op: Loop, plans: bytes | tuple[int, int]) -> int:
+    def _sequence(self, op: Loop | Cores, plans: bytes | tuple[int, int]) -> int:
         """
         Return the number of a sequence: of plans by their numbers, or of one plan and
         how often.
@@ -170,16 +201,30 @@ class Iterations:
             )
         return self._known[key]
 
-    def _action(self, op: Instruction, values: Iterator[int]) -> Action | None:
+    def _actions(
+        self,
+        op: Instruction,
+        cores: Sequence[int | None],
+        active: Sequence[int],
+        values: Iterator[int],
+    ) -> Iterator[Action]:
         """Return what is to be done of an instruction with its slots known."""
-        match op:
-            case Signal() | Wait():
-                queue = self._costs.queues[op.engine]
-                return Synchronise(isinstance(op, Signal), queue, op.semaphore)
-            case Loop():
-                return self._runs[next(values)]
-            case _:
-                return cost_of(op, values, self._costs)
+        if isinstance(op, Loop | Cores):
+            yield self._runs[next(values)]
+            return
+        for core, is_active in zip(cores, active, strict=True):
+            if isinstance(op, Signal | Wait):
+                action = self._synchronise(op, core)
+            else:
+                cost = cost_of(op, values, self._costs)
+                action = cost and self._costs.on(cost, core or 0)
+            if is_active and action is not None:
+                yield action
+
+    def _synchronise(self, op: Signal | Wait, core: int | None) -> Synchronise:
+        units = self._costs.units(op.engine)
+        queues = units if core is None else units[core : core + 1]
+        return Synchronise(isinstance(op, Signal), queues, op.semaphore, core)
 
 
 def _spread(numbers: Sequence[int], like: Numbers) -> Column:
@@ -187,10 +232,6 @@ def _spread(numbers: Sequence[int], like: Numbers) -> Column:
     if len(numbers) == 1:
         return numbers[0]
     return np.array(numbers, np.int64)[like]
-
-
-def _pick(column: Column, rows: Numbers) -> Column:
-    return column if isinstance(column, int) else column[rows]
 
 
 def _at(column: Column, row: int) -> int:

@@ -23,7 +23,7 @@ from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 from tlf.runtime.npu.errors import NPUParseError
 from tlf.runtime.npu.lexer import origin_of, strip_comment
 from tlf.runtime.npu.parse_code import CodeParser
-from tlf.runtime.npu.program import Buffer, Halt, Instruction, Loop, Program
+from tlf.runtime.npu.program import Buffer, Cores, Halt, Instruction, Loop, Program
 from tlf.runtime.npu.settings import Settings, integer
 
 _VERSION = "1"
@@ -58,8 +58,12 @@ def _origins(text: str) -> dict[int, str]:
 
 def _program(parser: "_Directives", lines: list[tuple[int, str]], last: int) -> Program:
     machine = parser.machine
+    for level in machine.levels.values():
+        if level.shared and level.of_core and machine.cores > 1:
+            reason = f"expected no channel of {level.name} that cores share"
+            raise NPUParseError(last, reason)
     code = CodeParser(machine, parser.semaphores)
-    stack: list[tuple[Loop | None, list[Instruction]]] = [(None, [])]
+    stack: list[tuple[Loop | Cores | None, list[Instruction]]] = [(None, [])]
     halted = False
     for number, line in lines:
         last = number
@@ -69,16 +73,19 @@ def _program(parser: "_Directives", lines: list[tuple[int, str]], last: int) -> 
             loop, body = stack.pop()
             if loop is None:
                 raise NPUParseError(number, "expected an instruction, got `}`")
+            if isinstance(loop, Cores):
+                code.leave_cores()
             stack[-1][1].append(replace(loop, body=tuple(body)))
             continue
         instruction = code.instruction(number, line)
-        if isinstance(instruction, Loop):
+        if isinstance(instruction, Loop | Cores):
             stack.append((instruction, []))
             continue
         stack[-1][1].append(instruction)
         if isinstance(instruction, Halt):
             if len(stack) > 1:
-                raise NPUParseError(number, "expected `}`, got `halt` in a loop")
+                block = "a loop" if isinstance(stack[-1][0], Loop) else "`cores`"
+                raise NPUParseError(number, f"expected `}}`, got `halt` in {block}")
             halted = True
     if not halted:
         raise NPUParseError(last, "expected `halt`, got the end of the text")
@@ -137,6 +144,7 @@ class _Directives:
             name=settings.word("name", "npu"),
             clock_ghz=settings.positive("clock_ghz", 1.0),
             issue_cycles=settings.count("issue_cycles", 1),
+            cores=settings.count("cores", 1, least=1),
         )
         settings.end()
 
@@ -151,6 +159,7 @@ class _Directives:
             burst=settings.count("burst", 1, least=1),
             alignment=settings.count("alignment", 1, least=1),
             shared=settings.flag("shared", False),
+            of_core=settings.choice("scope", ("chip", "core")) == "core",
         )
         settings.end()
 

@@ -1,6 +1,6 @@
 """The instructions of an NPU program: one line of text to one instruction."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tlf.machine.parts import DmaEngine, Machine, MatrixEngine, VectorEngine
@@ -15,6 +15,7 @@ from tlf.runtime.npu.operands import (
 )
 from tlf.runtime.npu.program import (
     Address,
+    Cores,
     Dma,
     Halt,
     Immediate,
@@ -54,6 +55,7 @@ class CodeParser:
 
     def __post_init__(self) -> None:
         self._operands = OperandParser(self.machine)
+        self._outside: set[str] | None = None
 
     @property
     def used(self) -> set[str]:
@@ -62,14 +64,15 @@ class CodeParser:
 
     def instruction(self, line: int, text: str) -> Instruction:
         """
-        Parse one line; a loop comes back without its body, the cursor after `{`.
+        Parse one line; a loop and `cores` come back without a body, the cursor after
+        `{`.
         """
         cursor = Cursor(line, text)
         if cursor.kind() == "register":
             result = self._scalar(cursor, text)
         else:
             names = ("dma", "matmul", "vector", "reduce", "signal", "wait")
-            name = cursor.choice((*names, "loop", "halt"), "an instruction")
+            name = cursor.choice((*names, "loop", "cores", "halt"), "an instruction")
             match name:
                 case "dma":
                     result = self._dma(cursor, text)
@@ -81,6 +84,8 @@ class CodeParser:
                     result = self._reduce(cursor, text)
                 case "loop":
                     result = self._loop(cursor, text)
+                case "cores":
+                    result = self._cores(cursor, text)
                 case "halt":
                     result = Halt(line, text)
                 case _:
@@ -108,8 +113,30 @@ class CodeParser:
         self._operands.registers.add(register)
         return Loop(cursor.line, text, register, lower, upper, step, ())
 
+    def _cores(self, cursor: Cursor, text: str) -> Cores:
+        if self._outside is not None:
+            raise NPUParseError(cursor.line, "expected no `cores` in another")
+        self._outside = set(self._operands.registers)
+        register = cursor.take("register", "a register")
+        cursor.expect("{")
+        self._operands.registers.add(register)
+        return Cores(cursor.line, text, register, self.machine.cores, ())
+
+    def leave_cores(self) -> None:
+        """Forget the registers of the cores, at the end of `cores`."""
+        assert self._outside is not None
+        self._operands.registers, self._outside = self._outside, None
+
+    def _engine(self, cursor: Cursor, names: Iterable[str], what: str) -> str:
+        """Take the name of an engine, in `cores` of one that every core has."""
+        found = list(names)
+        if self._outside is not None and self.machine.cores > 1:
+            found = [name for name in found if self.machine.copies(name) > 1]
+            what += " of a core"
+        return cursor.choice(found, what)
+
     def _synchronise(self, name: str, cursor: Cursor, text: str) -> Instruction:
-        engine = cursor.choice(tuple(self.machine.engines), "an engine")
+        engine = self._engine(cursor, self.machine.engines, "an engine")
         expected = f"a semaphore, s0 to s{self.semaphores - 1}"
         if not cursor.peek().startswith("s") or not cursor.peek()[1:].isdecimal():
             cursor.fail(expected)
@@ -127,7 +154,7 @@ class CodeParser:
             for name, engine in self.machine.engines.items()
             if isinstance(engine, DmaEngine)
         ]
-        name = cursor.choice(queues, "a dma engine")
+        name = self._engine(cursor, queues, "a dma engine")
         engine = self.machine.engines[name]
         fields = self._operands.fields(
             cursor, ("dst", "src", "shape", "type"), ("inside", "fill")

@@ -20,8 +20,10 @@ class Synchronise:
     """A signal or a wait."""
 
     is_signal: bool
-    queue: int
+    queues: range
     semaphore: int
+    core: int | None
+    """Whose; None for all cores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +58,8 @@ class Plan:
                 model.work(action)
             elif isinstance(action, Synchronise):
                 if action.is_signal:
-                    model.signal(action.queue, action.semaphore)
-                elif not model.wait(action.queue, action.semaphore):
+                    model.signal(action.queues, action.semaphore, action.core)
+                elif not model.wait(action.queues, action.semaphore, action.core):
                     raise IrregularError("deadlock")
             elif action is not None:
                 for repeats in action:
@@ -69,29 +71,32 @@ def _play_all(plans: Sequence[Plan], model: EventModel) -> None:
         plan.play(model)
 
 
-def plan_of(issue: int, actions: Iterable[tuple[str, Action | None]]) -> Plan:
+def plan_of(issue: int, ops: Iterable[tuple[str, Sequence[Action]]]) -> Plan:
     """
-    Return a plan of instructions by kind, each of which takes `issue` cycles to issue;
-    None stands for one that leaves the engines alone.
+    Return a plan of instructions by kind, each of which takes `issue` cycles to issue
+    and does something on every core that it is for, or leaves the engines alone.
     """
     steps: list[tuple[int, Action | None]] = []
     totals: Counter[Key] = Counter()
     waiting = 0
-    for kind, action in actions:
+    for kind, actions in ops:
         waiting += issue
         totals["count", kind] += 1
-        if action is None:
-            continue
-        steps.append((waiting, action))
-        waiting = 0
-        if isinstance(action, Cost):
-            for key, amount in action.tally:
-                totals[key] += amount
-        elif not isinstance(action, Synchronise):
-            for repeats in action:
-                for plan in repeats.pattern:
-                    for key, amount in plan.totals.items():
-                        totals[key] += amount * repeats.count
+        for action in actions:
+            steps.append((waiting, action))
+            waiting = 0
+            _add(totals, action)
     if waiting:
         steps.append((waiting, None))
     return Plan(tuple(steps), dict(totals))
+
+
+def _add(totals: Counter[Key], action: Action) -> None:
+    if isinstance(action, Cost):
+        for key, amount in action.tally:
+            totals[key] += amount
+    elif not isinstance(action, Synchronise):
+        for repeats in action:
+            for plan in repeats.pattern:
+                for key, amount in plan.totals.items():
+                    totals[key] += amount * repeats.count

@@ -103,6 +103,15 @@ class Loop(Instruction):
 
 
 @dataclass(frozen=True, slots=True)
+class Cores(Instruction):
+    """Run `body` on all cores at once, with the number of each in `register`."""
+
+    register: str
+    count: int
+    body: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Dma(Instruction):
     """A strided move."""
 
@@ -179,6 +188,7 @@ class Halt(Instruction):
 _KINDS: dict[type[Instruction], str] = {
     Scalar: "scalar",
     Loop: "loop",
+    Cores: "cores",
     Dma: "dma",
     Matmul: "matmul",
     Vector: "vector",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from tlf.runtime.npu.program import (
+    Cores,
     Dma,
     Immediate,
     Instruction,
@@ -55,6 +56,8 @@ def _block(
             lower, upper = found[op.line][op.lower], found[op.line][op.upper]
             inner = {**known, op.register: (lower[0], max(upper[1] - 1, lower[1]))}
             _block(op.body, inner, found)
+        elif isinstance(op, Cores):
+            _block(op.body, {**known, op.register: (0, op.count - 1)}, found)
 
 
 def _targets(body: Iterable[Instruction]) -> Iterable[str]:

@@ -32,6 +32,7 @@ class Report(Figures):
         report = Report(
             cycles=model.end,
             clock_ghz=machine.clock_ghz,
+            copies={name: machine.copies(name) for name in machine.engines},
             busy={name: totals.get(("busy", name), 0) for name in machine.engines},
             stalls=model.stalled(),
             traffic=_traffic(machine, totals),

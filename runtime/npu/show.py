@@ -18,7 +18,7 @@ def table(report: Figures) -> str:
         "",
     ]
     rows = [
-        [name, f"{cycles:,}", f"{cycles / total:.1%}", stalled(report, name)]
+        [name, f"{cycles:,}", _share(report, name, cycles), stalled(report, name)]
         for name, cycles in report.busy.items()
     ]
     lines += columns(["engine", "busy cycles", "busy", "  stands still for"], rows)
@@ -48,9 +48,14 @@ def _roofline(report: Figures) -> str:
     )
 
 
+def _share(report: Figures, engine: str, cycles: int) -> str:
+    """Return a part of the time, of an engine or of the copies of it together."""
+    return f"{cycles / (max(report.cycles, 1) * report.copies.get(engine, 1)):.1%}"
+
+
 def stalled(report: Figures, engine: str) -> str:
     """Return why an engine stood still, and for which part of the time."""
-    total = max(report.cycles, 1)
+    total = max(report.cycles, 1) * report.copies.get(engine, 1)
     causes = sorted(report.stalls.get(engine, {}).items(), key=lambda each: -each[1])
     shown = [
         f"{name} {cycles / total:.1%}"
@@ -115,6 +120,7 @@ def as_json(report: Figures) -> str:
         "home",
         "intensity",
         "ridge",
+        "copies",
         "busy",
         "stalls",
         "peak",
@@ -131,7 +137,12 @@ def as_json(report: Figures) -> str:
 
 def trace(report: Figures) -> str:
     """Return the timeline in the Trace Event format."""
-    threads = {name: index for index, name in enumerate(report.busy)}
+    names = [
+        f"{name}.{core}" if report.copies[name] > 1 else name
+        for name in report.busy
+        for core in range(report.copies[name])
+    ]
+    threads = {name: index for index, name in enumerate(names)}
     events: list[dict[str, object]] = [
         {
             "ph": "M",

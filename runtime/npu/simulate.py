@@ -6,7 +6,8 @@ the engines. Values are computed at once, in program order; that the concurrent 
 would give the same is checked access by access (see memory.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from tlf.runtime.npu.execute import Executor
 from tlf.runtime.npu.iterations import Iterations
 from tlf.runtime.npu.outputs import Outputs
 from tlf.runtime.npu.program import (
+    Cores,
     Dma,
     Halt,
     Instruction,
@@ -102,6 +104,14 @@ def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
     return arrays
 
 
+class _Lane(NamedTuple):
+    """What the control processor walks the program for."""
+
+    core: int | None
+    """A core, or None for what is in no `cores`."""
+    registers: dict[str, int]
+
+
 class _Control:
     """The control processor, and the semaphores between the engines."""
 
@@ -112,7 +122,6 @@ class _Control:
         self._executor = Executor(program, functional, timeline)
         if exactly_once:
             self._executor.accesses.outputs = Outputs(program)
-        self._registers = self._executor.registers
         self._model = self._executor.model
         self._issue = program.machine.issue_cycles
         self._current: Instruction | None = None
@@ -122,13 +131,16 @@ class _Control:
         if arrays is not None:
             self._place(arrays)
         try:
-            self._block(self._program.body)
+            self._block(self._program.body, [_Lane(None, self._executor.registers)])
             outputs = self._fetch() if arrays is not None else {}
         except Fault as fault:
             raise self._trap(fault) from None
         executor = self._executor
         memories = executor.accesses.memories
-        peak = {name: memory.peak for name, memory in memories.items()}
+        peak = {
+            name: max(memory.peak for memory in copies)
+            for name, copies in memories.items()
+        }
         if arrays is None:
             peak = {}
         report = Report.of(self._program, self._model, executor.totals, peak)
@@ -138,15 +150,15 @@ class _Control:
     def _place(self, arrays: Mapping[str, Array]) -> None:
         memories = self._executor.accesses.memories
         for name, buffer in self._program.inputs.items():
-            memories[buffer.level].place(buffer.address, arrays[name])
+            memories[buffer.level][0].place(buffer.address, arrays[name])
         for buffer in self._program.constants.values():
             if buffer.data is not None:
-                memories[buffer.level].place(buffer.address, buffer.data)
+                memories[buffer.level][0].place(buffer.address, buffer.data)
 
     def _fetch(self) -> dict[str, Array]:
         outputs: dict[str, Array] = {}
         for name, buffer in self._program.outputs.items():
-            memory = self._executor.accesses.memories[buffer.level]
+            memory = self._executor.accesses.memories[buffer.level][0]
             try:
                 outputs[name] = memory.fetch(
                     buffer.address, buffer.shape, DTYPES[buffer.dtype]
@@ -167,11 +179,20 @@ class _Control:
         origin = origins.get(op.line)
         return NPUTrap(op.line, op.text, reason, fault.address, origin)
 
-    def _block(self, body: tuple[Instruction, ...]) -> None:
+    def _block(self, body: tuple[Instruction, ...], lanes: Sequence[_Lane]) -> None:
         for instruction in body:
             self._current = instruction
             self._model.time += self._issue
-            self._step(instruction)
+            match instruction:
+                case Loop():
+                    self._loop(instruction, lanes)
+                case Cores():
+                    self._cores(instruction, lanes[0])
+                case _:
+                    for lane in lanes:
+                        self._executor.turn(*lane)
+                        self._step(instruction)
+            self._executor.totals["count", kind_of(instruction)] += 1
 
     def _step(self, op: Instruction) -> None:
         match op:
@@ -189,23 +210,35 @@ class _Control:
                 self._executor.signal(op)
             case Wait():
                 self._executor.wait(op)
-            case Loop():
-                self._loop(op)
             case Halt():
                 pass
             case _:
                 raise Fault("not an instruction")
-        self._executor.totals["count", kind_of(op)] += 1
 
-    def _loop(self, op: Loop) -> None:
-        value = self._executor.value
-        lower, upper, step = value(op.lower), value(op.upper), value(op.step)
-        if step <= 0:
-            raise Fault(f"expected a step of at least 1, got {step}")
-        for index in range(lower, upper, step):
-            self._registers[op.register] = index
-            self._block(op.body)
+    def _loop(self, op: Loop, lanes: Sequence[_Lane]) -> None:
+        value, ranges = self._executor.value, list[range]()
+        for lane in lanes:
+            self._executor.turn(*lane)
+            lower, upper, step = value(op.lower), value(op.upper), value(op.step)
+            if step <= 0:
+                raise Fault(f"expected a step of at least 1, got {step}")
+            ranges.append(range(lower, upper, step))
+        for number in range(max(map(len, ranges))):
+            active: list[_Lane] = []
+            for lane, indices in zip(lanes, ranges, strict=True):
+                if number < len(indices):
+                    lane.registers[op.register] = indices[number]
+                    active.append(lane)
+            self._block(op.body, active)
+
+    def _cores(self, op: Cores, outside: _Lane) -> None:
+        lanes = [
+            _Lane(core, {**outside.registers, op.register: core})
+            for core in range(op.count)
+        ]
+        self._block(op.body, lanes)
+        self._executor.turn(*outside)
 
     def _scalar(self, op: Scalar) -> None:
         values = [self._executor.value(operand) for operand in op.operands]
-        self._registers[op.target] = calculate(op.operation, values)
+        self._executor.registers[op.target] = calculate(op.operation, values)

@@ -104,6 +104,31 @@ def test_levels_that_tiles_are_brought_to():
     assert [each.name for each in load("h200").tile_levels] == ["L1"]
 
 
+@pytest.mark.parametrize(
+    ("scopes", "message"),
+    [
+        (("chip", "chip"), "expected levels of the scope core, then of the scope chip"),
+        (("chip", "core"), "where there are 4 cores, got chip, core"),
+        (("core", "core"), "expected a last level of the scope chip, got core"),
+    ],
+)
+def test_scopes_of_levels(tmp_path: Path, scopes: tuple[str, str], message: str):
+    text = "cores = 4\n" + chip(1024, 2048)
+    near, far = (f'burst = 32\nscope = "{scope}"' for scope in scopes)
+    text = near.join(text.split("burst = 32", 1))
+    head, tail = text.rsplit("burst = 32", 1)
+    with pytest.raises(DiagnosticException, match=message):
+        load(written(tmp_path, f"{head}{far}{tail}"))
+
+
+def test_a_channel_of_a_core(tmp_path: Path):
+    near = 'burst = 32\nscope = "core"\nshared = true'
+    text = chip(1024, 2048).replace("burst = 32", near, 1)
+    assert load(written(tmp_path, text)).cores == 1
+    with pytest.raises(DiagnosticException, match="expected no channel of L1"):
+        load(written(tmp_path, "cores = 4\n" + text))
+
+
 @pytest.mark.parametrize("name", presets())
 def test_a_target_travels_with_its_module(name: str):
     target = load(name)

@@ -67,7 +67,7 @@ def test_every_cycle_is_accounted_for():
 
 def test_a_wait_needs_an_earlier_signal():
     model = EventModel.of(Costs(MACHINE), SEMAPHORES)
-    assert not model.wait(0, 0)
-    model.signal(1, 0)
-    assert model.wait(0, 0)
-    assert not model.wait(0, 0)
+    assert not model.wait([0], 0)
+    model.signal([1], 0)
+    assert model.wait([0], 0)
+    assert not model.wait([0], 0)

@@ -49,9 +49,9 @@ def do(model: EventModel, costs: Costs, program: list[Step]) -> None:
         model.time += costs.machine.issue_cycles
         verb, _, engine = name.rpartition(" ")
         if verb == "signal":
-            model.signal(costs.queues[engine], number)
+            model.signal(costs.units(engine), number)
         elif verb == "wait":
-            assert model.wait(costs.queues[engine], number)
+            assert model.wait(costs.units(engine), number)
         elif name == "matrix":
             model.work(costs.product(1, number, 4, 8, "f32"))
         elif name == "vector":

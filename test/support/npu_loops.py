@@ -21,8 +21,12 @@ class LoopWriter:
     """Writes the code of one program."""
 
     random: random.Random
+    cores: bool = False
+    """Whether some of it is in `cores`."""
     registers: list[str] = field(default_factory=list[str])
     count: int = 0
+    _core: str | None = None
+    """In `cores`, the register that has the number of the core."""
 
     def code(self) -> str:
         """The code, after its `.code` and before its `halt`."""
@@ -32,8 +36,22 @@ class LoopWriter:
             for _ in range(SIGNALS)
         ]
         for _ in range(self.random.randrange(1, 4)):
-            lines += self._loop(0)
+            lines += self._cores(0) if self._may_spread() else self._loop(0)
         return "\n".join(lines) + "\n"
+
+    def _may_spread(self) -> bool:
+        return self.cores and not self._core and self.random.random() < 0.5
+
+    def _cores(self, depth: int) -> Iterator[str]:
+        known = list(self.registers)
+        self._core = self._new("c")
+        self.registers.append(self._core)
+        yield f"cores {self._core} {{"
+        for _ in range(self.random.randrange(1, 3)):
+            yield from self._loop(depth)
+        yield "}"
+        self._core = None
+        self.registers[:] = known
 
     def _loop(self, depth: int) -> Iterator[str]:
         known = list(self.registers)
@@ -45,11 +63,14 @@ class LoopWriter:
         if known and self.random.random() < 0.3:
             yield f"{self._new('u')} = min {self.random.choice(known)} {upper}"
             upper = self.registers[-1]
+        if self._core and self.random.random() < 0.5:
+            lower = self._core
         yield f"loop {name} = {lower} to {upper} step {step} {{"
         self.registers.append(name)
         for _ in range(self.random.randrange(1, 6)):
             if depth < 2 and self.random.random() < 0.3:
-                yield from self._loop(depth + 1)
+                spread = self._may_spread()
+                yield from (self._cores if spread else self._loop)(depth + 1)
             else:
                 yield from self._step()
         yield "}"
@@ -57,7 +78,7 @@ class LoopWriter:
 
     def _new(self, letter: str) -> str:
         self.count += 1
-        if letter != "i":
+        if letter not in "ic":
             self.registers.append(f"%{letter}{self.count}")
         return f"%{letter}{self.count}"
 
@@ -65,8 +86,9 @@ class LoopWriter:
         kind = self.random.randrange(5)
         if kind == 0:
             semaphore = f"s{self.random.randrange(8)}"
-            words = [f"signal {self.random.choice(ENGINES)} {semaphore}"]
-            words.append(f"wait {self.random.choice(ENGINES)} {semaphore}")
+            engines = self._engines()
+            words = [f"signal {self.random.choice(engines)} {semaphore}"]
+            words.append(f"wait {self.random.choice(engines)} {semaphore}")
             self.random.shuffle(words)
             yield from words
         elif kind == 1:
@@ -75,6 +97,10 @@ class LoopWriter:
             yield from self._move()
         else:
             yield from self._compute()
+
+    def _engines(self) -> list[str]:
+        """The engines that an instruction may be for."""
+        return [each for each in ENGINES if not (self._core and "l3" in each)]
 
     def _scalar(self) -> Iterator[str]:
         source = self.random.choice(self.registers)
@@ -90,7 +116,7 @@ class LoopWriter:
         yield f"{self._new('n')} = min {most} {self.registers[-2]}"
 
     def _move(self) -> Iterator[str]:
-        name = self.random.choice(list(MOVES))
+        name = self.random.choice([e for e in self._engines() if e in MOVES])
         source, destination = MOVES[name]
         yield from self._size()
         size = self.registers[-1]

@@ -35,6 +35,13 @@ def machine() -> str:
 
 
 @pytest.fixture
+def many_cores(machine: str) -> str:
+    """The same of a machine with four cores."""
+    text = machine.replace(" issue_cycles=1", " issue_cycles=1 cores=4")
+    return text.replace("burst=1 alignment=8", "burst=1 alignment=8 scope=core")
+
+
+@pytest.fixture
 def simulate() -> Callable[..., Report]:
     """
     Run code with all inputs and outputs in one level, in order. `$name` in the code is
