@@ -1,6 +1,6 @@
 """The conversion from groups of graph operations to loops over tiles."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -59,18 +59,7 @@ class TileGroupPattern(RewritePattern):
             plan.stage_count if plan.stage_count > 1 else None,
             _overwritten(op),
         )
-        if plan.kept and tiling.loops:
-            raise TilingError(op, "expected one tile of results that are kept")
-        kept = [op.results[number] for number in plan.kept]
-        stored = None
-        if kept:
-            stored = [each not in kept or _is_stored(each) for each in op.results]
-        results = tiles.build(Builder(InsertPoint.before(op)), op.yielded, stored)
-        for number, result in zip(plan.kept, kept, strict=True):
-            near = tiles.tiles.values[op.yielded[number]]
-            result.replace_uses_with_if(
-                near, lambda use: isinstance(use.operation, graph.GroupOp)
-            )
+        results = _built(op, plan, tiles)
         _inherit_location(op, results[0].owner)
         rewriter.replace(op, (), results)
 
@@ -82,6 +71,35 @@ class TileGroupPattern(RewritePattern):
             raise TilingError(
                 op, f"expected a plan for one of the levels {known}, got {level}"
             )
+
+
+def _built(
+    op: graph.GroupOp, plan: graph.PlanAttr, tiles: TileBuilder
+) -> list[SSAValue]:
+    """Build the loops, hand groups what is kept, and return what others get."""
+    wanted = list(_wanted(op, plan))
+    values = tiles.build(
+        Builder(InsertPoint.before(op)),
+        [op.yielded[number] for number, _ in wanted],
+        [is_near for _, is_near in wanted],
+    )
+    built = dict(zip(wanted, values, strict=True))
+    for number in plan.kept:
+        op.results[number].replace_uses_with_if(
+            built[number, True], lambda use: isinstance(use.operation, graph.GroupOp)
+        )
+    return [
+        built[number, (number, False) not in built] for number in range(len(op.results))
+    ]
+
+
+def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool]]:
+    """The results to put together, by number, and whether in the level of the plan."""
+    for number, result in enumerate(op.results):
+        if number not in plan.kept or _is_stored(result):
+            yield number, False
+        if number in plan.kept:
+            yield number, True
 
 
 def _is_stored(value: SSAValue) -> bool:

@@ -36,7 +36,8 @@ class PlanAttr(ParametrizedAttribute):
     operands of the group and then the results of the operations of its body.
 
     The results that `keep` numbers stay in the level, whole, for the groups that read
-    them; they are written to the outermost memory only where others do.
+    them; they are written to the outermost memory only where others do. The last of
+    several tiles has room for all of it.
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>

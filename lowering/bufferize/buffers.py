@@ -75,12 +75,12 @@ def _part_of_window(
     sizes: Sequence[int],
 ) -> SSAValue:
     pairs = zip(window.mixed_offsets, offsets, strict=True)
-    total = [_sum(builder, start, offset) for start, offset in pairs]
+    total = [index_sum(builder, start, offset) for start, offset in pairs]
     made = mem.WindowOp(window.source, total, sizes, window.ring_axis)
     return builder.insert(made).result
 
 
-def _sum(builder: Builder, one: Index, other: Index) -> Index:
+def index_sum(builder: Builder, one: Index, other: Index) -> Index:
     """The sum of two indices: a number, one of them, or one `affine.apply`."""
     if isinstance(one, int) and isinstance(other, int):
         return one + other

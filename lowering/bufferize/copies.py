@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -16,7 +18,7 @@ from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.lowering.bufferize.buffers import AnyBuffer
+from tlf.lowering.bufferize.buffers import AnyBuffer, index_sum
 from tlf.lowering.bufferize.compute import copy_body
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
@@ -48,13 +50,45 @@ def copy(
     if level == names[0]:
         _copy_here(scope, source, place, type_)
         return
-    nearer = scope.target.levels[names[names.index(level) - 1]]
-    if nearer.kind != "buffer":
-        raise BufferizationError(op, f"cannot copy a tile within {level}")
-    if axis is None:
-        shape = type_.get_shape()
-        axis = max(range(len(shape)), key=shape.__getitem__, default=0)
-    _copy_by_way_of(scope, op, source, place, nearer, axis)
+    _copy_by_way_of(scope, op, Part(source, axis), place, level)
+
+
+def copy_part(
+    scope: Scope,
+    op: Operation,
+    source: SSAValue,
+    offsets: Sequence[Index],
+    fill: float | None,
+    place: SSAValue,
+) -> None:
+    """
+    Copy a box of a buffer, by way of the next nearer level, to another one of its
+    level. What is outside of the source becomes `fill`.
+    """
+    level = mem.level_of(place.type)
+    _copy_by_way_of(scope, op, Part(source, None, offsets, fill), place, level)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is copied: a box of a buffer, slices along an axis."""
+
+    buffer: SSAValue
+    axis: int | None
+    offsets: Sequence[Index] = ()
+    """Where the box starts, were it not at the start of the buffer."""
+    fill: float | None = None
+
+    def along(self, shape: Sequence[int]) -> int:
+        """The axis of the slices of a box of a shape."""
+        if self.axis is not None:
+            return self.axis
+        return max(range(len(shape)), key=shape.__getitem__, default=0)
+
+    def at(self, builder: Builder, offsets: Sequence[Index]) -> list[Index]:
+        """Where something is in the buffer that is at some offsets in the box."""
+        pairs = zip(self.offsets or [0] * len(offsets), offsets, strict=True)
+        return [index_sum(builder, start, offset) for start, offset in pairs]
 
 
 def own(scope: Scope, op: Operation, value: SSAValue) -> tuple[SSAValue, Storage]:
@@ -83,18 +117,18 @@ def _copy_here(
 
 
 def _copy_by_way_of(
-    scope: Scope,
-    op: Operation,
-    source: SSAValue,
-    place: SSAValue,
-    level: Level,
-    axis: int,
+    scope: Scope, op: Operation, part: Part, place: SSAValue, at: str
 ) -> None:
+    names = list(scope.target.levels)
+    level = scope.target.levels[names[names.index(at) - 1]]
+    if level.kind != "buffer":
+        raise BufferizationError(op, f"cannot copy a tile within {at}")
     type_ = cast(AnyBuffer, place.type)
     shape = list(type_.get_shape())
     if not shape:
-        _bounce(scope.builder, source, place, [], type_, level)
+        _bounce(scope.builder, part, place, [], type_, level)
         return
+    axis = part.along(shape)
     size = dtype_of(type_.element_type).itemsize
     slice_bytes = size * prod(shape) // shape[axis]
     if slice_bytes > level.capacity // 2:
@@ -105,33 +139,35 @@ def _copy_by_way_of(
     box = [*shape]
     box[axis] = count
     offsets: list[Index] = [0] * len(shape)
-    part = MemRefType(type_.element_type, box)
+    between = MemRefType(type_.element_type, box)
     if count == shape[axis]:
-        _bounce(scope.builder, source, place, offsets, part, level)
+        _bounce(scope.builder, part, place, offsets, between, level)
         return
     lower, upper, step = (scope.index_value(n) for n in (0, shape[axis], count))
     body = Block(arg_types=[IndexType()])
     offsets[axis] = body.args[0]
     inside = Builder(InsertPoint.at_end(body))
-    _bounce(inside, source, place, offsets, part, level)
+    _bounce(inside, part, place, offsets, between, level)
     inside.insert(scf.YieldOp())
     scope.builder.insert(scf.ForOp(lower, upper, step, [], body))
 
 
 def _bounce(
     builder: Builder,
-    source: SSAValue,
+    part: Part,
     place: SSAValue,
     offsets: list[Index],
-    part: AnyBuffer,
+    box: AnyBuffer,
     level: Level,
 ) -> None:
     """Move a box to a nearer level, and from there to its place."""
-    shape = part.get_shape()
-    type_ = MemRefType(part.element_type, shape, NoneAttr(), StringAttr(level.name))
+    shape = box.get_shape()
+    type_ = MemRefType(box.element_type, shape, NoneAttr(), StringAttr(level.name))
     between = builder.insert(mem.AllocOp(type_)).buffer
     zeros = [0] * len(shape)
-    there = builder.insert(mem.DmaOp(source, offsets, between, zeros, shape))
+    starts = part.at(builder, offsets)
+    move = mem.DmaOp(part.buffer, starts, between, zeros, shape, part.fill)
+    there = builder.insert(move)
     builder.insert(mem.WaitOp([there.token]))
     back = builder.insert(mem.DmaOp(between, zeros, place, offsets, shape))
     builder.insert(mem.WaitOp([back.token]))

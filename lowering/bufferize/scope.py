@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
+from xdsl.dialects.affine import ApplyOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import mem
+from tlf.dialects import mem, tile
 from tlf.dialects.target import Target
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
@@ -18,6 +19,7 @@ from tlf.lowering.bufferize.buffers import Moves, buffer_type
 from tlf.lowering.bufferize.compute import splat_of
 from tlf.lowering.bufferize.globals import Globals
 from tlf.lowering.bufferize.liveness import Liveness, Storage
+from tlf.lowering.bufferize.parts import find_parts
 from tlf.lowering.bufferize.rings import find_rings
 
 
@@ -31,6 +33,10 @@ class Scope:
         self.constants = constants
         self.liveness = Liveness(function)
         self.rings = find_rings(function, target, self.liveness)
+        self.parts = find_parts(function, target, self.liveness)
+        """For tiles made in a part of a tensor, what puts them there."""
+        self.made: dict[tile.DesliceOp, SSAValue] = {}
+        """Those parts, once there are tiles in them."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.storages: dict[SSAValue, Storage] = {}
         self.destinations: dict[SSAValue, SSAValue] = {}
@@ -66,8 +72,17 @@ class Scope:
         return self.values[value]
 
     def index(self, offset: Index) -> Index:
-        """An offset with its value converted."""
-        return offset if isinstance(offset, int) else self.values[offset]
+        """An offset with its value converted; one that is computed later is now."""
+        if isinstance(offset, int):
+            return offset
+        if offset not in self.values and isinstance(owner := offset.owner, ApplyOp):
+            operands = [
+                self.index_value(self.index(each)) for each in owner.mapOperands
+            ]
+            self.values[offset] = self.builder.insert(
+                ApplyOp(operands, owner.map)
+            ).result
+        return self.values[offset]
 
     def indices(self, offsets: Sequence[Index]) -> list[Index]:
         """Offsets with their values converted."""

@@ -7,19 +7,35 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from tlf.dialects import mem, tile
+from tlf.dialects.graph import remark
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.tile import Index, level_of
 from tlf.dialects.types import scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import buffer_type, subview
-from tlf.lowering.bufferize.copies import copy, own
+from tlf.lowering.bufferize.copies import copy, copy_part, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.liveness import Storage
+from tlf.lowering.bufferize.rings import SOURCE
 from tlf.lowering.bufferize.scope import Scope
 from tlf.lowering.bufferize.windows import make_place, roll
+from tlf.passes.nests.ranges import lies_within, range_of
+
+NO_BORDER = "expected a slice within a memory level to have no fill value"
 
 
 def convert_empty(scope: Scope, op: tile.EmptyOp) -> None:
-    """A place of its own, or the argument that the tile is to be returned in."""
+    """
+    A place of its own, the argument that the tile is to be returned in, or the part of
+    a tensor that it is to be put into.
+    """
+    if (put := scope.parts.get(op.result)) is not None:
+        around = scope.storages[put.destination].whole
+        offsets = scope.indices(put.mixed_offsets)
+        place = scope.values[put.destination]
+        part = subview(scope.builder, place, offsets, put.extents)
+        scope.made[put] = part
+        scope.bind(op.result, part, Storage(around=around))
+        return
     scope.bind(op.result, *make_place(scope, op.result))
 
 
@@ -90,26 +106,53 @@ def convert_gather(scope: Scope, op: tile.GatherOp) -> None:
 def _view(
     scope: Scope, op: tile.SliceOp, source: SSAValue, offsets: Sequence[Index]
 ) -> None:
-    """A part of a tile in the tile's own level."""
+    """A part of a tile in the tile's own level; a copy of it where it reaches out."""
     type_ = tensor_type(op.result)
-    if op.fill is not None or op.map is not None:
+    if op.map is not None:
         raise BufferizationError(
-            op, "expected a slice within a memory level to have no fill value or map"
+            op, "expected a slice within a memory level to have no map"
         )
-    if not scope.is_value(type_):
+    if scope.is_value(type_):
+        _check_same(op)
+        scope.bind(op.result, source, scope.storages[op.source])
+    elif not _reaches_out(op):
         view = subview(scope.builder, source, offsets, type_.get_shape())
         scope.bind(op.result, view, scope.storages[op.source])
-        return
-    if type_.get_shape() != tensor_type(op.source).get_shape():
+    elif scope.level(type_) == next(iter(scope.target.levels)):
+        raise BufferizationError(op, NO_BORDER)
+    else:
+        remark(op, SOURCE, "missed", "a part that reaches out of a tensor is copied")
+        place = scope.allocate(type_)
+        fill = None if op.fill is None else scalar_value(op.fill)
+        copy_part(scope, op, source, offsets, fill, place)
+        scope.bind(op.result, place, Storage())
+
+
+def _reaches_out(op: tile.SliceOp) -> bool:
+    """Whether a slice reads what lies outside, as far as it can be told."""
+    source, result = tensor_type(op.source), tensor_type(op.result)
+    if lies_within(op.mixed_offsets, result.get_shape(), source.get_shape()):
+        return False
+    return op.fill is not None or None not in map(range_of, op.mixed_offsets)
+
+
+def _check_same(op: tile.SliceOp) -> None:
+    """Whether a slice of a tile of registers is all of it."""
+    if op.fill is not None:
+        raise BufferizationError(op, NO_BORDER)
+    if tensor_type(op.result).get_shape() != tensor_type(op.source).get_shape():
         raise BufferizationError(op, "cannot take a part of a tile of registers")
-    scope.bind(op.result, source, scope.storages[op.source])
 
 
 def convert_deslice(scope: Scope, op: tile.DesliceOp) -> None:
     """A move to where the tile belongs."""
     place, storage = scope.values[op.destination], scope.storages[op.destination]
-    offsets = scope.indices(op.mixed_offsets)
     source = scope.operand(op.source)
+    if source is scope.made.get(op):
+        scope.storages[op.source].writable = False
+        scope.bind(op.result, place, storage)
+        return
+    offsets = scope.indices(op.mixed_offsets)
     scope.reading(op.source)
     scope.moves.wait(scope.builder, writes=[storage])
     if scope.is_value(op.source.type):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IndexType, TensorType
@@ -22,7 +23,10 @@ from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.nest import Body, Nest, named
 from tlf.lowering.tiling.tiles import Cuts, Tiles, valid_extents
 from tlf.lowering.tiling.windows import RollingLoop
-from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
+from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, last_end
+
+Result: TypeAlias = tuple[SSAValue, bool]
+"""A result of a group, and whether it is to be kept near."""
 
 
 class TileBuilder:
@@ -68,30 +72,31 @@ class TileBuilder:
         return Nest(loops, mapping, self.indices, names, stages=stages, split=True)
 
     def build(
-        self,
-        builder: Builder,
-        results: Sequence[SSAValue],
-        stored: Sequence[bool] | None = None,
+        self, builder: Builder, results: Sequence[SSAValue], kept: Sequence[bool] = ()
     ) -> list[SSAValue]:
         """
         Build the nest before the builder's insertion point. Returns one value for each
-        of the group's results: where tiles of it are put together or, if it is not to
-        be `stored`, the only tile.
+        of some results of the group: a tensor that its tiles were put into, which lies
+        in the level of the tiles if it is to be `kept` there. Of one tile it is that.
         """
-        put = [True] * len(results) if stored is None else list(stored)
-        self.nest.bare = self.start is not None or stored is not None
-        wanted = [value for value, each in zip(results, put, strict=True) if each]
-        written = iter(self._build(builder, wanted))
+        near = list(kept) or [False] * len(results)
+        pairs = list(zip(results, near, strict=True))
+        self.nest.bare = self.start is not None or any(near)
+        wanted = [pair for pair in pairs if self.tiling.loops or not pair[1]]
+        written = dict(zip(wanted, self._build(builder, wanted), strict=True))
         return [
-            next(written) if each else self.tiles.values[value]
-            for value, each in zip(results, put, strict=True)
+            self._whole(builder, written[value, is_near], value, is_near)
+            if (value, is_near) in written
+            else self.tiles.values[value]
+            for value, is_near in pairs
         ]
 
-    def _build(
-        self, builder: Builder, results: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
-        destinations = [self._destination(builder, value) for value in results]
-        body: Body = partial(self._body, results)
+    def _build(self, builder: Builder, results: Sequence[Result]) -> Sequence[SSAValue]:
+        destinations = [
+            self._near(builder, value) if kept else self._destination(builder, value)
+            for value, kept in results
+        ]
+        body: Body = partial(self._body, [value for value, _ in results])
         if self.start is not None and self.tiling.rolled is not None:
             body = RollingLoop(
                 self.tiles,
@@ -124,6 +129,32 @@ class TileBuilder:
             self._put_back(builder, value, pieces[value], destination)
             for value, destination in zip(results, destinations, strict=True)
         ]
+
+    def _near(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """
+        Where a result goes that is kept in the level of its tiles. It has room for all
+        of the last one, so that each tile can be computed in its place.
+        """
+        pieces = dict(zip(self.tiling.results, self.tiling.pieces, strict=True))
+        shape = tensor_type(result).get_shape()
+        rooms = [
+            max(extent, last_end(interval))
+            for interval, extent in zip(pieces[result], shape, strict=True)
+        ]
+        type_ = self.tiles.resident(tensor_type(result), rooms)
+        made = builder.insert(tile.EmptyOp(type_)).result
+        made.name_hint = result.name_hint
+        return made
+
+    def _whole(
+        self, builder: Builder, written: SSAValue, result: SSAValue, kept: bool
+    ) -> SSAValue:
+        """A result without the room behind it."""
+        shape = tensor_type(result).get_shape()
+        if not kept or tensor_type(written).get_shape() == shape:
+            return written
+        type_ = self.tiles.resident(tensor_type(result), shape)
+        return builder.insert(tile.SliceOp(written, [0] * len(shape), type_)).result
 
     def _compute(self, builder: Builder, tiled: TiledOperation) -> None:
         op, anchor = tiled.op, self.tiling.anchor
@@ -216,11 +247,11 @@ def _is_spare(value: SSAValue) -> bool:
     owner = value.owner
     if isinstance(owner, ViewInterface):
         return _is_spare(owner.operands[0])
-    if isinstance(owner, tile.SliceOp) and not isinstance(
-        owner.parent_op(), tile.WhileOp
-    ):
-        # Another group may cut the same tile, which is then cut once.
-        return False
+    if isinstance(owner, tile.SliceOp):
+        # Another group may cut the same tile, which is then cut once. A view is a part
+        # of what others may use.
+        is_view = tile.level_of(owner.source.type) == tile.level_of(value.type)
+        return not is_view and isinstance(owner.parent_op(), tile.WhileOp)
     if isinstance(owner, Operation):
         return not isinstance(owner, ConstantInterface)
     return isinstance(owner.parent_op(), tile.WhileOp)

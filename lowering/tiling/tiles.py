@@ -21,6 +21,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.padded import PaddedInterface, missing
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.tiling.indices import Indices, add, source_map
+from tlf.lowering.tiling.sources import source_of
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import (
     GroupTiling,
@@ -217,6 +218,8 @@ class Tiles:
         boxes = self.tiling.reads[value, place]
         number = next(n for n, each in enumerate(boxes) if covers(each, box))
         whole, window = boxes[number], None
+        if self._is_near(value):
+            return self.cut(builder if moving else self.home(box), value, box, border)
         if place is Scope.OUTER:
             window = self.tiling.windows.get((value, number))
             builder = builder if self._rolls(whole) else self.home(whole)
@@ -232,6 +235,10 @@ class Tiles:
         known.append((whole, cut))
         return self.view(builder, cut, whole, box)
 
+    def _is_near(self, value: SSAValue) -> bool:
+        """Whether an input is in the level already, so that tiles of it are views."""
+        return tile.level_of(self.inputs[value].type) == self.encoding.level.data
+
     def _rolls(self, box: Box) -> bool:
         """Whether a box moves with the loop along which tiles roll."""
         loop = self.tiling.rolled
@@ -242,13 +249,16 @@ class Tiles:
     ) -> SSAValue:
         """Cut a tile from an input; one that is there already is taken as it is."""
         source = self.inputs[value]
-        if source.type == self.type_of(tensor_type(value), box):
+        starts_there = all(interval.offset == Linear() for interval in box)
+        if starts_there and source.type == self.type_of(tensor_type(value), box):
             return source
+        offsets = self.indices.of_box(builder, box)
+        found = source_of(builder, source, box, offsets, border)
         made = tile.SliceOp(
-            source,
-            self.indices.of_box(builder, box),
+            found.value,
+            found.offsets,
             self.type_of(tensor_type(value), box),
-            border,
+            found.fill,
             valid_extents(box, tensor_type(source).get_shape()),
         )
         cut = builder.insert(made).result
@@ -270,7 +280,10 @@ class Tiles:
 
     def type_of(self, model: AnyTensor, box: Box) -> TensorType[Attribute]:
         """The type of a tile that holds a box."""
-        shape = [interval.room for interval in box]
+        return self.resident(model, [interval.room for interval in box])
+
+    def resident(self, model: AnyTensor, shape: Sequence[int]) -> TensorType[Attribute]:
+        """The type of a tensor of a shape that lies in the level of the tiles."""
         return TensorType(model.element_type, shape, self.encoding)
 
 

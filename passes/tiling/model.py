@@ -310,6 +310,14 @@ def same_box(left: Box, right: Box) -> bool:
     )
 
 
+def last_end(interval: Interval) -> int:
+    """Where an interval ends in the last iteration of the loops that move it."""
+    end = interval.offset.constant + interval.room
+    for symbol, factor in interval.offset.terms:
+        end += factor * symbol.last if isinstance(symbol, Loop) else 0
+    return end
+
+
 def covers(outer: Box, inner: Box) -> bool:
     """Whether `outer` holds all of `inner` for every value of the loops."""
     for a, b in zip(outer, inner, strict=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects import graph
+from tlf.dialects import graph, tile
 from tlf.passes.tiling.model import TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 
 def rolling_of(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
-    """The halo policy that a plan asks for."""
+    """The halo policy that a plan asks for. Of what is near, tiles are views."""
     if (axis := plan.rolled_axis) is None:
         return None
     values = list[SSAValue](op.body.block.args)
@@ -21,4 +21,10 @@ def rolling_of(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
             f"expected numbers below {len(values)} of values to recompute, "
             f"got {list(plan.recomputed)}",
         )
-    return Rolling(axis, frozenset(values[number] for number in plan.recomputed))
+    near = {
+        argument
+        for argument, value in zip(op.body.block.args, op.inputs, strict=True)
+        if tile.level_of(value.type) == plan.level.data
+    }
+    again = (values[number] for number in plan.recomputed)
+    return Rolling(axis, frozenset(again) | near)

@@ -22,7 +22,8 @@ func.func @part(%x: tensor<8x8xf32>) {
 
 // CHECK: error: tile.slice: expected a slice within a memory level to have no fill value
 func.func @filled(%x: tensor<8x8xf32>) {
-  %t = tile.slice %x[0, 0] fill 0.0 : f32 : tensor<8x8xf32> -> tensor<8x8xf32>
+  %t = tile.slice %x[0, 0] : tensor<8x8xf32> -> tensor<8x8xf32, #tile.encoding<L1>>
+  %u = tile.slice %t[1, 0] fill 0.0 : f32 : tensor<8x8xf32, #tile.encoding<L1>> -> tensor<8x8xf32, #tile.encoding<L1>>
   func.return
 }
 

@@ -1,0 +1,109 @@
+"""
+Which tiles are made where they are put: in a part of a tensor of their own level.
+
+A tile that is new, that loops put their tiles into, and that goes into a tensor of the
+same memory level at the end, needs no buffer: it is a view of the tensor's.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.affine import ApplyOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import tile
+from tlf.dialects.target import Target
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import tensor_type
+from tlf.lowering.bufferize.liveness import Liveness
+from tlf.passes.nests.ranges import lies_within
+
+
+def find_parts(
+    function: Operation, target: Target, liveness: Liveness
+) -> dict[SSAValue, tile.DesliceOp]:
+    """For new tiles that can be made in their places, what puts them there."""
+    _, *farther = target.levels.values()
+    names = [level.name for level in farther if level.kind == "buffer"]
+    found: dict[SSAValue, tile.DesliceOp] = {}
+    for op in function.walk():
+        if not isinstance(op, tile.DesliceOp) or not _stays(op):
+            continue
+        if level_of(op.source.type) not in names:
+            continue
+        origin = _origin(op)
+        if origin is not None and _is_apart(op, origin, liveness):
+            found[origin] = op
+    return found
+
+
+def _stays(op: tile.DesliceOp) -> bool:
+    """Whether a tile is put, all of it, into a tensor of its level."""
+    source, destination = tensor_type(op.source), tensor_type(op.destination)
+    if level_of(source) != level_of(destination) or level_of(source) is None:
+        return False
+    if op.extents != source.get_shape():
+        return False
+    return lies_within(op.mixed_offsets, op.extents, destination.get_shape())
+
+
+def _origin(op: tile.DesliceOp) -> SSAValue | None:
+    """The new tile of the same block that a tile is made of in place."""
+    value = op.source
+    while True:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is not op.parent:
+            return None
+        if not all(_only_moves(value, use.operation) for use in value.uses):
+            return None
+        match owner:
+            case tile.EmptyOp():
+                return value
+            case tile.DesliceOp():
+                value = owner.destination
+            case tile.WhileOp():
+                value = owner.inits[list[SSAValue](owner.results).index(value)]
+            case _:
+                return None
+
+
+def _only_moves(value: SSAValue, user: Operation) -> bool:
+    """Whether an operation moves a tile, or loops put tiles into it."""
+    match user:
+        case tile.SliceOp():
+            return level_of(user.result.type) != level_of(value.type)
+        case tile.WhileOp():
+            return True
+        case _:
+            return isinstance(user, tile.DesliceOp | tile.YieldOp)
+
+
+def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
+    """
+    Whether nothing else uses the tensor while the tile is made, and the place of the
+    tile is known before.
+    """
+    if len(list(op.destination.uses)) != 1:
+        return False
+    first, made = origin.owner, op.destination.owner
+    assert isinstance(first, Operation)
+    if made is not op.parent:
+        if not isinstance(made, tile.EmptyOp) or made.parent is not op.parent:
+            return False
+        if liveness.position[made] > liveness.position[first]:
+            return False
+    return all(
+        isinstance(offset, int) or _is_known(offset, first, liveness)
+        for offset in op.mixed_offsets
+    )
+
+
+def _is_known(value: SSAValue, first: Operation, liveness: Liveness) -> bool:
+    """Whether an index is there before an operation, or can be computed there."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is not first.parent:
+        return True
+    if liveness.position[owner] < liveness.position[first]:
+        return True
+    if not isinstance(owner, ApplyOp):
+        return False
+    return all(_is_known(each, first, liveness) for each in owner.operands)

@@ -1,0 +1,86 @@
+"""Functions of several groups that hand values on in L2, with random plans."""
+
+from collections.abc import Iterator
+
+from numpy.random import Generator
+from random_stacks import stack
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import IteratorKind
+from tlf.dialects.target import Target
+from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.group import extents, rules_of
+from tlf.passes.tiling.model import Rules, TilingError
+from tlf.tools.driver import PASSES
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+
+
+def run_passes(context: Context, module: ModuleOp, target: Target, passes: str) -> None:
+    made = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(made).run(context, module)
+
+
+def ungrouped(context: Context, rng: Generator) -> ModuleOp:
+    """A random stack of operations on whole tensors."""
+    module = Parser(context, stack(rng)).parse_module()
+    (group,) = groups_of(module)
+    values = dict[SSAValue, SSAValue](
+        zip(group.body.block.args, group.inputs, strict=True)
+    )
+    block = group.parent
+    assert block is not None
+    for op in group.body.block.ops:
+        if not isinstance(op, graph.YieldOp):
+            block.insert_op_before(op.clone(values), group)
+    for result, value in zip(group.results, group.yielded, strict=True):
+        result.replace_all_uses_with(values[value])
+    group.detach()
+    group.erase()
+    return module
+
+
+def groups_of(module: ModuleOp) -> list[graph.GroupOp]:
+    return [op for op in module.walk() if isinstance(op, graph.GroupOp)]
+
+
+def plan_all(module: ModuleOp, target: Target, rng: Generator) -> int:
+    """Give all groups random plans for L2. Returns how many results they keep."""
+    kept = 0
+    for group in groups_of(module):
+        group.plan = next(_plans(group, rules_of(target, "L2"), rng))
+        kept += len(group.plan.kept)
+    return kept
+
+
+def _plans(
+    group: graph.GroupOp, rules: Rules, rng: Generator
+) -> Iterator[graph.PlanAttr]:
+    """Random plans, those that are legal."""
+    members = members_of_group(group)
+    parallel = extents(members.root, IteratorKind.PARALLEL)
+    free = members.axes(rules).free
+    wanted = [
+        number
+        for number, result in enumerate(group.results)
+        if any(isinstance(use.operation, graph.GroupOp) for use in result.uses)
+        and rng.random() < 0.8
+    ]
+    while True:
+        sizes = [
+            int(rng.integers(1, extent + 1)) if free and rng.random() < 0.7 else extent
+            for extent, free in zip(parallel, free, strict=True)
+        ]
+        roll = [2] if len(sizes) == 4 and rng.random() < 0.3 else []
+        stages = int(rng.integers(1, 4))
+        plan = graph.PlanAttr("L2", sizes, stages=stages, roll=roll, keep=wanted)
+        try:
+            members.tiling(sizes, (), rules)
+        except TilingError:
+            continue
+        yield plan
