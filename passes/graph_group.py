@@ -31,6 +31,7 @@ from tlf.passes.fusion.notes import Notes, listed
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.returned_values import copy_returned_values
+from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members, members_of, misfit, smallest, too_large
 from tlf.passes.tiling.uniform import UniformGroups
 
@@ -49,6 +50,8 @@ class Grouping:
     notes: Notes = field(default_factory=lambda: Notes(GraphGroupPass.name))
     uniform: UniformGroups = field(init=False)
     prologues: Prologues = field(init=False)
+    forms: Forms = field(default_factory=Forms)
+    """What operations answer, while they are put into groups."""
     position: dict[Operation, int] = field(
         init=False, default_factory=dict[Operation, int]
     )
@@ -178,7 +181,8 @@ class Grouping:
         if not is_convex(operations, self.position, groups):
             return "a value would leave the group and come back to it"
         if (fits := self.uniform.fit(operations)) is None:
-            return misfit(members_of(operations), self.level, self.target)
+            members = members_of(operations, self.forms)
+            return misfit(members, self.level, self.target)
         return None if fits else too_large(self.level)
 
 

@@ -117,7 +117,7 @@ class Tiles:
 
     def box_of(self, tiled: TiledOperation, operand: int) -> Box:
         """The part of an operand that an operation reads a tile of."""
-        return read_box(self.tiling.rules, tiled.op, operand, tiled.box)
+        return read_box(self.tiling.rules, tiled.op, operand, tiled.box, tiled.form)
 
     def apply(
         self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]

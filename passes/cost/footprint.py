@@ -200,7 +200,7 @@ class _Builder:
         """The values between the scalar operations of an elementwise one."""
         if not self.nearest or not isinstance(op, ElementwiseInterface):
             return
-        if (count := op.scalar_operations() - 1) > 0:
+        if count := self.tiling.forms.of(op).temporaries:
             box = self.tiling.tiles[op].result
             size = count * WIDEST * elements(box)
             step = self.step[op]

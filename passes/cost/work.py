@@ -42,7 +42,7 @@ class Instructions:
             case ConstantInterface() | ViewInterface():
                 return
             case ContractionInterface():
-                yield self._product(op, tiled.box)
+                yield self._product(op, tiled)
             case AccumulatingInterface():
                 yield self.costs.elementwise(_count(tiled.box))
             case ElementwiseInterface():
@@ -55,15 +55,15 @@ class Instructions:
     def _computed(self, tiled: TiledOperation) -> int:
         return elements(tiled.computed)
 
-    def _product(self, op: ContractionInterface, box: Box) -> Cost:
+    def _product(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
         """A product; iterators have roles by which operands and results they move."""
-        left, right = op.operand_accesses()[:2]
+        left, right = tiled.form.operands[:2]
         used = [
             {iterator for access in accesses or () for iterator, _ in access.terms}
-            for accesses in (op.result_accesses()[0], left, right)
+            for accesses in (tiled.form.result, left, right)
         ]
         sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
-        for iterator, interval in enumerate(box):
+        for iterator, interval in enumerate(tiled.box):
             in_result, in_left, in_right = (iterator in each for each in used)
             if not in_result:
                 role = "k"

@@ -18,7 +18,6 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
-    IteratorKind,
     Scalar,
     TilingInterface,
 )
@@ -29,6 +28,7 @@ from tlf.passes.tiling.boxes import (
     hull_of,
     moves_with,
 )
+from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
@@ -39,7 +39,6 @@ from tlf.passes.tiling.model import (
     TilingError,
     Window,
     covers,
-    positions,
     read_box,
     same_box,
 )
@@ -55,6 +54,7 @@ def analyse(
     reduce: Sequence[int] = (),
     rules: Rules | None = None,
     rolling: Rolling | None = None,
+    forms: Forms | None = None,
 ) -> GroupTiling:
     """
     Work out the tiles of a group.
@@ -62,11 +62,11 @@ def analyse(
     `operations` in program order compute `results` from values of outside. `tile` has
     one size for each parallel iterator of the root, `reduce` one for each reduction
     iterator of the anchor, or none. With `rolling`, tiles keep what they share with
-    those before along one axis.
+    those before along one axis. `forms` are what is known of the operations.
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
-    tiling = outline(operations, results, tile, reduce, rules, rolling)
+    tiling = outline(operations, results, tile, reduce, rules, rolling, forms)
     root = results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.pieces = [piece_of(tiling, value, root) for value in results]
@@ -80,12 +80,14 @@ def outline(
     reduce: Sequence[int] = (),
     rules: Rules | None = None,
     rolling: Rolling | None = None,
+    forms: Forms | None = None,
 ) -> GroupTiling:
     """
     The tiles of a group without the pieces of its results: several tiles may write the
     same elements.
     """
-    analysis = _Analysis(operations, results, rules or Rules(), rolling)
+    rules, forms = rules or Rules(), forms or Forms()
+    analysis = _Analysis(operations, results, rules, forms, rolling)
     return analysis.run(tile, reduce)
 
 
@@ -95,13 +97,15 @@ class _Analysis:
         operations: Sequence[TilingInterface],
         results: Sequence[SSAValue],
         rules: Rules,
+        forms: Forms,
         rolling: Rolling | None = None,
     ) -> None:
         self.rolling = rolling
         self.operations = operations
         self.results = results
         self.rules = rules
-        self.tiling = GroupTiling(rules, tuple(results))
+        self.forms = forms
+        self.tiling = GroupTiling(rules, tuple(results), forms)
         self.needs: dict[SSAValue, list[Read]] = {}
         self.members = set[Operation](operations)
         self.root_region: Box = ()
@@ -115,7 +119,7 @@ class _Analysis:
             self.tiling.anchor = anchors[-1]
         root_box = self._root_box(root, tile)
         self.tiling.rolled = self._rolled_loop(root, reduce)
-        self.root_region = region(root.result_accesses()[0], root_box)
+        self.root_region = region(self.forms.of(root).result, root_box)
         for op in reversed(self.operations):
             box = self._checked_root(root, root_box) if op is root else self._wanted(op)
             if box is not None:
@@ -149,7 +153,7 @@ class _Analysis:
                 if reduce == ()
                 else "tiles do not roll around the loop of a reduction",
             )
-        parallel = positions(root, IteratorKind.PARALLEL)
+        parallel = self.forms.of(root).parallel
         if not 0 <= self.rolling.axis < len(parallel):
             raise TilingError(
                 root, f"expected an axis below {len(parallel)}, got {self.rolling.axis}"
@@ -158,7 +162,7 @@ class _Analysis:
 
     def _start(self) -> GroupTiling:
         """What windows hold before the first iteration, worked out like a group."""
-        before = _Analysis(self.operations, (), self.rules)
+        before = _Analysis(self.operations, (), self.rules, self.forms)
         before.tiling.loops = self.tiling.loops
         for (value, _), window in self.tiling.windows.items():
             is_computed = value.owner in self.members
@@ -186,28 +190,27 @@ class _Analysis:
         return owner
 
     def _root_box(self, root: TilingInterface, tile: Sequence[int]) -> Box:
-        iterators = root.iterators()
-        parallel = positions(root, IteratorKind.PARALLEL)
+        form = self.forms.of(root)
+        parallel = form.parallel
         if len(tile) != len(parallel):
             raise TilingError(
                 root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
             )
         sizes = dict(zip(parallel, tile, strict=True))
         box: list[Interval] = []
-        for position, iterator in enumerate(iterators):
-            size = sizes.get(position, iterator.extent)
-            if position in sizes and size < iterator.extent:
+        for position, extent in enumerate(form.extents):
+            size = sizes.get(position, extent)
+            if position in sizes and size < extent:
                 self._check_whole(root, position)
-                loop = Loop(iterator.extent, size)
+                loop = Loop(extent, size)
                 self.tiling.loops[position] = loop
                 box.append(Interval(Linear.of(loop), size))
             else:
-                box.append(Interval(Linear(), iterator.extent, size))
+                box.append(Interval(Linear(), extent, size))
         return self.rules.widen(tuple(box))
 
-    @staticmethod
-    def _check_whole(op: TilingInterface, iterator: int) -> None:
-        if (reason := op.untileable().get(iterator)) is not None:
+    def _check_whole(self, op: TilingInterface, iterator: int) -> None:
+        if (reason := self.forms.of(op).untileable.get(iterator)) is not None:
             raise TilingError(op, f"axis {iterator} cannot be tiled: {reason}")
 
     def _wanted(self, op: TilingInterface) -> Box | None:
@@ -220,10 +223,9 @@ class _Analysis:
         ]
         hull = hull_of(boxes, self.tiling.ranges)
         wanted = self._fresh(op, hull)
-        extents = [iterator.extent for iterator in op.iterators()]
-        accesses = op.result_accesses()[0]
-        box = iterations(accesses, extents, wanted)
-        if not always_covers(region(accesses, box), wanted, self.tiling.ranges):
+        form = self.forms.of(op)
+        box = iterations(form.result, form.extents, wanted)
+        if not always_covers(region(form.result, box), wanted, self.tiling.ranges):
             raise TilingError(
                 op, "its consumers reach beyond an axis that it does not iterate over"
             )
@@ -282,16 +284,17 @@ class _Analysis:
             scope = Scope.INNER
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
-        result = region(op.result_accesses()[0], box)
+        form = self.forms.of(op)
+        result = region(form.result, box)
         if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
             result = window.whole
-        self.tiling.tiles[op] = TiledOperation(op, box, result, scope)
+        self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form)
         if is_gathered(op, self.members, self.rules):
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
         inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
-        for position, accesses in enumerate(op.operand_accesses()):
+        for position, accesses in enumerate(form.operands):
             is_moved = op in self.tiling.gathered and position == 0
             if accesses is None or is_moved:
                 continue
@@ -300,22 +303,22 @@ class _Analysis:
                 op.init_value is operand and position == len(op.operands) - 1
             )
             needed = Scope.INNER if inner and not is_init else scope
-            part = read_box(self.rules, op, position, box)
+            part = read_box(self.rules, op, position, box, form)
             need = Read(op, position, part, needed)
             self.needs.setdefault(operand, []).append(need)
 
     def _reduction_box(
         self, op: TilingInterface, box: Box, reduce: Sequence[int]
     ) -> Box:
-        iterators = op.iterators()
-        reductions = positions(op, IteratorKind.REDUCTION)
+        form = self.forms.of(op)
+        reductions = form.reductions
         if len(reduce) != len(reductions):
             raise TilingError(
                 op, f"expected {len(reductions)} reduction sizes, got {len(reduce)}"
             )
         tiled = list(box)
         for position, size in zip(reductions, reduce, strict=True):
-            extent = iterators[position].extent
+            extent = form.extents[position]
             if size >= extent:
                 tiled[position] = Interval(Linear(), extent, size)
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from tlf.dialects.access import Box, Interval, Linear
@@ -15,11 +14,17 @@ Ranges: TypeAlias = Mapping[Hashable, tuple[int, int]]
 
 def moves_with(box: Box, loops: Collection[Loop]) -> bool:
     """Whether a box moves with one of some loops."""
-    return any(symbol in loops for each in box for symbol, _ in each.offset.terms)
+    for interval in box:
+        for symbol, _ in interval.offset.terms:
+            if symbol in loops:
+                return True
+    return False
 
 
 def covering_all(box: Box, loops: Collection[Loop]) -> Box:
     """The box that covers `box` in every iteration of some loops."""
+    if not loops or not moves_with(box, loops):
+        return box
     covering: list[Interval] = []
     for interval in box:
         offset, size = Linear(interval.offset.constant), interval.size
@@ -28,7 +33,7 @@ def covering_all(box: Box, loops: Collection[Loop]) -> Box:
                 size += factor * symbol.last
             else:
                 offset += Linear.of(symbol) * factor
-        covering.append(replace(interval, offset=offset, size=size))
+        covering.append(Interval(offset, size, interval.capacity))
     return tuple(covering)
 
 
@@ -49,6 +54,8 @@ def hull_of(boxes: Sequence[Box], ranges: Ranges) -> Box:
 def always_covers(outer: Box, inner: Box, ranges: Ranges) -> bool:
     """Whether `outer` holds all of `inner` in every iteration."""
     for mine, other in zip(outer, inner, strict=True):
+        if mine.offset == other.offset and other.size <= mine.size:
+            continue
         least, greatest = (other.offset - mine.offset).bounds(ranges)
         if least < 0 or greatest + other.size > mine.size:
             return False

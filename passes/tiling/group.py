@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
-    IteratorKind,
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
 from tlf.passes.tiling.analysis import analyse, outline
-from tlf.passes.tiling.model import GroupTiling, Rules, TilingError, positions
+from tlf.passes.tiling.form import Form, Forms
+from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 
@@ -30,11 +30,6 @@ def rules_of(target: Target, level: str) -> Rules:
         pads=found is not None and found.kind == "buffer" and found is not nearer,
         alignment=1 if found is None else found.alignment,
     )
-
-
-def extents(op: TilingInterface, kind: IteratorKind) -> tuple[int, ...]:
-    """The extents of an operation's iterators of one kind."""
-    return tuple(each.extent for each in op.iterators() if each.kind is kind)
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,8 @@ class Members:
 
     operations: tuple[TilingInterface, ...]
     results: tuple[SSAValue, ...]
+    forms: Forms = field(default_factory=Forms, compare=False, repr=False)
+    """What the operations answer, while they stay what they are."""
 
     @property
     def root(self) -> TilingInterface:
@@ -97,7 +94,9 @@ class Members:
         rolling: Rolling | None = None,
     ) -> GroupTiling:
         """The tiles of the group, were it tiled like this."""
-        return analyse(self.operations, self.results, tile, reduce, rules, rolling)
+        return analyse(
+            self.operations, self.results, tile, reduce, rules, rolling, self.forms
+        )
 
     def axes(self, rules: Rules) -> Axes:
         """
@@ -118,17 +117,20 @@ class Members:
     def _parallel_axes(self, rules: Rules) -> Axes:
         """The axes, were reductions to run whole."""
         root = self.root
-        parallel = extents(root, IteratorKind.PARALLEL)
-        whole = _untileable(root, IteratorKind.PARALLEL)
+        form = self.forms.of(root)
+        parallel = form.parallel_extents
+        whole = _untileable(form, form.parallel)
         unit = [
             extent if position in whole else 1
             for position, extent in enumerate(parallel)
         ]
         views = replace(rules, views=True)
-        tiling = outline(self.operations, self.results, unit, (), views)
+        tiling = outline(
+            self.operations, self.results, unit, (), views, forms=self.forms
+        )
         free = tuple(
             position in tiling.loops and self._all_move(tiling, position)
-            for position in positions(root, IteratorKind.PARALLEL)
+            for position in form.parallel
         )
         return Axes(parallel, free, (), ())
 
@@ -137,8 +139,9 @@ class Members:
         if len(self.accumulating) != 1:
             return axes
         (anchor,) = self.accumulating
-        reduction = extents(anchor, IteratorKind.REDUCTION)
-        kept = _untileable(anchor, IteratorKind.REDUCTION)
+        form = self.forms.of(anchor)
+        reduction = tuple(form.extents[position] for position in form.reductions)
+        kept = _untileable(form, form.reductions)
         free = tuple(at not in kept for at in range(len(reduction)))
         return replace(axes, reduction=reduction, reduction_free=free)
 
@@ -162,11 +165,10 @@ class Members:
         )
 
 
-def _untileable(op: TilingInterface, kind: IteratorKind) -> set[int]:
-    """The iterators of one kind that only run whole, by their place among these."""
-    reasons = op.untileable()
-    found = enumerate(positions(op, kind))
-    return {at for at, position in found if position in reasons}
+def _untileable(form: Form, positions: Sequence[int]) -> set[int]:
+    """Which of some iterators only run whole, by their place among these."""
+    found = enumerate(positions)
+    return {at for at, position in found if position in form.untileable}
 
 
 def fits(tiling: GroupTiling, level: Level, target: Target, stages: int = 1) -> bool:
@@ -207,10 +209,12 @@ def smallest(members: Members, level: Level, target: Target) -> GroupTiling | No
         return None
 
 
-def members_of(operations: Sequence[TilingInterface]) -> Members:
+def members_of(
+    operations: Sequence[TilingInterface], forms: Forms | None = None
+) -> Members:
     """
     The group of some operations of one block: its results are the values that others
-    use, that of the last operation first.
+    use, that of the last operation first. `forms` are what is known of operations.
     """
     inside = set[Operation](operations)
     results = [
@@ -219,4 +223,4 @@ def members_of(operations: Sequence[TilingInterface]) -> Members:
         for result in op.results
         if any(use.operation not in inside for use in result.uses)
     ]
-    return Members(tuple(operations), tuple(results))
+    return Members(tuple(operations), tuple(results), forms or Forms())

@@ -5,7 +5,7 @@ The tiles of a group: loops, what is computed of each operation, and what is rea
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import ceil, prod
 from typing import TypeAlias
@@ -16,13 +16,13 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects.access import Access, Box, Interval, Linear, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
-    ElementwiseInterface,
     IteratorKind,
     Scalar,
     TilingInterface,
 )
 from tlf.dialects.padded import inside, is_padded
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.tiling.form import Form, Forms
 
 
 class TilingError(PassFailedException):
@@ -49,7 +49,7 @@ class Loop:
     @property
     def trips(self) -> int:
         """The number of iterations."""
-        return ceil(self.extent / self.tile)
+        return -(-self.extent // self.tile)
 
     @property
     def last(self) -> int:
@@ -87,7 +87,11 @@ class Rules:
 
     def widen(self, box: Box) -> Box:
         """Give every interval the room that tiles have."""
-        return tuple(replace(each, capacity=self.capacity(each.room)) for each in box)
+        if not self.power_of_two and all(each.capacity == each.room for each in box):
+            return box
+        return tuple(
+            Interval(each.offset, each.size, self.capacity(each.room)) for each in box
+        )
 
 
 @dataclass(frozen=True)
@@ -111,11 +115,12 @@ class TiledOperation:
     result: Box
     """The part of the result that there is: computed by these, or kept as well."""
     scope: Scope
+    form: Form
 
     @property
     def computed(self) -> Box:
         """The part of the result that these iterations compute."""
-        return region(self.op.result_accesses()[0], self.box)
+        return region(self.form.result, self.box)
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,8 @@ class GroupTiling:
     rules: Rules
     results: tuple[SSAValue, ...] = ()
     """What the group yields."""
+    forms: Forms = field(default_factory=Forms)
+    """What its operations answer."""
     loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
     """The loops over the root's parallel iterators, by iterator."""
     inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
@@ -208,8 +215,9 @@ class GroupTiling:
         What elements of an operand that lie outside of it must read as, or None where
         iterations never reach out of it or it makes no difference.
         """
-        accesses = op.operand_accesses()[operand]
-        if accesses is None or (value := op.border(operand)) is None:
+        form = self.forms.of(op)
+        accesses = form.operands[operand]
+        if accesses is None or (value := form.border(operand)) is None:
             return None
         shape = tensor_type(op.operands[operand]).get_shape()
         box = self.tiles[op].box
@@ -221,7 +229,7 @@ class GroupTiling:
         return None
 
     def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
-        iterators = op.iterators()
+        iterators = self.forms.of(op).iterators
         box = self.tiles[op].box
         ends: list[Interval] = []
         for position, iterator in enumerate(iterators):
@@ -268,9 +276,9 @@ class GroupTiling:
             (stages - 1) * moved
             + self._sum(self.buffers())
             + sum(
-                (op.scalar_operations() - 1) * WIDEST * elements(tile.result)
-                for op, tile in self.tiles.items()
-                if isinstance(op, ElementwiseInterface) and op.scalar_operations() > 1
+                tile.form.temporaries * WIDEST * elements(tile.result)
+                for tile in self.tiles.values()
+                if tile.form.temporaries
             )
         )
 
@@ -291,10 +299,13 @@ class GroupTiling:
         return max(elements(box) for _, box in self.buffers())
 
 
-def read_box(rules: Rules, op: TilingInterface, operand: int, box: Box) -> Box:
+def read_box(
+    rules: Rules, op: TilingInterface, operand: int, box: Box, form: Form
+) -> Box:
     """The part of an operand that a tile is needed of, for some iterations."""
-    touched = region(op.operand_accesses()[operand] or (), box)
-    return inside(op, operand, touched) if rules.pads else touched
+    touched = region(form.operands[operand] or (), box)
+    pads = rules.pads and operand == 0 and form.is_padded
+    return inside(op, operand, touched) if pads else touched
 
 
 def elements(box: Box) -> int:

@@ -16,11 +16,10 @@ from xdsl.dialects import func
 from xdsl.parser import Parser
 
 from tlf.dialects import graph, tile
-from tlf.dialects.interfaces import IteratorKind
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import extents as extents_of
+from tlf.passes.tiling.form import Form
 
 TILES = (
     "convert-graph-to-tile,graph-decompose,tidy,graph-group{level=L1},"
@@ -36,9 +35,7 @@ def test_rolled_groups(seed: int) -> None:
     context = new_context()
     module = Parser(context, stack(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    *outer, rows, columns = extents_of(
-        members_of_group(group).root, IteratorKind.PARALLEL
-    )
+    *outer, rows, columns = Form(members_of_group(group).root).parallel_extents
     sizes = [*outer, int(rng.integers(1, rows + 1)), columns]
     stages = int(rng.integers(1, 4))
     group.plan = graph.PlanAttr("L2", sizes, stages=stages, roll=[2])

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 from tlf.dialects import graph, tile
-from tlf.dialects.interfaces import Array, IteratorKind
+from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
 from tlf.dialects.interpreters.run import entry_point, interpret
 from tlf.dialects.interpreters.tile import TileFunctions, overlap
@@ -24,7 +24,7 @@ from tlf.dialects.target import load
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import extents as extents_of
+from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.model import TilingError
 from tlf.tools.driver import new_context
 
@@ -36,9 +36,7 @@ def rolling(seed: int) -> tuple[ModuleOp, Generator]:
     rng = np.random.default_rng(seed)
     module = Parser(new_context(), stack(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
-    images, channels, *extents = extents_of(
-        members_of_group(group).root, IteratorKind.PARALLEL
-    )
+    images, channels, *extents = Form(members_of_group(group).root).parallel_extents
     axis = int(rng.integers(2))
     sizes = [int(rng.integers(1, images + 1)), channels, *extents]
     sizes[2 + axis] = int(rng.integers(1, extents[axis] + 1))

@@ -1,0 +1,113 @@
+"""What tiling asks of operations, each question asked once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from xdsl.ir import Operation
+
+from tlf.dialects.access import Accesses
+from tlf.dialects.interfaces import (
+    ElementwiseInterface,
+    Iterator,
+    IteratorKind,
+    Scalar,
+    TilingInterface,
+)
+from tlf.dialects.padded import PaddedInterface
+from tlf.dialects.types import dtype_of, tensor_type
+
+
+class Form:
+    """
+    The answers of an operation to the questions of its interface. They hold as long as
+    its properties and types do not change.
+    """
+
+    def __init__(self, op: TilingInterface) -> None:
+        self._op = op
+        self._borders: dict[int, Scalar | None] = {}
+
+    @cached_property
+    def iterators(self) -> tuple[Iterator, ...]:
+        """The iteration domain."""
+        return self._op.iterators()
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the iterators."""
+        return tuple(each.extent for each in self.iterators)
+
+    @cached_property
+    def parallel(self) -> tuple[int, ...]:
+        """The parallel iterators, by their place among all."""
+        return self._places(IteratorKind.PARALLEL)
+
+    @property
+    def parallel_extents(self) -> tuple[int, ...]:
+        """The extents of the parallel iterators."""
+        return tuple(self.extents[place] for place in self.parallel)
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        """The iterators of reductions, by their place among all."""
+        return self._places(IteratorKind.REDUCTION)
+
+    @cached_property
+    def untileable(self) -> dict[int, str]:
+        """Iterators that only run whole, each with the reason."""
+        return self._op.untileable()
+
+    @cached_property
+    def operands(self) -> tuple[Accesses | None, ...]:
+        """What an iteration reads of each operand."""
+        return self._op.operand_accesses()
+
+    @cached_property
+    def result(self) -> Accesses:
+        """What an iteration writes of the first result."""
+        return self._op.result_accesses()[0]
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the first result."""
+        return tensor_type(self._op.results[0]).get_shape()
+
+    @cached_property
+    def itemsize(self) -> int:
+        """The bytes of an element of the first result."""
+        return dtype_of(tensor_type(self._op.results[0]).element_type).itemsize
+
+    @cached_property
+    def is_padded(self) -> bool:
+        """Whether the operation may pad its first operand by itself."""
+        return isinstance(self._op, PaddedInterface)
+
+    @cached_property
+    def temporaries(self) -> int:
+        """The values between the scalar operations of an elementwise one."""
+        if not isinstance(self._op, ElementwiseInterface):
+            return 0
+        return max(0, self._op.scalar_operations() - 1)
+
+    def border(self, operand: int) -> Scalar | None:
+        """What elements outside of an operand must read as."""
+        if operand not in self._borders:
+            self._borders[operand] = self._op.border(operand)
+        return self._borders[operand]
+
+    def _places(self, kind: IteratorKind) -> tuple[int, ...]:
+        return tuple(n for n, each in enumerate(self.iterators) if each.kind is kind)
+
+
+class Forms:
+    """The forms of operations, as long as these stay what they are."""
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, Form] = {}
+
+    def of(self, op: TilingInterface) -> Form:
+        """What is known of an operation."""
+        if (known := self._known.get(op)) is None:
+            known = self._known[op] = Form(op)
+        return known
