@@ -133,6 +133,13 @@ class Access:
         """The index is the iterator itself."""
         return Access(((iterator, 1),))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the index is one iterator."""
+        terms = self.terms
+        plain = self.width == 1 and self.offset == 0
+        return plain and len(terms) == 1 and terms[0][1] == 1
+
     @staticmethod
     def named_by(operand: int, extent: int) -> Access:
         """
@@ -143,6 +150,8 @@ class Access:
 
     def interval(self, box: Box) -> Interval:
         """The least interval over what all iterations of `box` touch."""
+        if self.is_plain:
+            return box[self.terms[0][0]]
         offset, size, room = Linear(self.offset), self.width, self.width
         for iterator, coefficient in self.terms:
             moved = box[iterator]
@@ -191,6 +200,9 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
     """
     box = [Interval.whole(extent) for extent in extents]
     for access, interval in zip(accesses, wanted, strict=True):
+        if access.is_plain:
+            box[access.terms[0][0]] = interval
+            continue
         terms = sorted(access.terms, key=lambda term: (-term[1], extents[term[0]] == 1))
         offset = interval.offset - access.offset
         size = interval.size

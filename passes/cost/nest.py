@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -16,6 +17,8 @@ from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.passes.tiling.model import Loop as TileLoop
 
+Sizes: TypeAlias = tuple[int, ...]
+
 
 class Moves:
     """What it costs to move boxes between two levels of memory."""
@@ -24,6 +27,7 @@ class Moves:
         self.costs = costs
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
+        self._known: dict[tuple[str, Sizes, Sizes, int], Cost] = {}
 
     def into(self, value: SSAValue, box: Box) -> Cost:
         """Bring a box of a tensor near."""
@@ -41,6 +45,15 @@ class Moves:
             _average(interval.room, extent, interval.offset.terms)
             for interval, extent in zip(box, whole, strict=True)
         )
+        key = engine, whole, shape, item
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._cost(*key, inward=inward)
+        return known
+
+    def _cost(
+        self, engine: str, whole: Sizes, shape: Sizes, item: int, *, inward: bool
+    ) -> Cost:
+        """A move of a box of some shape of a tensor."""
         far = End(0, shape, _strides(whole, item))
         near = End(0, shape, _strides(shape, item))
         ends = (far, near) if inward else (near, far)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -42,6 +43,9 @@ class Keeping:
     """Results that are not written to the outermost memory."""
 
 
+NOTHING = Keeping()
+
+
 @dataclass(frozen=True)
 class OuterCost:
     """What running a group costs."""
@@ -72,78 +76,9 @@ class OuterModel:
         self.work = Instructions(self.costs)
         self.latency = target.levels[names[at + 1]].latency
 
-    def cost(
-        self,
-        tiling: GroupTiling,
-        nests: Nests,
-        stages: int,
-        keeping: Keeping | None = None,
-    ) -> OuterCost:
-        """What a group costs with these tiles, `nests` over nearer ones inside."""
-        keeping = keeping or Keeping()
-        movements = Movements(tiling, self.far)
-        once, loads = self._loads(tiling, movements, keeping)
-        stores = Traffic()
-        for value, piece in zip(tiling.results, tiling.pieces, strict=True):
-            if value not in keeping.unstored:
-                stores += movements.back(value, piece)
-        tiles = prod(loop.trips for loop in tiling.loops.values())
-        body = self.compute(tiling, nests)
-        before, starts = 0.0, 0
-        if tiling.start is not None and tiling.rolled is not None:
-            starts = tiles // tiling.rolled.trips
-            before = self.compute(tiling.start, nests)
-        compute = body * tiles + before * starts
-        cycles = self._time(tiles, stages, once, loads, stores, compute)
-        footprint = footprint_of(tiling, stages, nests, keeping.resident)
-        return OuterCost(
-            round(cycles),
-            once.bytes + loads.bytes + stores.bytes,
-            once + loads,
-            stores,
-            compute,
-            footprint,
-        )
-
-    def _time(
-        self,
-        tiles: int,
-        stages: int,
-        once: Traffic,
-        loads: Traffic,
-        stores: Traffic,
-        compute: float,
-    ) -> float:
-        load, store = loads.cycles / tiles, stores.cycles / tiles
-        work = compute / tiles
-        waits = 2 * self.latency
-        if tiles == 1:
-            # Operations follow each other; what later ones read comes in meanwhile.
-            moved = once.cycles + loads.cycles
-            return waits + max(moved, work) + min(moved, work) / 4 + store
-        if stages == 1:
-            return once.cycles + tiles * (load + work + store + waits)
-        steady = max(load + store, work)
-        return waits + once.cycles + load + (tiles - 1) * steady + work + store
-
-    def _loads(
-        self, tiling: GroupTiling, movements: Movements, keeping: Keeping
-    ) -> tuple[Traffic, Traffic]:
-        """What is loaded before the loops, and in them."""
-        once, inside = Traffic(), Traffic()
-        for (value, _), boxes in tiling.reads.items():
-            if value in keeping.resident:
-                continue
-            for number, box in enumerate(boxes):
-                window = tiling.windows.get((value, number))
-                if window is not None:
-                    inside += movements.into(value, window.fresh)
-                    inside += movements.into(value, window.initial)
-                elif movements.depth(box):
-                    inside += movements.into(value, box)
-                else:
-                    once += movements.into(value, box)
-        return once, inside
+    def tiled(self, tiling: GroupTiling, nests: Nests) -> TiledGroup:
+        """A group with these tiles, `nests` over nearer ones inside."""
+        return TiledGroup(self, tiling, nests)
 
     def compute(self, tiling: GroupTiling, nests: Nests) -> float:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
@@ -171,6 +106,104 @@ class OuterModel:
             users = [use.operation for use in result.uses]
             if not users or any(nests.get(user) != own for user in users):
                 yield self.near.back(result, tiled.result)
+
+
+class TiledGroup:
+    """
+    A group with tiles, to be priced for any number of iterations in flight, and for any
+    values that are in the level around it.
+    """
+
+    def __init__(self, model: OuterModel, tiling: GroupTiling, nests: Nests) -> None:
+        self.model = model
+        self.tiling = tiling
+        self.nests = nests
+        self._movements = Movements(tiling, model.far)
+
+    def footprint(self, stages: int, keeping: Keeping = NOTHING) -> Footprint:
+        """The buffers of the level that it takes."""
+        return footprint_of(self.tiling, stages, self.nests, keeping.resident)
+
+    def cost(
+        self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
+    ) -> OuterCost:
+        """What it costs, which takes these buffers."""
+        once, inside, stores = Traffic(), Traffic(), Traffic()
+        for value, is_inside, moved in self._loads:
+            if value in keeping.resident:
+                continue
+            if is_inside:
+                inside += moved
+            else:
+                once += moved
+        for value, moved in self._stores:
+            if value not in keeping.unstored:
+                stores += moved
+        cycles = self._time(stages, once, inside, stores)
+        return OuterCost(
+            round(cycles),
+            once.bytes + inside.bytes + stores.bytes,
+            once + inside,
+            stores,
+            self.compute,
+            footprint,
+        )
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles there are."""
+        return prod(loop.trips for loop in self.tiling.loops.values())
+
+    @cached_property
+    def compute(self) -> float:
+        """The cycles of all computation."""
+        tiling, before, starts = self.tiling, 0.0, 0
+        body = self.model.compute(tiling, self.nests)
+        if tiling.start is not None and tiling.rolled is not None:
+            starts = self.tiles // tiling.rolled.trips
+            before = self.model.compute(tiling.start, self.nests)
+        return body * self.tiles + before * starts
+
+    @cached_property
+    def _stores(self) -> tuple[tuple[SSAValue, Traffic], ...]:
+        """What is stored of each result."""
+        pairs = zip(self.tiling.results, self.tiling.pieces, strict=True)
+        return tuple(
+            (value, self._movements.back(value, piece)) for value, piece in pairs
+        )
+
+    @cached_property
+    def _loads(self) -> tuple[tuple[SSAValue, bool, Traffic], ...]:
+        """What is loaded of each input, and whether in loops rather than before."""
+        return tuple(self._each_load())
+
+    def _each_load(self) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+        tiling, movements = self.tiling, self._movements
+        for (value, _), boxes in tiling.reads.items():
+            for number, box in enumerate(boxes):
+                window = tiling.windows.get((value, number))
+                if window is None:
+                    inside = movements.depth(box) > 0
+                    yield value, inside, movements.into(value, box)
+                    continue
+                for part in (window.fresh, window.initial):
+                    yield value, True, movements.into(value, part)
+
+    def _time(
+        self, stages: int, once: Traffic, loads: Traffic, stores: Traffic
+    ) -> float:
+        tiles = self.tiles
+        load, store = loads.cycles / tiles, stores.cycles / tiles
+        work = self.compute / tiles
+        waits = 2 * self.model.latency
+        if tiles == 1:
+            # Operations follow each other; what later ones read comes in meanwhile.
+            moved = once.cycles + loads.cycles
+            return waits + max(moved, work) + min(moved, work) / 4 + store
+        if stages == 1:
+            return once.cycles + tiles * (load + work + store + waits)
+        steady = max(load + store, work)
+        return waits + once.cycles + load + (tiles - 1) * steady + work + store
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:

@@ -10,10 +10,10 @@ from tlf.dialects import graph
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import halves
 from tlf.passes.cost.nests import Nests
-from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel
+from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
 from tlf.passes.placement import live_bytes
 from tlf.passes.tiling.group import Members
-from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.model import TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 Sizes: TypeAlias = tuple[int, ...]
@@ -76,8 +76,9 @@ class OuterSearch:
         default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
     )
 
-    _only: GroupTiling | None = None
-    """With one tile."""
+    _tiled: dict[tuple[Sizes, int | None], TiledGroup | None] = field(
+        default_factory=dict[tuple[Sizes, "int | None"], "TiledGroup | None"]
+    )
 
     def __post_init__(self) -> None:
         self.axes = self.freedom.cut(self.members.axes(self.model.rules))
@@ -92,14 +93,12 @@ class OuterSearch:
 
     def held(self, keeping: Keeping, room: int) -> OuterPlan | None:
         """The plan with one tile and what is kept around it, if it fits the room."""
-        if self._only is None:
-            self._only = self._tiling(self.axes.parallel, None)
-        if self._only is None:
+        if (only := self._tiling(self.axes.parallel, None)) is None:
             return None
-        cost = self.model.cost(self._only, self.nests, 1, keeping)
-        needed = live_bytes(cost.footprint.buffers)
-        if needed > room:
+        footprint = only.footprint(1, keeping)
+        if (needed := live_bytes(footprint.buffers)) > room:
             return None
+        cost = only.cost(1, footprint, keeping)
         return OuterPlan(self.axes.parallel, None, 1, cost, needed)
 
     def best(self) -> OuterPlan | None:
@@ -120,10 +119,9 @@ class OuterSearch:
 
     def _floor(self) -> float:
         """What no tiling beats: everything is moved once, and computed once."""
-        tiling = self._tiling(self.axes.parallel, None)
-        if tiling is None:
+        if (only := self._tiling(self.axes.parallel, None)) is None:
             return 0
-        cost = self.model.cost(tiling, self.nests, 1, self.keeping)
+        cost = only.cost(1, only.footprint(1, self.keeping), self.keeping)
         return max(cost.loads.cycles + cost.stores.cycles, cost.compute)
 
     def _rolled_axes(self) -> Iterator[int]:
@@ -135,8 +133,8 @@ class OuterSearch:
                 continue
             sizes = list(self.axes.parallel)
             sizes[axis] = (extent + 1) // 2
-            tiling = self._tiling(tuple(sizes), axis)
-            if tiling is not None and tiling.windows:
+            tiled = self._tiling(tuple(sizes), axis)
+            if tiled is not None and tiled.tiling.windows:
                 yield axis
 
     def _starts(self, roll: int | None, stages: int) -> Iterator[OuterPlan]:
@@ -199,24 +197,32 @@ class OuterSearch:
         return self.known[key]
 
     def _plan(self, sizes: Sizes, roll: int | None, stages: int) -> OuterPlan | None:
-        if (tiling := self._tiling(sizes, roll)) is None:
+        if (tiled := self._tiling(sizes, roll)) is None:
             return None
-        if roll is not None and not tiling.windows:
+        if roll is not None and not tiled.tiling.windows:
             return None
-        if stages > 1 and not tiling.loops:
+        if stages > 1 and not tiled.tiling.loops:
             return None
-        cost = self.model.cost(tiling, self.nests, stages, self.keeping)
-        needed = live_bytes(cost.footprint.buffers)
-        if needed > self.capacity:
+        footprint = tiled.footprint(stages, self.keeping)
+        if (needed := live_bytes(footprint.buffers)) > self.capacity:
             return None
+        cost = tiled.cost(stages, footprint, self.keeping)
         return OuterPlan(sizes, roll, stages, cost, needed)
 
-    def _tiling(self, sizes: Sizes, roll: int | None) -> GroupTiling | None:
+    def _tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
+        """The group with tiles of some sizes, or None where these are illegal."""
+        key = sizes, roll
+        if key not in self._tiled:
+            self._tiled[key] = self._new_tiling(*key)
+        return self._tiled[key]
+
+    def _new_tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
         rolling = None if roll is None else Rolling(roll)
         try:
-            return self.members.tiling(sizes, (), self.model.rules, rolling)
+            tiling = self.members.tiling(sizes, (), self.model.rules, rolling)
         except TilingError:
             return None
+        return self.model.tiled(tiling, self.nests)
 
 
 def _last(axes: Sequence[int], axis: int) -> list[int]:
