@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from tlf.dialects.target import Target
 
 
-def tiling(level: str, mark: str = "") -> str:
+def tiling(level: str, merge: str = "", mark: str = "") -> str:
     """
     The passes that bring the program's tiles to one more memory level, with others
-    before groups become loops.
+    before tiles are chosen and before groups become loops.
     """
     return (
-        f"graph-group{{level={level}}},graph-choose-tiles{{level={level}}},dce,"
+        f"graph-group{{level={level}}},{merge}graph-choose-tiles{{level={level}}},dce,"
         f"{mark}convert-graph-to-tile"
     )
 
@@ -30,11 +30,12 @@ def npu_pipeline(levels: Sequence[str]) -> str:
     first, then buffers, addresses and instructions.
     """
     outermost, *nearer = levels
-    first = tiling(outermost, "graph-mark-in-place,")
+    merge = f"graph-partition{{level={outermost}}},"
+    first = tiling(outermost, merge, "graph-mark-in-place,")
     steps = ",".join((first, *map(tiling, nearer)))
     return (
         f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,"
-        "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
+        "mem-pipeline,mem-split-maps,mem-prefetch,mem-plan,convert-mem-to-npu,tidy"
     )
 
 

@@ -30,6 +30,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
+    "mem-prefetch": ("mem_prefetch", "MemPrefetchPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),
     "tile-verify-coverage": ("tile_verify_coverage", "TileVerifyCoveragePass"),

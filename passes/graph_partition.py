@@ -76,6 +76,9 @@ class GraphPartitionPass(ModulePass):
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
+    tile: tuple[int, ...] = ()
+    """Tile sizes that `graph-choose-tiles` is to use: groups stay as they are then."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strategy not in STRATEGIES:
             known = ", ".join(STRATEGIES)
@@ -85,7 +88,7 @@ class GraphPartitionPass(ModulePass):
         target = Target.of(op)
         level = level_named(target, self.level)
         timed = TimedTiles.of(target, level)
-        if timed is None or timed.is_nearest:
+        if timed is None or timed.is_nearest or self.tile:
             return
         for _ in self.partitions(op, target, level):
             pass

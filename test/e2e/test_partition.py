@@ -12,9 +12,8 @@ def partitioned(target: str, strategy: str) -> str:
     """The pipeline of a target, with groups that may run as one."""
     text = pipelines_for(load(target))["npu-pipeline"]
     options = f"level=L2 strategy={strategy} groups=4"
-    chosen = "graph-choose-tiles{level=L2}"
-    assert chosen in text
-    return text.replace(chosen, f"graph-partition{{{options}}},{chosen}")
+    assert "graph-partition{level=L2}" in text
+    return text.replace("graph-partition{level=L2}", f"graph-partition{{{options}}}")
 
 
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])

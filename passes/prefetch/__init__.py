@@ -1,0 +1,1 @@
+"""How far up loads may go."""

@@ -1,0 +1,145 @@
+"""The operations of a block as a line along which loads move up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from tlf.dialects import mem
+from tlf.passes.pipelining.ahead import operands_of
+from tlf.passes.pipelining.counters import is_pure
+from tlf.passes.pipelining.touches import VIEWS, root_of, written
+
+
+@dataclass(frozen=True)
+class Line:
+    """A block, and the loads in it from one level to the next nearer one."""
+
+    ops: Sequence[Operation]
+    position: dict[Operation, int]
+    touched: Sequence[frozenset[SSAValue]]
+    """By operation, the buffers that it or one inside of it uses."""
+    written: Sequence[frozenset[SSAValue]]
+    """By operation, those of them that it may write."""
+    fences: Sequence[bool]
+    """By operation, whether it loads between the two levels, and has to stay."""
+    loads: Sequence[mem.DmaOp]
+    """Those that may move at all, in order."""
+
+    @staticmethod
+    def of(block: Block, near: str, far: str) -> Line:
+        """Look at a block of buffers."""
+        ops = list(block.ops)
+
+        def is_load(op: Operation) -> bool:
+            return (
+                isinstance(op, mem.DmaOp)
+                and mem.level_of(op.source.type) == far
+                and mem.level_of(op.destination.type) == near
+            )
+
+        loads = [
+            op
+            for op in ops
+            if isinstance(op, mem.DmaOp) and is_load(op) and _may_move(op, block)
+        ]
+        return Line(
+            ops,
+            {op: number for number, op in enumerate(ops)},
+            [frozenset(_touched(op)) for op in ops],
+            [frozenset(_written(op)) for op in ops],
+            [op not in loads and any(map(is_load, op.walk())) for op in ops],
+            loads,
+        )
+
+    def stops(self, load: mem.DmaOp, position: int) -> bool:
+        """Whether a load has to stay behind the operation at a position."""
+        if self.fences[position]:
+            return True
+        buffer, source = root_of(load.destination), root_of(load.source)
+        if buffer.owner is self.ops[position]:
+            return False
+        return (
+            buffer in self.touched[position]
+            or source in self.written[position]
+            or source.owner is self.ops[position]
+        )
+
+    def ordered(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
+        """The operations in the order that loads make which go to other positions."""
+        arriving: dict[int, list[mem.DmaOp]] = {}
+        for load, goal in goals.items():
+            arriving.setdefault(goal, []).append(load)
+        order: dict[Operation, None] = {}
+        for number, op in enumerate(self.ops):
+            for load in arriving.get(number, ()):
+                order.update(dict.fromkeys(_with_operands(load)))
+            order[op] = None
+        return list(order)
+
+
+def _with_operands(load: mem.DmaOp) -> Iterator[Operation]:
+    """What goes up with a load, and the load itself, in order."""
+    buffer = root_of(load.destination).owner
+    assert isinstance(buffer, Operation)
+    yield buffer
+    yield from operands_of(load)
+    yield load
+
+
+def _may_move(op: mem.DmaOp, block: Block) -> bool:
+    """Whether a load fills a buffer of the block, from a place that is known early."""
+    owner = root_of(op.destination).owner
+    if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
+        return False
+    return all(is_pure(each) or isinstance(each, VIEWS) for each in operands_of(op))
+
+
+def _touched(top: Operation) -> Iterator[SSAValue]:
+    for op in top.walk():
+        if isinstance(op, VIEWS):
+            continue
+        for value in op.operands:
+            if isinstance(value.type, MemRefType):
+                yield root_of(value)
+        for move in _awaited(op):
+            yield from (root_of(move.source), root_of(move.destination))
+
+
+def _written(top: Operation) -> Iterator[SSAValue]:
+    for op in top.walk():
+        for value in written(op):
+            yield root_of(value)
+        for move in _awaited(op):
+            yield root_of(move.destination)
+
+
+def _awaited(op: Operation) -> Iterator[mem.DmaOp]:
+    """The moves that an operation waits for, whose effects come with it."""
+    pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
+    seen = set(pending)
+    while pending:
+        token = pending.pop()
+        if isinstance(token.owner, mem.DmaOp):
+            yield token.owner
+            continue
+        carried = [each for each in _carried(token) if each not in seen]
+        seen.update(carried)
+        pending += carried
+
+
+def _carried(token: SSAValue) -> Sequence[SSAValue]:
+    """Where a token comes from that a loop carries."""
+    loop, index = token.owner, 0
+    if isinstance(token, BlockArgument):
+        loop, index = token.owner.parent_op(), token.index - 1
+    elif isinstance(token, OpResult):
+        index = token.index
+    assert isinstance(loop, scf.ForOp), "a move's token, or one that a loop carries"
+    end = loop.body.block.last_op
+    assert end is not None
+    return loop.iter_args[index], end.operands[index]
