@@ -123,9 +123,7 @@ class GraphPartitionPass(ModulePass):
         """The best schedule of a problem, or None where there is nothing to choose."""
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
-        freedom = Freedom(self.roll, self.stages, self.axes)
-        args = stated.nodes, stated.values, target, level, self.contractions
-        costs = GroupCosts(*args, freedom)
+        costs = self.costs(stated, target, level)
         try:
             found = search(
                 stated.problem,
@@ -138,6 +136,12 @@ class GraphPartitionPass(ModulePass):
         except NoScheduleError:
             return None
         return Partition(stated, costs, found)
+
+    def costs(self, stated: BlockProblem, target: Target, level: Level) -> GroupCosts:
+        """What groups of a problem cost, with the freedom that the options leave."""
+        freedom = Freedom(self.roll, self.stages, self.axes)
+        args = stated.nodes, stated.values, target, level, self.contractions
+        return GroupCosts(*args, freedom)
 
     @property
     def limits(self) -> Limits:

@@ -117,6 +117,13 @@ class OuterSearch:
                     break
         return min(found, key=lambda plan: plan.rank, default=None)
 
+    def least(self) -> int | None:
+        """The bytes that the smallest tiles take, or None where there are none."""
+        sizes = tuple(chain[0] for chain in self.chains)
+        rolls = (None, *self._rolled_axes())
+        plans = [self.plan(sizes, roll, 1) for roll in rolls]
+        return min((plan.needed for plan in plans if plan is not None), default=None)
+
     def _floor(self) -> float:
         """What no tiling beats: everything is moved once, and computed once."""
         if (only := self._tiling(self.axes.parallel, None)) is None:

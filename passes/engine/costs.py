@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
@@ -53,10 +54,22 @@ class GroupCosts(Costs):
         others = [op for op in picked if not _is_open(op)]
         if others:
             return f"{others[0].name} is not a group to be planned"
-        count = sum(_contractions(op) for op in picked)
-        if count > self.contractions:
+        if self.contractions_in(group) > self.contractions:
             return f"a group holds {self.contractions} contractions at most"
         return None
+
+    def contractions_in(self, group: int) -> int:
+        """How many contractions the operations of a group hold."""
+        return sum(_contractions(self.nodes[number]) for number in members(group))
+
+    def least(self, group: int) -> int | None:
+        """
+        The bytes of the level that a group takes with its smallest tiles, however few
+        there are; None where it cannot be tiled.
+        """
+        merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        search = self._search(merged, sys.maxsize)
+        return None if search is None else search.least()
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
         picked = [self.nodes[number] for number in members(group)]
@@ -83,7 +96,8 @@ class GroupCosts(Costs):
     def _plan(self, group: int, keeping: Keeping, room: int) -> OuterPlan | None:
         """The best plan in so much room; one tile where values are held."""
         if group not in self._searches:
-            self._searches[group] = self._search(self._merged[group])
+            merged = self._merged[group]
+            self._searches[group] = self._search(merged, self.level.capacity)
         if (search := self._searches[group]) is None:
             return None
         if keeping.resident or keeping.kept:
@@ -92,14 +106,14 @@ class GroupCosts(Costs):
             search.best() if room == self.level.capacity else search.held(keeping, room)
         )
 
-    def _search(self, merged: MergedGroup) -> OuterSearch | None:
+    def _search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
         try:
             nests = nests_of(merged.members, self.target)
             return OuterSearch(
                 merged.members,
                 nests,
                 self.model,
-                self.level.capacity,
+                capacity,
                 freedom=self.freedom,
             )
         except PassFailedException:

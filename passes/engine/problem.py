@@ -41,10 +41,11 @@ def problems_of(block: Block, level: Level) -> Iterator[BlockProblem]:
                 parts.update((each, joined) for each in joined)
         parts.update((each, joined) for each in joined)
     for part in {id(each): each for each in parts.values()}.values():
-        yield _problem([op for op in nodes if op in set(part)], level)
+        yield problem_of([op for op in nodes if op in set(part)], level)
 
 
-def _problem(nodes: Sequence[Operation], level: Level) -> BlockProblem:
+def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
+    """The problem of some operations of a block, in order."""
     inside = set(nodes)
     numbers: dict[SSAValue, int] = {}
     for op in nodes:

@@ -1,0 +1,1 @@
+"""Why a program is planned as it is: costs, bounds, memory, and what else there was."""

@@ -1,0 +1,121 @@
+"""What the choice of groups was made from: the schedule, and what else there was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level, Target
+from tlf.passes.graph_partition import GraphPartitionPass, Partition
+from tlf.passes.search import NoScheduleError, Statistics, Step, members, search
+
+ALTERNATIVES = 3
+"""How many other choices are told for a group."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """By the model, of a whole schedule."""
+
+    cycles: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Other:
+    """
+    Another group that could have run in a place, and what the best schedule would cost
+    that runs it there.
+    """
+
+    operations: tuple[Operation, ...]
+    kept: int
+    """How many tensors would stay near after it."""
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One part of a program, that hands nothing on to another one, in groups."""
+
+    groups: Sequence[graph.GroupOp | None]
+    """In order; None for what is no group."""
+    others: Sequence[Sequence[Other]]
+    """What else each step could have been, the cheapest first."""
+    cost: Cost
+    unfused: Cost | None
+    """With every group by itself, from the outermost memory and back to it."""
+    statistics: Statistics
+
+
+@dataclass(frozen=True)
+class RecordingPartitionPass(GraphPartitionPass):
+    """`graph-partition`, with what it was like before and what it chose from."""
+
+    choices: list[Choice] = field(default_factory=list[Choice])
+    before: list[ModuleOp] = field(default_factory=list[ModuleOp])
+
+    @staticmethod
+    def like(other: GraphPartitionPass) -> RecordingPartitionPass:
+        """A pass with the same options."""
+        options = {each.name: getattr(other, each.name) for each in fields(other)}
+        return RecordingPartitionPass(**options)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.before.append(op.clone())
+        super().apply(ctx, op)
+
+    def partitions(
+        self, op: ModuleOp, target: Target, level: Level, alternatives: int = 0
+    ) -> Iterator[Partition]:
+        told: list[tuple[Partition, list[list[Other]], Cost | None]] = []
+        most = max(alternatives, ALTERNATIVES)
+        for each in super().partitions(op, target, level, most):
+            told.append((each, _others(each), _unfused(each)))
+            yield each
+        for partition, others, unfused in told:
+            found = partition.found
+            cost = Cost(found.schedule.time, found.schedule.bytes)
+            self.choices.append(
+                Choice(partition.merged, others, cost, unfused, found.statistics)
+            )
+
+
+def operations_of(partition: Partition, step: Step) -> tuple[Operation, ...]:
+    """What a step runs, groups opened, in order."""
+    nodes = (partition.stated.nodes[number] for number in members(step.group))
+    return tuple(op for node in nodes for op in opened(node))
+
+
+def opened(node: Operation) -> Sequence[Operation]:
+    """The operations of a group, or the operation itself."""
+    if not isinstance(node, graph.GroupOp):
+        return [node]
+    return [op for op in node.body.block.ops if not isinstance(op, graph.YieldOp)]
+
+
+def _others(partition: Partition) -> list[list[Other]]:
+    return [
+        [
+            Other(
+                operations_of(partition, each.step),
+                each.step.context.kept.bit_count(),
+                Cost(each.time, each.bytes),
+            )
+            for each in step
+        ]
+        for step in partition.found.alternatives
+    ]
+
+
+def _unfused(partition: Partition) -> Cost | None:
+    try:
+        found = search(partition.stated.problem, partition.costs, "unfused")
+    except NoScheduleError:
+        return None
+    return Cost(found.schedule.time, found.schedule.bytes)

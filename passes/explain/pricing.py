@@ -1,0 +1,160 @@
+"""What a group with a plan costs by the model of its level, and at least."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level, Target
+from tlf.machine.costs import Key
+from tlf.passes.analysis.bounds import Bounds, bounds_of
+from tlf.passes.cost.footprint import Footprint, footprint_of
+from tlf.passes.cost.nearest import Machinery
+from tlf.passes.cost.nests import Nests, nests_of
+from tlf.passes.cost.outer import Keeping, OuterModel
+from tlf.passes.cost.program import Item, Task, cycles_of
+from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.graph_group import level_named
+from tlf.passes.tiling.group import rules_of
+from tlf.passes.tiling.model import GroupTiling
+from tlf.passes.tiling.planned import rolling_of
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the model says of a group."""
+
+    cycles: int
+    bytes: int
+    """Payload of the next farther level."""
+    moves: int
+    """Cycles that moves from and to that level take."""
+    computation: int
+    """Cycles that all else takes, were nothing to wait for."""
+    footprint: Footprint
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one group costs, and what that comes from."""
+
+    group: graph.GroupOp
+    level: Level
+    """Where its tiles are."""
+    tiling: GroupTiling
+    nests: Nests
+    """The nests over nearer tiles; in the nearest level every operation is one."""
+    keeping: Keeping
+    spent: Spent
+    bounds: Bounds
+    """Of the group by itself, but for tensors that stay near."""
+
+
+@dataclass
+class Pricing:
+    """Prices the groups of a program that is tiled for a target with a model."""
+
+    target: Target
+
+    def __post_init__(self) -> None:
+        if TimedTiles.of(self.target, level_named(self.target, None)) is None:
+            raise DiagnosticException(
+                f"expected a target with a model of its time, of the backend npu, "
+                f"got {self.target.name}"
+            )
+
+    def price(self, group: graph.GroupOp) -> Price | None:
+        """What a group costs, or None if it has no plan."""
+        if (plan := group.plan) is None:
+            return None
+        level = level_named(self.target, plan.level.data)
+        members = members_of_group(group)
+        tiling = members.tiling(
+            plan.tile_sizes,
+            plan.reduce_sizes,
+            rules_of(self.target, level.name),
+            rolling_of(group, plan),
+        )
+        keeping = keeping_of(group)
+        if level is next(iter(self.target.levels.values())):
+            spent = self._nearest(level, tiling, plan.stage_count)
+            nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
+        else:
+            nests = nests_of(members, self.target)
+            spent = self._outer(level, tiling, nests, plan.stage_count, keeping)
+        near = keeping.resident | keeping.unstored
+        bounds = bounds_of(group, self.target, near)
+        return Price(group, level, tiling, nests, keeping, spent, bounds)
+
+    def _outer(
+        self,
+        level: Level,
+        tiling: GroupTiling,
+        nests: Nests,
+        stages: int,
+        keeping: Keeping,
+    ) -> Spent:
+        tiled = OuterModel(self.target, level).tiled(tiling, nests)
+        cost = tiled.cost(stages, tiled.footprint(stages, keeping), keeping)
+        moves = round(cost.loads.cycles + cost.stores.cycles)
+        return Spent(
+            cost.cycles, cost.bytes, moves, round(cost.compute), cost.footprint
+        )
+
+    def _nearest(self, level: Level, tiling: GroupTiling, stages: int) -> Spent:
+        machinery = Machinery(self.target, level)
+        items, engines = machinery.program(tiling, stages), machinery.costs.queues
+        moving = (machinery.moves.load, machinery.moves.store)
+        totals = Counter[Key]()
+        for key, amount in _tallies(items):
+            totals[key] += amount
+        worked = [totals["busy", name] for name in engines if name not in moving]
+        return Spent(
+            cycles_of(items, machinery.costs),
+            totals["read", moving[0]] + totals["wrote", moving[1]],
+            sum(totals["busy", name] for name in moving),
+            max(worked, default=0),
+            footprint_of(tiling, stages),
+        )
+
+
+def _tallies(items: Sequence[Item], times: int = 1) -> Iterator[tuple[Key, int]]:
+    """What instructions add to totals."""
+    for item in items:
+        if isinstance(item, Task):
+            yield from ((key, amount * times) for key, amount in item.cost.tally)
+        else:
+            yield from _tallies(item.body, times * item.trips)
+
+
+def keeping_of(group: graph.GroupOp) -> Keeping:
+    """
+    What plans keep in the level around a group, named as it is inside of the group.
+    """
+    pairs = zip(group.body.block.args, group.inputs, strict=True)
+    resident = {argument for argument, operand in pairs if is_kept(operand)}
+    kept = [number for number, each in enumerate(group.results) if is_kept(each)]
+    unstored = [n for n in kept if _only_groups_read(group.results[n])]
+    return Keeping(
+        frozenset(resident),
+        frozenset(group.yielded[number] for number in kept),
+        frozenset(group.yielded[number] for number in unstored),
+    )
+
+
+def is_kept(value: SSAValue) -> bool:
+    """Whether a value stays in the level where a group computes it."""
+    owner = value.owner
+    if not isinstance(owner, graph.GroupOp) or owner.plan is None:
+        return False
+    return owner.results.index(value) in owner.plan.kept
+
+
+def _only_groups_read(value: SSAValue) -> bool:
+    return all(isinstance(use.operation, graph.GroupOp) for use in value.uses)
