@@ -38,7 +38,16 @@ from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools import plan_options, run_options, tlf_import, tlf_opt, tlf_plan, tlf_run
+from tlf.tools import (
+    explain_options,
+    plan_options,
+    run_options,
+    tlf_explain,
+    tlf_import,
+    tlf_opt,
+    tlf_plan,
+    tlf_run,
+)
 from tlf.tools.driver import new_context
 from tlf.tools.located_parser import LocatedParser
 from tlf.tools.opt_options import FLAGS
@@ -52,6 +61,7 @@ PAGES = {
 }
 MAX_LINES = 400
 TOOLS = {
+    "tlf-explain": tlf_explain.main,
     "tlf-import": tlf_import.main,
     "tlf-opt": tlf_opt.main,
     "tlf-plan": tlf_plan.main,
@@ -308,12 +318,12 @@ def test_every_pass_and_option_is_described():
 
 def test_every_flag_is_described():
     flags = {f"--{name}" for name in FLAGS} | {"--print-ir-after", "--emit", "--output"}
-    known = (run_options.Options, plan_options.Options)
+    known = (run_options.Options, plan_options.Options, explain_options.Options)
     for name in {name for options in known for name in options.__annotations__}:
         if name != "file":
             flags.add("--" + name.replace("_", "-"))
 
-    assert flags <= words("tools.md")
+    assert flags <= words("tools.md") | words("explain.md")
 
 
 def test_every_field_of_a_target_is_described():

@@ -21,6 +21,7 @@ import lit.TestRunner
 from lit.formats import ShTest
 
 TOOLS = {
+    "tlf-explain": "tlf.tools.tlf_explain",
     "tlf-opt": "tlf.tools.tlf_opt",
     "tlf-plan": "tlf.tools.tlf_plan",
     "tlf-run": "tlf.tools.tlf_run",

@@ -1,0 +1,88 @@
+// RUN: tlf-explain %s --entry pair --target npu:L2=64K | filecheck %s
+// RUN: tlf-explain %s --entry pair --target npu --l2 64K --group 1 | filecheck %s --check-prefix=ONE
+// RUN: tlf-explain %s --entry pair --target npu:L2=64K --json | filecheck %s --check-prefix=JSON
+// RUN: tlf-explain %s --entry pair --target npu --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
+// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 contractions=1}" --why-not-fuse %%a,c | filecheck %s --check-prefix=LIMIT
+// RUN: tlf-explain %s --entry one --target bm1684x-like --simulate | filecheck %s --check-prefix=NEAREST
+// RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a,z 2>&1 | filecheck %s --check-prefix=NAME
+// RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a 2>&1 | filecheck %s --check-prefix=NAMES
+// RUN: not tlf-explain %s --entry pair --target npu -p "graph-group{level=L1}" --why-not-fuse a,c 2>&1 | filecheck %s --check-prefix=NOT
+// RUN: not tlf-explain %s --entry one --target npu --group 3 2>&1 | filecheck %s --check-prefix=GROUP
+// RUN: not tlf-explain %s --entry one --target npu -p dce 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: not tlf-explain %s --entry one --target h200 2>&1 | filecheck %s --check-prefix=MODEL
+// RUN: not tlf-explain %s --entry other --target npu 2>&1 | filecheck %s --check-prefix=ENTRY
+// RUN: tlf-explain --help | filecheck %s --check-prefix=HELP
+
+// CHECK:      @pair on npu:L2=64K, 2 groups
+// CHECK-NEXT: group {{ *}}at least  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}spent on
+// CHECK-NEXT: 0 %a to %b {{ *}}6,889    matrix {{.*}}x    419,840  computation
+// CHECK-NEXT: 1 %c to %y {{ *}}9,696    memory {{.*}}x    620,544  computation
+// CHECK-NEXT: in all {{ *}}13,778    matrix {{.*}}  1,040,384            -
+// CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.00x as long, and move 1,040,384 bytes
+// CHECK-NEXT: found by dp: the best by the model
+
+// CHECK:      group 0: %a to %b
+// CHECK-NEXT:   computes    %a (conv2d cast), %b (relu)
+// CHECK-NEXT:   from        {{.*}}tlf-explain.mlir:{{[0-9]+}}:3 to {{[0-9]+}}:3
+// CHECK-NEXT:   plan        tile [1, 32, {{[0-9]+}}, 56] in L2, 2 in flight, rolls along axis 2
+// CHECK-NEXT:   predicted   {{[0-9,]+}} cycles: moves {{[0-9,]+}}, computation {{[0-9,]+}}
+// CHECK-NEXT:   at least    6,889 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
+// CHECK-NEXT:   moves       419,840 bytes, 419,840 at least
+// CHECK-NEXT:   again       0.0% of products, 0.0% of elements
+// CHECK-NEXT:   L2          peak {{[0-9,]+}} of 65,536 bytes, {{[0-9.]+}}%
+// CHECK-NEXT:     inputs
+// CHECK-NEXT:     halo
+// CHECK-NEXT:     weights         18,432
+// CHECK:        instead     %a to %y: {{[0-9,]+}} cycles and {{[0-9,]+}} bytes in all
+// CHECK:      group 1: %c to %y
+
+// ONE-NOT: group 0
+// ONE:     group 1: %c to %y
+
+// JSON:      "name": "pair",
+// JSON:      "operation": "conv2d",
+// JSON-NEXT: "name": "%a",
+// JSON:      "bound_by": "matrix",
+// JSON:      "double_buffers":
+// JSON:      "gain": 1.0,
+
+// TOGETHER: a and b: `graph-group` put them into one group
+
+// LIMIT:      %a and c: limit binds
+// LIMIT-NEXT:   because     a group holds 1 contractions at most
+// LIMIT:        at stake    {{[0-9,]+}} cycles
+// LIMIT-NEXT:   change      graph-partition{groups=2 contractions=2}: these groups take
+
+func.func @pair(%x: tensor<1x32x56x56xf16>, %w1: tensor<32x32x3x3xf16> {tlf.parameter},
+    %w2: tensor<32x32x3x3xf16> {tlf.parameter}) -> tensor<1x32x56x56xf16> {
+  %a = graph.conv2d %x, %w1 padding [1, 1, 1, 1]
+      : (tensor<1x32x56x56xf16>, tensor<32x32x3x3xf16>) -> tensor<1x32x56x56xf16>
+  %b = graph.relu %a : tensor<1x32x56x56xf16>
+  %c = graph.conv2d %b, %w2 padding [1, 1, 1, 1]
+      : (tensor<1x32x56x56xf16>, tensor<32x32x3x3xf16>) -> tensor<1x32x56x56xf16>
+  %d = graph.add %c, %x
+      : (tensor<1x32x56x56xf16>, tensor<1x32x56x56xf16>) -> tensor<1x32x56x56xf16>
+  %y = graph.relu %d : tensor<1x32x56x56xf16>
+  func.return %y : tensor<1x32x56x56xf16>
+}
+
+// Where there is one near memory, groups have the plans of the nearest level.
+
+// NEAREST:      @one on bm1684x-like, 1 group
+// NEAREST-NEXT: group {{.*}} simulated {{ *}}gap
+// NEAREST-NEXT: 0 %y
+// NEAREST-NEXT: in all
+// NEAREST:        plan        tile [{{[0-9]+}}, 100] in L1
+func.func @one(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
+  %y = graph.exp %x : tensor<64x100xf32>
+  func.return %y : tensor<64x100xf32>
+}
+
+// NAME:  tlf-explain: error: expected the name of a result, or a place `line:column`, of something that is computed at every call, got `z`
+// NAMES: tlf-explain: error: expected two names `A,B`, got `a`
+// NOT:   tlf-explain: error: expected a pipeline with `graph-partition`
+// GROUP: tlf-explain: error: expected a group from 0 to 0 of @one, got 3
+// NONE:  tlf-explain: error: expected a program with groups that have plans, got none
+// MODEL: tlf-explain: error: expected a target with a model of its time, of the backend npu, got h200
+// ENTRY: tlf-explain: error: expected a function `other`, got pair, one
+// HELP:  usage: tlf-explain

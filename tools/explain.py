@@ -1,0 +1,206 @@
+"""What `tlf-explain` does once its command line is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects.target import Target, bytes_of, load
+from tlf.passes.explain.apart import Verdict, why_apart
+from tlf.passes.explain.choices import Choice, RecordingPartitionPass
+from tlf.passes.explain.pricing import Pricing
+from tlf.passes.explain.report import reports
+from tlf.tools.backends import CompilingBackend
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.driver import new_context, parse
+from tlf.tools.executables import NotSimulatedError, Simulated
+from tlf.tools.explain_data import Function, Whole, function_of
+from tlf.tools.explain_options import Options
+from tlf.tools.explain_text import answer, details, overview
+from tlf.tools.pass_manager import verify
+from tlf.tools.pipeline import PipelineError
+from tlf.tools.planned import plan
+from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.source import SourceError, read_source
+from tlf.tools.source_names import SourceNames, operations_named
+
+
+class ExplainError(Exception):
+    """Something that cannot be explained; the message is one line."""
+
+
+def explain(options: Options) -> str:
+    """
+    What `options` ask for, as text. Raises `ExplainError`, and `CompileError` for a
+    wrong program.
+    """
+    try:
+        return _explain(options)
+    except (DiagnosticException, PipelineError, SourceError) as error:
+        raise ExplainError(str(error)) from error
+    except NotSimulatedError as error:
+        raise ExplainError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A program that has plans, and what they were chosen from."""
+
+    written: ModuleOp
+    """As it was before all passes."""
+    module: ModuleOp
+    backend: CompilingBackend
+    target: str
+    names: SourceNames
+    partitioner: RecordingPartitionPass | None
+
+    @property
+    def choices(self) -> Sequence[Choice]:
+        """What was chosen from."""
+        return () if self.partitioner is None else self.partitioner.choices
+
+
+def _explain(options: Options) -> str:
+    source = read_source(options.file)
+    context = new_context()
+    with errors_located(None, "the parser"):
+        module = parse(context, source)
+    with errors_located(module, "the verifier"):
+        verify(module)
+    target, name = _target(options, module)
+    backend = CompilingBackend(
+        target, options.entry, Path(options.file).parent, options.passes
+    )
+    Pricing(target)
+    written = module.clone()
+    partitioner = plan(backend, context, module)
+    names = SourceNames(source)
+    planned = _Planned(written, module, backend, name, names, partitioner)
+    if options.why_not_fuse is not None:
+        return _why_not_fuse(planned, options.why_not_fuse, options.json)
+    functions = _functions(planned)
+    if options.simulate:
+        simulated = _simulated(context, written, backend)
+        functions = [replace(each, simulated=simulated) for each in functions]
+    functions = [_only(each, options.group) for each in functions]
+    if options.json:
+        return json.dumps([asdict(each) for each in functions], indent=2)
+    return "\n\n".join(_text(each, options.group) for each in functions)
+
+
+def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
+    """The target, and what it is called."""
+    if options.target is None and Target.is_known(module):
+        target, name = Target.of(module), Target.of(module).name
+    else:
+        name = options.target or "npu"
+        target = load(name)
+    if options.l2 is not None:
+        target = target.resized({"L2": bytes_of(options.l2)})
+        name = f"{name} with L2 of {options.l2}"
+    return target, name
+
+
+def _functions(planned: _Planned) -> list[Function]:
+    with errors_located(planned.module, "the report"):
+        found = [
+            function_of(each, planned.target, planned.choices, planned.names)
+            for each in reports(planned.module)
+        ]
+    if not found:
+        raise ExplainError("expected a program with groups that have plans, got none")
+    return found
+
+
+def _only(function: Function, number: int | None) -> Function:
+    """A function with one of its groups."""
+    if number is None:
+        return function
+    if not 0 <= number < len(function.groups):
+        raise ExplainError(
+            f"expected a group from 0 to {len(function.groups) - 1} of "
+            f"@{function.name}, got {number}"
+        )
+    return replace(function, groups=[function.groups[number]])
+
+
+def _text(function: Function, number: int | None) -> str:
+    parts = [] if number is not None else ["\n".join(overview(function))]
+    parts += ["\n".join(details(each)) for each in function.groups]
+    return "\n\n".join(parts)
+
+
+def _simulated(context: Context, module: ModuleOp, backend: CompilingBackend) -> Whole:
+    """What the compiled program takes on the simulator, preparations left out."""
+    signature = backend.lower(context, module)
+    executable = backend.build(context, module, signature)
+    if isinstance(executable, PreparedProgram):
+        executable = executable.main
+    if not isinstance(executable, Simulated):
+        raise NotSimulatedError
+    figures = executable.time().figures
+    level = backend.target.outermost.name
+    moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
+    return Whole(int(figures["cycles"]), int(moved))
+
+
+def _why_not_fuse(planned: _Planned, words: str, as_json: bool) -> str:
+    names = words.split(",")
+    if len(names) != 2:
+        raise ExplainError(f"expected two names `A,B`, got `{words}`")
+    first, second = names[0].strip(), names[1].strip()
+    partitioner = planned.partitioner
+    if partitioner is None or not partitioner.before:
+        raise ExplainError("expected a pipeline with `graph-partition`")
+    before = partitioner.before[0]
+    pairs = [_found(planned, before, name) for name in (first, second)]
+    with errors_located(before, "the search"):
+        verdict = why_apart(
+            before, _nearest(*pairs), planned.backend.target, partitioner
+        )
+    if as_json:
+        return json.dumps({"names": [first, second], **_plain(verdict)}, indent=2)
+    return "\n".join(answer((first, second), verdict))
+
+
+def _plain(verdict: Verdict) -> dict[str, object]:
+    return {**asdict(verdict), "stake": verdict.stake}
+
+
+def _found(planned: _Planned, before: ModuleOp, name: str) -> Sequence[Operation]:
+    """The operations that come from what is called so, before groups are merged."""
+    found = operations_named(planned.written, before, planned.names, name)
+    if not found:
+        raise ExplainError(
+            "expected the name of a result, or a place `line:column`, of something "
+            f"that is computed at every call, got `{name}`"
+        )
+    return found
+
+
+def _nearest(
+    first: Sequence[Operation], second: Sequence[Operation]
+) -> tuple[Operation, Operation]:
+    """
+    Of operations that come from two places, those that are to run together: the last
+    of the one that comes first, and the first of the other.
+    """
+    order = {op: number for number, op in enumerate(_all(first[0]))}
+    if order[first[-1]] <= order[second[-1]]:
+        return first[-1], second[0]
+    return first[0], second[-1]
+
+
+def _all(op: Operation) -> list[Operation]:
+    """All operations of a module in order."""
+    top = op
+    while (parent := top.parent_op()) is not None:
+        top = parent
+    return list(top.walk())

@@ -1,0 +1,254 @@
+"""What `tlf-explain` tells, as plain data: its JSON, and what its text is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tlf.dialects import graph
+from tlf.passes.explain.choices import Choice, Other, opened
+from tlf.passes.explain.memory import Peak
+from tlf.passes.explain.report import FunctionReport, GroupReport
+from tlf.tools.source_names import SourceNames
+
+
+@dataclass(frozen=True)
+class Member:
+    """An operation of a group."""
+
+    operation: str
+    name: str | None
+    """What the source calls the operation that it comes from."""
+    place: str | None
+    """Where that is written."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a group is tiled."""
+
+    level: str
+    tile: Sequence[int]
+    reduce: Sequence[int]
+    stages: int
+    roll: int | None
+    """The axis of the tile along which it rolls."""
+    kept: Sequence[str]
+    """Results that stay in the level."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a program or a part of it costs by the model, and at least."""
+
+    cycles: int
+    bytes: int
+    """From and to the farther memory."""
+    bound_cycles: int
+    bound_cycles_in_passes: int
+    """With products in whole passes of the array."""
+    bound_bytes: int
+    bound_by: str
+    """What takes most of the bound: `memory`, `matrix` or `vector`."""
+    gap: float
+    """Cycles over those of the bound."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The peak of a level, in bytes."""
+
+    level: str
+    capacity: int
+    height: int
+    live: int
+    fragmentation: int
+    uses: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Another choice, and what the whole would cost with it by the model."""
+
+    operations: Sequence[Member]
+    kept: int
+    cycles: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of a function."""
+
+    number: int
+    operations: Sequence[Member]
+    plan: Plan
+    figures: Figures
+    moves: int
+    """Cycles of moves alone."""
+    computation: int
+    """Cycles of computation alone."""
+    binds: str
+    """Which of both takes longer."""
+    products_again: float
+    """The part of the products that is computed more than once."""
+    elements_again: float
+    """The part of all other elements that is."""
+    memory: Memory
+    instead: Sequence[Instead]
+    simulated_cycles: int | None = None
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Cycles and bytes of a whole program."""
+
+    cycles: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the groups were found."""
+
+    strategy: str
+    exact: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function, and its groups in order."""
+
+    name: str
+    target: str
+    groups: Sequence[Group]
+    figures: Figures
+    unfused: Whole | None
+    """With every group of `graph-group` by itself, by the model."""
+    gain: float | None
+    """How many times longer that takes."""
+    searches: Sequence[Search]
+    simulated: Whole | None = None
+
+
+def function_of(
+    report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
+) -> Function:
+    """What is told of a function."""
+    here = [each for each in choices if _is_about(each, report)]
+    others = {
+        group: told
+        for choice in here
+        for group, told in zip(choice.groups, choice.others, strict=True)
+        if group is not None
+    }
+    groups = [
+        _group(number, each, others.get(each.price.group, ()), names)
+        for number, each in enumerate(report.groups)
+    ]
+    bounds = report.bounds
+    figures = Figures(
+        report.cycles,
+        report.bytes,
+        bounds.cycles,
+        bounds.cycles_quantised,
+        bounds.payload_bytes,
+        bounds.binding,
+        report.gap,
+    )
+    unfused = _unfused(report, here)
+    gain = None if unfused is None else unfused.cycles / max(report.cycles, 1)
+    searches = [
+        Search(each.statistics.strategy, each.statistics.exact, each.statistics.reason)
+        for each in here
+    ]
+    name = report.function.sym_name.data
+    return Function(name, target, groups, figures, unfused, gain, searches)
+
+
+def _is_about(choice: Choice, report: FunctionReport) -> bool:
+    groups = {each.price.group for each in report.groups}
+    return any(group in groups for group in choice.groups)
+
+
+def _unfused(report: FunctionReport, choices: Sequence[Choice]) -> Whole | None:
+    """The whole function with nothing merged; other groups as they are."""
+    if not choices or any(each.unfused is None for each in choices):
+        return None
+    chosen = {group for each in choices for group in each.groups}
+    rest = [
+        each.price.spent for each in report.groups if each.price.group not in chosen
+    ]
+    apart = [each.unfused for each in choices if each.unfused is not None]
+    return Whole(
+        sum(each.cycles for each in (*rest, *apart)),
+        sum(each.bytes for each in (*rest, *apart)),
+    )
+
+
+def _group(
+    number: int, report: GroupReport, others: Sequence[Other], names: SourceNames
+) -> Group:
+    price, spent, bounds = report.price, report.price.spent, report.price.bounds
+    figures = Figures(
+        spent.cycles,
+        spent.bytes,
+        bounds.cycles,
+        bounds.cycles_quantised,
+        bounds.payload_bytes,
+        bounds.binding,
+        report.gap,
+    )
+    return Group(
+        number,
+        members(opened(price.group), names),
+        _plan(price.group, names),
+        figures,
+        spent.moves,
+        spent.computation,
+        report.binds,
+        report.recomputed.product_share,
+        report.recomputed.element_share,
+        _memory(price.level.name, report.peak),
+        [
+            Instead(
+                members(each.operations, names),
+                each.kept,
+                each.cost.cycles,
+                each.cost.bytes,
+            )
+            for each in others
+        ],
+    )
+
+
+def members(operations: Sequence[Operation], names: SourceNames) -> list[Member]:
+    """Operations as they are told of."""
+    return [
+        Member(op.name.removeprefix("graph."), names.name(op), names.place(op))
+        for op in operations
+    ]
+
+
+def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
+    assert group.plan is not None
+    kept = [group.yielded[number].owner for number in group.plan.kept]
+    named = [names.name(op) for op in kept if isinstance(op, Operation)]
+    return Plan(
+        group.plan.level.data,
+        group.plan.tile_sizes,
+        group.plan.reduce_sizes,
+        group.plan.stage_count,
+        group.plan.rolled_axis,
+        [name for name in named if name is not None],
+    )
+
+
+def _memory(level: str, peak: Peak) -> Memory:
+    uses = {str(use): size for use, size in peak.uses.items()}
+    return Memory(
+        level, peak.capacity, peak.height, peak.live, peak.fragmentation, uses
+    )
