@@ -45,8 +45,18 @@ def build_passes(
     """
     return tuple(
         _build(f"pass `{spec.name}`", passes[spec.name](), spec)
-        for spec in _expand(text, passes, pipelines, ())
+        for spec in expand(text, passes, pipelines)
     )
+
+
+def expand(
+    text: str, passes: PassFactories, pipelines: Mapping[str, str]
+) -> tuple[ArgSpec, ...]:
+    """
+    The passes that `text` names with their options, named pipelines replaced by what
+    they stand for. Raises `PipelineError`.
+    """
+    return tuple(_expand(text, passes, pipelines, ()))
 
 
 def build_target(text: str, targets: TargetFactories) -> Target:

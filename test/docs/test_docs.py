@@ -39,9 +39,11 @@ from tlf.dialects.interfaces import DecompositionInterface
 from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import (
+    bench_options,
     explain_options,
     plan_options,
     run_options,
+    tlf_bench,
     tlf_explain,
     tlf_import,
     tlf_opt,
@@ -61,6 +63,7 @@ PAGES = {
 }
 MAX_LINES = 400
 TOOLS = {
+    "tlf-bench": tlf_bench.main,
     "tlf-explain": tlf_explain.main,
     "tlf-import": tlf_import.main,
     "tlf-opt": tlf_opt.main,
@@ -318,9 +321,14 @@ def test_every_pass_and_option_is_described():
 
 def test_every_flag_is_described():
     flags = {f"--{name}" for name in FLAGS} | {"--print-ir-after", "--emit", "--output"}
-    known = (run_options.Options, plan_options.Options, explain_options.Options)
+    known = (
+        bench_options.Options,
+        explain_options.Options,
+        plan_options.Options,
+        run_options.Options,
+    )
     for name in {name for options in known for name in options.__annotations__}:
-        if name != "file":
+        if name not in ("experiment", "file", "files"):
             flags.add("--" + name.replace("_", "-"))
 
     assert flags <= words("tools.md") | words("explain.md")

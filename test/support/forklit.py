@@ -21,6 +21,7 @@ import lit.TestRunner
 from lit.formats import ShTest
 
 TOOLS = {
+    "tlf-bench": "tlf.tools.tlf_bench",
     "tlf-explain": "tlf.tools.tlf_explain",
     "tlf-opt": "tlf.tools.tlf_opt",
     "tlf-plan": "tlf.tools.tlf_plan",

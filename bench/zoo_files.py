@@ -1,0 +1,66 @@
+"""
+Workloads of `zoo.py` as files, for `tlf-bench`.
+
+    python bench/zoo_files.py build/zoo
+    python bench/zoo_files.py build/zoo --only bottleneck --dtype f32
+
+A file is named after the workload, its batch and size, and its element type, such as
+`bottleneck-1x224-f16.mlir`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bounds import ROWS
+from zoo import ZooError, workload
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    folder: Path
+    dtype: str
+    only: str
+
+
+def parsed(arguments: Sequence[str] | None) -> Options:
+    """The command line, read."""
+    text = (__doc__ or "").strip().split("\n")[0]
+    parser = argparse.ArgumentParser(prog="zoo_files", description=text)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--dtype", default="f16")
+    parser.add_argument("--only", default="", help="part of the names of files")
+    return parser.parse_args(arguments, namespace=Options())
+
+
+def write(options: Options) -> None:
+    """Write a file for each workload that has the element type."""
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for row in ROWS:
+        name = f"{row.name}-{row.batch}x{row.size}-{options.dtype}"
+        chosen = workload(row.name)
+        if options.only not in name or options.dtype not in chosen.dtypes:
+            continue
+        module = chosen.module(row.size, row.batch, options.dtype)
+        file = options.folder / f"{name}.mlir"
+        file.write_text(f"{module!s}\n", encoding="utf-8")
+        print(file)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    options = parsed(arguments)
+    try:
+        write(options)
+    except (ZooError, OSError) as error:
+        print(f"zoo_files: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

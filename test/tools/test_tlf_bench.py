@@ -1,0 +1,217 @@
+"""`tlf-bench`: experiments with small programs, and what is said of mistakes."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from zoo import WORKLOADS
+
+from tlf.dialects.target import load
+from tlf.tools.bench.chips import balances
+from tlf.tools.bench.curves import picture
+from tlf.tools.bench.measure import Failure, Measured
+from tlf.tools.bench.pipelines import changed
+from tlf.tools.bench.strategies import NAMES, searches
+from tlf.tools.bench.sweep import Curve, Point
+from tlf.tools.bench.table import CYCLES, RATIO, TEXT, Table
+from tlf.tools.bench.variants import ABLATIONS, BASELINES
+from tlf.tools.tlf_bench import main
+
+PROGRAM = """
+func.func @chain(%x: tensor<2x8x24x24xf16>, %v: tensor<8x8x3x3xf16>,
+                 %w: tensor<8x8x1x1xf16>) -> tensor<2x8x24x24xf16> {
+  %0 = graph.conv2d %x, %v padding [1, 1, 1, 1]
+      : (tensor<2x8x24x24xf16>, tensor<8x8x3x3xf16>) -> tensor<2x8x24x24xf16>
+  %1 = graph.relu %0 : tensor<2x8x24x24xf16>
+  %y = graph.conv2d %1, %w
+      : (tensor<2x8x24x24xf16>, tensor<8x8x1x1xf16>) -> tensor<2x8x24x24xf16>
+  func.return %y : tensor<2x8x24x24xf16>
+}
+"""
+TINY = "npu-tiny:L2=32K"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    file = tmp_path / "chain.mlir"
+    file.write_text(PROGRAM, encoding="utf-8")
+    return str(file)
+
+
+def rows(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    """The rows that an experiment finds."""
+    main([*arguments, "--json"])
+    return json.loads(capsys.readouterr().out)["rows"]
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The message that an experiment ends in."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 1
+    return capsys.readouterr().err
+
+
+def test_rungs_of_the_ladder_move_less_and_less(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    found = rows(capsys, "baselines", program, "--target", TINY)
+
+    assert [row["way"] for row in found] == ["naive", "unfused", "fused", "bound"]
+    naive, unfused, fused, bound = (row["L3 MB"] for row in found)
+    assert naive > unfused > fused >= bound
+    assert found[1]["gain on unfused"] == found[3]["of bound"] == 1
+    assert found[2]["on naive"] > 1
+
+
+def test_each_means_costs_when_left_out(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    found = rows(capsys, "ablate", program, "--target", TINY)
+
+    assert [row["way"] for row in found] == list(ABLATIONS)
+    costs = {row["way"]: row["costs"] for row in found}
+    assert costs["everything"] is None
+    assert costs["no fusion"] > 0
+    assert costs["no double buffering"] > 0
+    assert costs["no spatial tiling"] > 0
+
+
+def test_sweep_finds_knees_and_draws_them(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    plot = tmp_path / "curves.svg"
+    sizes = "2K,16K,64K"
+    found = rows(
+        capsys,
+        *("sweep-l2", program, "--target", "npu-tiny", "--l2", sizes),
+        *("--plot", str(plot), "--jobs", "2"),
+    )
+
+    assert [row["L2 KiB"] for row in found] == [2, 16, 64]
+    assert all(row["L3 MB"] is None or row["L3 MB"] >= row["least MB"] for row in found)
+    assert found[-1]["of least"] == 1
+    drawn = ET.fromstring(plot.read_text(encoding="utf-8"))
+    assert len(drawn.findall("{*}polyline")) == 2
+
+
+def test_chips_have_bounds_of_their_own(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    found = rows(capsys, "targets", program, "--target", TINY)
+
+    assert [row["chip"] for row in found] == list(balances(load("npu-tiny")))
+    assert all(row["cycles"] >= row["in passes"] >= row["bound"] for row in found)
+    assert all(bool(row["binds"]) == (row["of bound"] > 1.15) for row in found)
+
+
+def test_searches_are_compared_by_model_and_simulator(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    main(["strategies", program, "--target", TINY])
+
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.split()[:3] == ["program", "chip", "search"]
+    assert [line.split()[2] for line in lines[: len(NAMES)]] == list(NAMES)
+    assert any("dp gains nothing over" in line for line in lines)
+    found = rows(capsys, "strategies", program, "--model", "--l2", "16K,1M")
+    assert [row["chip"] for row in found[:: len(NAMES)]] == ["L2=16K", "L2=1M"]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("bottleneck", "npu-tiny"),
+        ("bottleneck", "npu:L2=256K"),
+        ("resnet18", "npu:L2=64K"),
+        ("random-dag", "npu-tiny"),
+        ("random-tree", "npu-tiny:L2=16K"),
+    ],
+)
+def test_no_search_beats_dp_where_that_is_exact(name: str, target: str):
+    found = searches(WORKLOADS[name].small_module(), load(target))
+
+    best = found["dp"]
+    assert best is not None
+    others = [each for each in found.values() if each is not None]
+    assert not best.exact or all(best.cycles <= each.cycles for each in others)
+
+
+def point(capacity: int, moved: int | None) -> Point:
+    if moved is None:
+        return Point(capacity, 100, 10, Failure("too little"))
+    found = Measured(20, moved, moved, {"matrix": 20}, {"matrix": 10}, {}, 0.0)
+    return Point(capacity, 100, 10, found)
+
+
+def test_a_knee_is_where_a_fall_ends():
+    traffic = [None, 400, 300, 200, 199, 198, 120, 118]
+    points = [point(1 << at, moved) for at, moved in enumerate(traffic)]
+    curve = Curve("stairs", tuple(points))
+
+    assert curve.knees == {1 << 3, 1 << 6}
+    drawn = ET.fromstring(picture([curve], "L2"))
+    assert len(drawn.findall("{*}circle")) == 2
+
+
+def test_changes_reach_the_passes_that_they_name():
+    target = load("npu")
+    outermost = 'graph-choose-tiles{level="L2"'
+    nearest = 'graph-choose-tiles{level="L1"'
+
+    whole = changed(target, BASELINES["fused"])
+    assert f"{outermost}}}" in whole
+    assert f"{nearest}}}" in whole
+    batch = changed(target, ABLATIONS["no spatial tiling"])
+    assert f"{outermost} axes=0}}" in batch
+    assert f"{nearest}}}" in batch
+    single = changed(target, ABLATIONS["no double buffering"])
+    assert f"{outermost} stages=1}}" in single
+    assert f"{nearest} stages=1}}" in single
+    naive = changed(target, BASELINES["naive"])
+    assert naive.index("convert-graph-to-tile") < naive.index("graph-decompose")
+
+
+def test_tables_align_texts_to_the_left():
+    table = Table({"program": TEXT, "of": RATIO, "cycles": CYCLES}, notes=["so it is"])
+    table.rows += [("a", 1.234, 12345), ("long", None, 1)]
+
+    assert table.text().splitlines() == [
+        " program     of  cycles",
+        " a        1.23x  12,345",
+        " long         -       1",
+        "so it is",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "the following arguments are required: EXPERIMENT"),
+        (["targets"], "the following arguments are required: FILE"),
+        (["targets", "missing.mlir"], "cannot read `missing.mlir`: No such file"),
+        (["targets", "x", "--jobs", "0"], "expected a number from 1, got `0`"),
+        (["targets", "x", "--target", "h200"], "expected a target of the backend npu"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+):
+    error = failure(capsys, *arguments)
+
+    assert error.startswith("tlf-bench: error: ")
+    assert expected in error
+    assert error.count("\n") == 1
+
+
+def test_sizes_are_checked(program: str, capsys: pytest.CaptureFixture[str]):
+    wrong = failure(capsys, "sweep-l2", program, "--l2", "much")
+    assert wrong == "tlf-bench: error: expected a size such as 512K, got `much`\n"
+    single = failure(
+        capsys, "sweep-l2", program, "--target", "bm1684x-like", "--l2", "1M"
+    )
+    assert "expected a level among L1, L3" in single

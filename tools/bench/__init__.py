@@ -1,0 +1,1 @@
+"""Experiments with compiled programs, for `tlf-bench`."""

@@ -1,0 +1,99 @@
+"""The same chip with another balance between its memory and its array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from tlf.dialects.target import Target, from_data
+from tlf.passes.analysis.bounds import Bounds
+from tlf.tools.bench.measure import Failure, Measured, Task, least_of, measured
+from tlf.tools.bench.pipelines import changed
+from tlf.tools.bench.table import CYCLES, RATIO, TEXT, Table
+from tlf.tools.bench.variants import WHOLE
+from tlf.tools.bench.ways import title
+
+NEAR = 1.15
+"""What takes so many times the bound at most needs no explanation."""
+
+BUSY = 0.85
+"""A part that is in use for so much of the time is what binds."""
+
+
+def balances(target: Target) -> Mapping[str, Target]:
+    """A chip as it is, with other bandwidth of its outer memory, half its array."""
+    return {
+        "as it is": target,
+        "memory x4": _with_bandwidth(target, 4, 1),
+        "memory /4": _with_bandwidth(target, 1, 4),
+        "half the array": _with_half_the_array(target),
+    }
+
+
+def gaps(files: Sequence[str], chips: Mapping[str, Target], jobs: int) -> Table:
+    """How far programs are from what no schedule beats, and why."""
+    formats = {"program": TEXT, "chip": TEXT, "cycles": CYCLES, "bound": CYCLES}
+    formats |= {"of bound": RATIO, "in passes": CYCLES, "of passes": RATIO}
+    formats |= {"bytes": RATIO, "binds": TEXT}
+    table = Table(formats)
+    cases = [(file, name, chip) for file in files for name, chip in chips.items()]
+    tasks = [Task(file, chip, changed(chip, WHOLE)) for file, _, chip in cases]
+    for (file, name, chip), result in zip(cases, measured(tasks, jobs), strict=True):
+        least = least_of(file, chip)
+        if isinstance(result, Failure):
+            table.rows.append((title(file), name, *[None] * 6, result.reason))
+            continue
+        gap = result.cycles / max(1, least.cycles)
+        quantised = least.cycles_quantised
+        table.rows.append(
+            (
+                title(file),
+                name,
+                result.cycles,
+                least.cycles,
+                gap,
+                quantised,
+                result.cycles / max(1, quantised),
+                result.bytes / max(1, least.payload_bytes),
+                binding(result, least) if gap > NEAR else "",
+            )
+        )
+    return table
+
+
+def binding(result: Measured, least: Bounds) -> str:
+    """
+    Why a program is not faster: the part that is always in use, and why it is in use
+    for longer than it has to; or what the busiest part waits for.
+    """
+    part = result.busiest
+    share = result.work[part] / max(1, result.cycles)
+    text = f"{part} {share:.0%} busy"
+    if share >= BUSY:
+        peak = result.least.get(part, 0)
+        over = result.work[part] / peak if peak else 1.0
+        if over > 1.02:
+            return f"{text}, {over:.2f}x of its work at peak"
+        moved = result.bus_bytes / max(1, least.bus_bytes)
+        return f"{text}, {moved:.2f}x of the least traffic"
+    causes = result.waits.get(part, {})
+    if not causes:
+        return text
+    cause = max(causes, key=lambda each: causes[each])
+    waited = causes[cause] / max(1, result.cycles)
+    return f"{text}, waits {waited:.0%} for {cause}"
+
+
+def _with_bandwidth(target: Target, times: int, parts: int) -> Target:
+    """The chip with another bandwidth of the outermost memory."""
+    data: Any = target.data
+    *near, far = data["levels"]
+    bandwidth = max(1, cast(int, far["bandwidth"]) * times // parts)
+    return from_data({**data, "levels": [*near, {**far, "bandwidth": bandwidth}]})
+
+
+def _with_half_the_array(target: Target) -> Target:
+    data: Any = target.data
+    matrix = data["engines"]["matrix"]
+    half = {**matrix, "rows": max(1, cast(int, matrix["rows"]) // 2)}
+    return from_data({**data, "engines": {**data["engines"], "matrix": half}})

@@ -1,0 +1,193 @@
+"""Searches for groups that run as one against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.target import Target
+from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.problem import problems_of
+from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.search import NoScheduleError, Problem, Step, search
+from tlf.tools.bench.measure import (
+    Failure,
+    Measured,
+    Task,
+    lower,
+    main_function,
+    measured,
+    read_module,
+)
+from tlf.tools.bench.pipelines import before_partition, changed
+from tlf.tools.bench.table import CYCLES, MEGABYTES, SHARE, TEXT, Cell, Table
+from tlf.tools.bench.variants import strategy
+from tlf.tools.bench.ways import title
+
+NAMES = ("dp", "beam", "interval", "greedy", "unfused")
+SETTINGS = GraphPartitionPass()
+"""Whose limits the searches have."""
+
+GAIN = 0.001
+"""What is faster by less is as fast."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found for a program, by the model."""
+
+    cycles: int
+    bytes: int
+    groups: int
+    states: int
+    exact: bool
+    by: str
+    """The search that found it, where another one gave up."""
+    shape: tuple[object, ...]
+    """What schedules that do the same have in common."""
+
+
+def searches(module: ModuleOp, target: Target) -> Mapping[str, Found | None]:
+    """What each search finds, all by the same costs; None where it finds nothing."""
+    if (passes := before_partition(target)) is None:
+        return {}
+    lower(module, target, passes)
+    problems = list(_problems(module, target))
+    return {name: _found(problems, name) for name in NAMES}
+
+
+def _problems(module: ModuleOp, target: Target) -> Iterator[tuple[Problem, GroupCosts]]:
+    """The problems of a program whose operations are in groups, and their costs."""
+    level = target.tile_levels[0]
+    timed = TimedTiles.of(target, level)
+    if timed is None or timed.is_nearest:
+        return
+    for block in main_function(module).body.blocks:
+        for stated in problems_of(block, level):
+            costs = GroupCosts(
+                stated.nodes, stated.values, target, level, SETTINGS.contractions
+            )
+            yield stated.problem, costs
+
+
+def _found(problems: Sequence[tuple[Problem, GroupCosts]], name: str) -> Found | None:
+    try:
+        results = [
+            search(problem, costs, name, limits=SETTINGS.limits)
+            for problem, costs in problems
+        ]
+    except NoScheduleError:
+        return None
+    schedules = [result.schedule for result in results]
+    told = [result.statistics for result in results]
+    return Found(
+        sum(each.time for each in schedules),
+        sum(each.bytes for each in schedules),
+        sum(len(each.steps) for each in schedules),
+        sum(each.states for each in told),
+        all(each.exact for each in told),
+        ", ".join(dict.fromkeys(each.strategy for each in told)),
+        tuple(map(_shape, (step for each in schedules for step in each.steps))),
+    )
+
+
+def _shape(step: Step) -> tuple[object, ...]:
+    """What a step does."""
+    plan = step.option.plan
+    if not isinstance(plan, OuterPlan):
+        return step.group, step.context
+    return step.group, step.context, plan.tile, plan.roll, plan.stages
+
+
+def compared(
+    files: Sequence[str], chips: Mapping[str, Target], jobs: int, simulates: bool
+) -> Table:
+    """The searches over programs and chips, by the model and by the simulator."""
+    formats = {"program": TEXT, "chip": TEXT, "search": TEXT, "groups": ","}
+    formats |= {"states": ",", "exact": TEXT}
+    formats |= {"model cycles": CYCLES, "model MB": MEGABYTES, "over dp": SHARE}
+    if simulates:
+        formats |= {"cycles": CYCLES, "L3 MB": MEGABYTES, "beyond dp": SHARE}
+    table = Table(formats)
+    for file in files:
+        for label, chip in chips.items():
+            found = searches(read_module(file), chip)
+            results: Mapping[str, Measured | Failure] = {}
+            if simulates:
+                results = _simulated(file, chip, found, jobs)
+            for name, each in found.items():
+                row = _row(found, name, each)
+                more = _more(results, name) if simulates else ()
+                table.rows.append((title(file), label, name, *row, *more))
+            table.notes += _verdict(f"{title(file)} on {label}", found, results)
+    return table
+
+
+def _simulated(
+    file: str, chip: Target, found: Mapping[str, Found | None], jobs: int
+) -> Mapping[str, Measured | Failure]:
+    """What schedules take, those that do the same looked at once."""
+    shapes = {each.shape: name for name, each in found.items() if each is not None}
+    names = list(shapes.values())
+    tasks = [Task(file, chip, changed(chip, strategy(name))) for name in names]
+    known = dict(zip(names, measured(tasks, jobs), strict=True))
+    return {
+        name: known[shapes[each.shape]]
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def _row(
+    found: Mapping[str, Found | None], name: str, each: Found | None
+) -> Sequence[Cell]:
+    if each is None:
+        return (None,) * 6
+    exact = "yes" if each.exact else "no" if each.by == name else each.by
+    figures = (each.groups, each.states, exact, each.cycles)
+    best = found["dp"]
+    over = each.cycles / max(1, best.cycles) - 1 if best and name != "dp" else None
+    return (*figures, each.bytes / 1e6, over)
+
+
+def _more(results: Mapping[str, Measured | Failure], name: str) -> Sequence[Cell]:
+    result, best = results.get(name), results.get("dp")
+    if not isinstance(result, Measured):
+        return (None,) * 3
+    over = None
+    if isinstance(best, Measured) and name != "dp":
+        over = result.cycles / max(1, best.cycles) - 1
+    return result.cycles, result.bytes / 1e6, over
+
+
+def _verdict(
+    case: str,
+    found: Mapping[str, Found | None],
+    results: Mapping[str, Measured | Failure],
+) -> Iterator[str]:
+    """Say where `dp` gains nothing over simpler searches, and where it loses."""
+    if (best := found.get("dp")) is None:
+        return
+    others = {name: each for name, each in found.items() if name != "dp" and each}
+    equal = [
+        name for name, each in others.items() if each.cycles <= best.cycles * (1 + GAIN)
+    ]
+    if equal:
+        yield f"{case}: dp gains nothing over {', '.join(equal)} by the model"
+    first = results.get("dp")
+    if isinstance(first, Failure):
+        yield f"{case}, dp: {first.reason}"
+        return
+    better = [
+        name
+        for name, result in results.items()
+        if isinstance(result, Measured)
+        and first is not None
+        and result.cycles * (1 + GAIN) < first.cycles
+    ]
+    if better:
+        yield f"{case}: {', '.join(better)} takes less than dp on the simulator"

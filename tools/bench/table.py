@@ -1,0 +1,58 @@
+"""Tables for people, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tlf.runtime.npu.show import columns
+
+Cell = str | int | float | None
+"""None where there is nothing to tell."""
+
+
+@dataclass
+class Table:
+    """Rows of figures, and what there is to say about them."""
+
+    formats: Mapping[str, str]
+    """How the figures of each column are printed, by its title."""
+    rows: list[Sequence[Cell]] = field(default_factory=list[Sequence[Cell]])
+    notes: list[str] = field(default_factory=list[str])
+
+    def text(self) -> str:
+        """The table with a line for each row, and the notes."""
+        titles = [_aligned(name, shape) for name, shape in self.formats.items()]
+        lines = [
+            [_shown(cell, shape) for cell, shape in zip(row, self.shapes, strict=True)]
+            for row in self.rows
+        ]
+        return "\n".join([*columns(titles, lines), *self.notes])
+
+    def data(self) -> Mapping[str, object]:
+        """Rows by the titles of columns, and the notes."""
+        rows = [dict(zip(self.formats, row, strict=True)) for row in self.rows]
+        return {"rows": rows, "notes": self.notes}
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """The formats of the columns, in their order."""
+        return tuple(self.formats.values())
+
+
+def _shown(cell: Cell, shape: str) -> str:
+    if cell is None:
+        return _aligned("-", shape)
+    if isinstance(cell, str):
+        return _aligned(cell, shape)
+    figure = f"{cell:{shape.removesuffix('x')}}"
+    return f"{figure}x" if shape.endswith("x") else figure
+
+
+def _aligned(text: str, shape: str) -> str:
+    """Texts are aligned to the left, as all that starts with a blank is."""
+    return f" {text}" if shape == TEXT else text
+
+
+MEGABYTES, CYCLES, RATIO, SHARE, TEXT = ",.2f", ",", ".2fx", "+.1%", "s"
+"""Formats of columns."""

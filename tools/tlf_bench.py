@@ -1,0 +1,100 @@
+"""
+`tlf-bench`: what the compiler gains, and what each of its means is worth.
+
+Errors are one line on stderr, and the exit status is 1. A way that does not compile a
+program is a row of the table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tlf.tools.bench_options import Options, fail, parse_arguments
+
+if TYPE_CHECKING:
+    from tlf.dialects.target import Target
+    from tlf.tools.bench.table import Table
+
+OCTAVES = range(16, 27)
+"""Powers of two of the capacities of a sweep: from 64 KiB to 64 MiB."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `tlf-bench` command."""
+    options = parse_arguments(arguments)
+
+    # What needs xDSL is imported only now, so that `--help` answers at once.
+    from xdsl.utils.exceptions import DiagnosticException
+
+    from tlf.tools.diagnostics import CompileError
+    from tlf.tools.source import SourceError
+
+    try:
+        table = _table(options)
+    except CompileError as error:
+        print(error.diagnostic, file=sys.stderr)
+        sys.exit(1)
+    except (DiagnosticException, SourceError) as error:
+        fail(str(error))
+    print(json.dumps(table.data(), indent=1) if options.json else table.text())
+
+
+def _table(options: Options) -> Table:
+    from tlf.dialects.target import load
+    from tlf.tools.bench import chips, strategies, ways
+    from tlf.tools.bench.measure import read_module
+
+    target = load(options.target)
+    target.check_backend("npu")
+    for file in options.files:
+        read_module(file)
+    files, jobs = options.files, options.jobs
+    match options.experiment:
+        case "baselines":
+            return ways.baselines(files, target, jobs)
+        case "ablate":
+            return ways.ablations(files, target, jobs)
+        case "targets":
+            variants = (
+                {options.target: target} if options.only else chips.balances(target)
+            )
+            return chips.gaps(files, variants, jobs)
+        case "strategies":
+            sizes = _sized(options, target)
+            return strategies.compared(files, sizes, jobs, not options.model)
+        case _:
+            return _sweep(options, target)
+
+
+def _sized(options: Options, target: Target) -> Mapping[str, Target]:
+    """The target with each capacity that was asked for, by what it is called."""
+    from tlf.dialects.target import bytes_of
+
+    if options.l2 is None:
+        return {options.target: target}
+    return {
+        f"L2={size}": target.resized({"L2": bytes_of(size)})
+        for size in options.l2.split(",")
+    }
+
+
+def _sweep(options: Options, target: Target) -> Table:
+    from tlf.dialects.target import bytes_of
+    from tlf.tools.bench.curves import picture
+    from tlf.tools.bench.sweep import listed, swept
+    from tlf.tools.source import write_text
+
+    sizes = [1 << power for power in OCTAVES]
+    if options.l2 is not None:
+        sizes = [bytes_of(size) for size in options.l2.split(",")]
+    curves = swept(options.files, target, "L2", sizes, options.jobs)
+    if options.plot is not None:
+        write_text(str(options.plot), picture(curves, "L2"))
+    return listed(curves, "L2")
+
+
+if __name__ == "__main__":
+    main()
