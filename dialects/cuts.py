@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Accesses
+from tlf.dialects.encoding import level_of
 from tlf.dialects.interfaces import MovementInterface, TilingInterface, ViewInterface
 from tlf.dialects.types import tensor_type
 
@@ -57,7 +57,7 @@ def is_stored_cut(op: Operation) -> bool:
 
 def _is_in_tile(op: Operation) -> bool:
     """Whether an operation works on a tile, near the engines."""
-    return not isinstance(tensor_type(op.results[0]).encoding, NoneAttr)
+    return level_of(op.results[0].type) is not None
 
 
 def _read(op: Operation) -> Accesses:

@@ -16,14 +16,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import AffineMapAttr, TensorType
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.access import Access, Accesses, broadcast_accesses
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import like, tensor_type
 
 Array: TypeAlias = NDArray[np.generic]
 Scalar: TypeAlias = int | float
@@ -227,7 +227,7 @@ class AccumulatingInterface(TilingInterface):
         result = tensor_type(self.results[0])
         if result.element_type == self.accumulator_type or self.init_value is not None:
             return None
-        wide = TensorType(self.accumulator_type, result.get_shape(), result.encoding)
+        wide = like(result, result.get_shape(), self.accumulator_type)
         return type(self).create(
             operands=self.operands,
             result_types=[wide],

@@ -30,6 +30,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.encoding import without_layout
+
 AnyTensor: TypeAlias = TensorType[Attribute]
 
 DTYPES: dict[Attribute, np.dtype[np.generic]] = {
@@ -118,9 +120,11 @@ def byte_count(type_: "AnyTensor | MemRefType[Attribute]") -> int:
 def like(
     model: AnyTensor, shape: Sequence[int], element: Attribute | None = None
 ) -> AnyTensor:
-    """A tensor type with the encoding of `model` and, unless given, its elements."""
+    """A tensor type in the level of `model` and, unless given, with its elements."""
     return TensorType(
-        model.element_type if element is None else element, shape, model.encoding
+        model.element_type if element is None else element,
+        shape,
+        without_layout(model.encoding),
     )
 
 

@@ -22,6 +22,7 @@ from tlf.dialects import mem, npu
 from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
 from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.target import Target
+from tlf.dialects.tile import stored_in
 from tlf.lowering.npu.ahead import issue_ahead
 from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
@@ -159,7 +160,7 @@ class _Conversion:
         names: set[str] = set()
         for number, argument in enumerate(self.function.args):
             view = views.view(argument)
-            type_ = TensorType(view.element_type, view.shape)
+            type_ = stored_in(TensorType(view.element_type, view.shape), view.order)
             is_input = number < inputs
             stem = "arg" if is_input else "result"
             position = number if is_input else number - inputs

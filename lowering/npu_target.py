@@ -27,6 +27,7 @@ from tlf.dialects.mixed_index import Index
 from tlf.dialects.places import place_of
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target.description import Data
+from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of
 
 SCALARS: Mapping[type[Operation], str] = {
@@ -149,6 +150,8 @@ def _memory_map(program: npu.ProgramOp) -> Iterator[str]:
             str(buffer.type.element_type),
             "x".join(str(size) for size in buffer.type.get_shape()) or "scalar",
         ]
+        if order := layout_of(buffer.type):
+            words.append(f"order={','.join(map(str, order))}")
         match buffer:
             case npu.InputOp():
                 yield f".input {' '.join(words)}"

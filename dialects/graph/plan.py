@@ -11,7 +11,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.tile.attributes import LEVEL_NAME, Mapping
+from tlf.dialects.encoding import LEVEL_NAME
+from tlf.dialects.tile.attributes import Mapping
 
 
 def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import Operation
 
+from tlf.dialects.encoding import level_of
 from tlf.dialects.graph import activation, cast, elementwise, logic, mean, reduction
 from tlf.dialects.graph.cast_chains import of_cast
 from tlf.dialects.graph.group import GroupOp
@@ -28,7 +28,6 @@ from tlf.dialects.graph.strength import (
 )
 from tlf.dialects.graph.unit_reductions import of_one_element
 from tlf.dialects.interfaces import Simplification
-from tlf.dialects.types import tensor_type
 
 Rule: TypeAlias = Callable[[Operation], Iterable[Simplification]]
 
@@ -76,7 +75,7 @@ def _rules(op: Operation) -> Iterator[Rule]:
 def is_free(op: Operation) -> bool:
     """Whether an operation is one on whole tensors that no group has taken in."""
     values = (*op.operands, *op.results)
-    is_whole = all(tensor_type(each).encoding == NoneAttr() for each in values)
+    is_whole = all(level_of(each.type) is None for each in values)
     return is_whole and not isinstance(op.parent_op(), GroupOp)
 
 

@@ -25,6 +25,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.encoding import layout_of, without_layout
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import (
     ELEMENT_TYPES,
@@ -64,6 +65,11 @@ class GraphTensor(AttrConstraint[AnyTensor]):
             raise VerifyException(f"expected a static shape, got {attr}")
         if 0 in type_.get_shape():
             raise VerifyException(f"expected extents of at least 1, got {attr}")
+        axes = layout_of(type_)
+        if axes and len(axes) != type_.get_num_dims():
+            raise VerifyException(
+                f"expected a layout of {type_.get_num_dims()} axes, got {list(axes)}"
+            )
         if type_.element_type not in self.elements:
             listed = ", ".join(map(str, self.elements))
             raise VerifyException(
@@ -97,8 +103,8 @@ def shape_text(shape: Iterable[int]) -> str:
 def result_type(
     operands: Sequence[SSAValue], shape: Sequence[int], element: Attribute
 ) -> AnyTensor:
-    """A tensor type with the encoding of the first operand that has one."""
-    encodings = (tensor_type(operand).encoding for operand in operands)
+    """A tensor type in the level of the first operand that names one."""
+    encodings = (without_layout(tensor_type(each).encoding) for each in operands)
     found = next((each for each in encodings if each != NoneAttr()), NoneAttr())
     return TensorType(element, shape, found)
 

@@ -3,19 +3,18 @@ The `tile` dialect: loops over tiles of tensors.
 
 Tiles are cut with `tile.slice`, computed with the operations of the `graph` dialect on
 smaller tensors, and put into their place with `tile.deslice`. A tensor's encoding names
-the memory level it lives in.
+the memory level it lives in, and the order of its axes there.
 """
 
 from xdsl.ir import Dialect
 
+from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, stored_in
 from tlf.dialects.mixed_index import Index
 from tlf.dialects.tile.attributes import (
-    EncodingAttr,
     LoopKind,
     LoopKindAttr,
     Mapping,
     MappingAttr,
-    level_of,
 )
 from tlf.dialects.tile.gather import GatherOp
 from tlf.dialects.tile.loops import WhileOp, YieldOp
@@ -60,5 +59,7 @@ __all__ = [
     "Tile",
     "WhileOp",
     "YieldOp",
+    "layout_of",
     "level_of",
+    "stored_in",
 ]

@@ -15,7 +15,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
-from tlf.dialects.tile import level_of
+from tlf.dialects.tile import level_of, stored_in
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import (
     is_contiguous,
@@ -49,7 +49,7 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
         if (seen := _reshaped_part(scope, op, place)) is not None:
             scope.bind(op.results[0], seen, storage)
             return
-        place = scope.allocate(tensor_type(source))
+        place = scope.allocate(stored_in(tensor_type(source), ()))
         copy(scope, op, scope.operand(source), place)
         storage = Storage()
     scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
@@ -81,7 +81,7 @@ def convert_movement(scope: Scope, op: MovementInterface) -> None:
     scope.reading(source)
     place = scope.operand(source)
     if not is_contiguous(place):
-        place = scope.allocate(tensor_type(source))
+        place = scope.allocate(stored_in(tensor_type(source), ()))
         copy(scope, op, scope.operand(source), place)
     shape = tensor_type(source).get_shape()
     if (strides := element_strides(op, row_major(shape))) is None:

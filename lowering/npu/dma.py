@@ -36,6 +36,11 @@ class _Dim:
         """Whether everything written is read."""
         return self.low == 0 and self.high == self.size and isinstance(self.size, int)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether there is one element, and it is read."""
+        return self.is_full and self.size == 1
+
 
 @dataclass(frozen=True)
 class _Span:
@@ -64,7 +69,8 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]
         _spans(index, op, number, source, destination) for number in range(len(op.box))
     ]
     return [
-        _instruction(index, op, each, source, destination) for each in product(*spans)
+        _instruction(index, op, each, source, destination, machine)
+        for each in product(*spans)
     ]
 
 
@@ -120,6 +126,7 @@ def _instruction(
     spans: Sequence[_Span],
     source: View,
     destination: View,
+    machine: Target,
 ) -> npu.DmaOp:
     """Build the instruction for one span of each dimension."""
     dims: list[_Dim] = []
@@ -134,7 +141,7 @@ def _instruction(
         dims.append(
             _Dim(extent, low, high, destination.strides[number], source.strides[number])
         )
-    dims = _simplify(dims)
+    dims = _simplify(_in_memory_order(dims, _widest(machine, source, destination)))
     instruction = npu.DmaOp(
         destination.moved(destination_start).access(
             index, [dim.destination for dim in dims]
@@ -180,11 +187,36 @@ def _check_levels(machine: Target, source: str, destination: str) -> None:
     )
 
 
+def _widest(machine: Target, source: View, destination: View) -> str:
+    """The end of a move whose level has the longer bursts, as `_Dim` names it."""
+    ends = {
+        name: machine.levels[view.level].burst
+        for name, view in (("source", source), ("destination", destination))
+    }
+    return max(ends, key=ends.__getitem__)
+
+
+def _in_memory_order(dims: Sequence[_Dim], end: str) -> list[_Dim]:
+    """
+    Dimensions in the order in which they lie in memory at one end, so that elements
+    which follow each other are one run. Where elements repeat there is no such order.
+    """
+    strides: list[int] = [abs(getattr(dim, end)) for dim in dims if not dim.is_one]
+    if 0 in strides or len(set(strides)) < len(strides):
+        return list(dims)
+    order = sorted(
+        (dim for dim in dims if not dim.is_one),
+        key=lambda dim: -abs(getattr(dim, end)),
+    )
+    ordered = iter(order)
+    return [dim if dim.is_one else next(ordered) for dim in dims]
+
+
 def _simplify(dims: Sequence[_Dim]) -> list[_Dim]:
     """Drop dimensions of one element, merge neighbours that are one on both sides."""
     result: list[_Dim] = []
     for dim in dims:
-        if dim.is_full and dim.size == 1:
+        if dim.is_one:
             continue
         if result and (merged := _merged(result[-1], dim)) is not None:
             result[-1] = merged

@@ -75,6 +75,12 @@ class View:
     def level(self) -> str:
         return self.whole.level
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes as they lie in memory, outermost first."""
+        axes = range(len(self.shape))
+        return tuple(sorted(axes, key=lambda axis: (-self.strides[axis], axis)))
+
     def moved(self, offsets: Sequence[Index]) -> "View":
         """
         The view whose first element is the one at these indices.

@@ -60,7 +60,7 @@ class Tiles:
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
-        self.encoding = tile.EncodingAttr(level)
+        self.level = level
         self.indices = indices
         self.home = home
         self.cuts = cuts
@@ -237,7 +237,7 @@ class Tiles:
 
     def _is_near(self, value: SSAValue) -> bool:
         """Whether an input is in the level already, so that tiles of it are views."""
-        return tile.level_of(self.inputs[value].type) == self.encoding.level.data
+        return tile.level_of(self.inputs[value].type) == self.level
 
     def _rolls(self, box: Box) -> bool:
         """Whether a box moves with the loop along which tiles roll."""
@@ -284,7 +284,9 @@ class Tiles:
 
     def resident(self, model: AnyTensor, shape: Sequence[int]) -> TensorType[Attribute]:
         """The type of a tensor of a shape that lies in the level of the tiles."""
-        return TensorType(model.element_type, shape, self.encoding)
+        axes = tile.layout_of(model) if self.tiling.rules.ordered else ()
+        encoding = tile.EncodingAttr(self.level, axes)
+        return TensorType(model.element_type, shape, encoding)
 
 
 def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:

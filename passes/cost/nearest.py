@@ -64,9 +64,9 @@ class Machinery:
         names = list(target.levels)
         far = names[names.index(level.name) + 1]
         self.costs = Costs(machine_of(target))
-        self.moves = Moves(self.costs, level.name, far)
-        self.work = Instructions(self.costs)
         self.rules = rules_of(target, level.name)
+        self.moves = Moves(self.costs, level.name, far, ordered=self.rules.ordered)
+        self.work = Instructions(self.costs)
         self.burst = target.levels[far].burst
 
     def program(self, tiling: GroupTiling, stages: int) -> list[Item]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Box
+from tlf.dialects.encoding import layout_of
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
@@ -21,13 +22,20 @@ Sizes: TypeAlias = tuple[int, ...]
 
 
 class Moves:
-    """What it costs to move boxes between two levels of memory."""
+    """
+    What it costs to move boxes between two levels of memory. The axes of a tensor lie
+    in the farther one in the order of its layout; so do those of a box in the nearer
+    one, where tiles are `ordered`. Both are walked in this order.
+    """
 
-    def __init__(self, costs: Costs, near: str, far: str) -> None:
+    def __init__(self, costs: Costs, near: str, far: str, *, ordered: bool) -> None:
         self.costs = costs
+        self.ordered = ordered
+        self.layouts: Mapping[SSAValue, Sequence[int]] = {}
+        """The layouts of values that are not to be those of their types."""
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
-        self._known: dict[tuple[str, Sizes, Sizes, int], Cost] = {}
+        self._known: dict[tuple[str, Sizes, Sizes, int, Sizes], Cost] = {}
 
     def into(self, value: SSAValue, box: Box) -> Cost:
         """Bring a box of a tensor near."""
@@ -45,17 +53,29 @@ class Moves:
             _average(interval.room, extent, interval.offset.terms)
             for interval, extent in zip(box, whole, strict=True)
         )
-        key = engine, whole, shape, item
+        axes = self.layouts.get(value) or layout_of(type_)
+        key = engine, whole, shape, item, tuple(axes)
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._cost(*key, inward=inward)
         return known
 
     def _cost(
-        self, engine: str, whole: Sizes, shape: Sizes, item: int, *, inward: bool
+        self,
+        engine: str,
+        whole: Sizes,
+        shape: Sizes,
+        item: int,
+        layout: Sizes,
+        *,
+        inward: bool,
     ) -> Cost:
         """A move of a box of some shape of a tensor."""
-        far = End(0, shape, _strides(whole, item))
-        near = End(0, shape, _strides(shape, item))
+        plain = tuple(range(len(whole)))
+        axes = layout or plain
+        walked = tuple(shape[axis] for axis in axes)
+        far = End(0, walked, _strides(whole, item, axes, axes))
+        near_axes = axes if self.ordered else plain
+        near = End(0, walked, _strides(shape, item, near_axes, axes))
         ends = (far, near) if inward else (near, far)
         return self.costs.move(engine, *ends, item)
 
@@ -67,12 +87,15 @@ def _average(room: int, extent: int, terms: Sequence[tuple[object, int]]) -> int
     return min(room, extent)
 
 
-def _strides(shape: Sequence[int], item: int) -> tuple[int, ...]:
-    strides: list[int] = []
-    for extent in reversed(shape):
-        strides.append(item)
-        item *= extent
-    return tuple(reversed(strides))
+def _strides(
+    shape: Sequence[int], item: int, axes: Sequence[int], walked: Sequence[int]
+) -> tuple[int, ...]:
+    """The strides of a contiguous array whose axes lie in an order, as it is walked."""
+    strides: dict[int, int] = {}
+    for axis in reversed(axes):
+        strides[axis] = item
+        item *= shape[axis]
+    return tuple(strides[axis] for axis in walked)
 
 
 class NestProgram:

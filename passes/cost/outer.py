@@ -71,8 +71,11 @@ class OuterModel:
         self.level = level
         self.rules = rules_of(target, level.name)
         self.costs = Costs(machine_of(target))
-        self.far = Moves(self.costs, level.name, names[at + 1])
-        self.near = Moves(self.costs, names[at - 1], level.name)
+        self.far = Moves(
+            self.costs, level.name, names[at + 1], ordered=self.rules.ordered
+        )
+        nearer = rules_of(target, names[at - 1])
+        self.near = Moves(self.costs, names[at - 1], level.name, ordered=nearer.ordered)
         self.work = Instructions(self.costs)
         self.latency = target.levels[names[at + 1]].latency
 

@@ -21,13 +21,15 @@ from tlf.passes.tiling.rolling import Rolling
 def rules_of(target: Target, level: str) -> Rules:
     """What tiles in a memory level of the target may look like."""
     found = target.levels.get(level)
-    nearer = next(iter(target.levels.values()))
+    nearest = next(iter(target.levels.values()))
+    is_between = found is not None and found.kind == "buffer" and found is not nearest
     return Rules(
         power_of_two=target.tiling.power_of_two,
         views=found is None or found.kind == "buffer",
         gathers=found is not None and found.kind == "value",
         indexed=found is not None and found.indexed_loads,
-        pads=found is not None and found.kind == "buffer" and found is not nearer,
+        pads=is_between,
+        ordered=is_between,
         alignment=1 if found is None else found.alignment,
     )
 

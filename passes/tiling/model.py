@@ -78,6 +78,8 @@ class Rules:
     """So is one that finds elements by indices."""
     pads: bool = False
     """An operation on a tile may pad it, for it is tiled again."""
+    ordered: bool = False
+    """The axes of a tile lie in the order of those of the tensor that it is part of."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
 

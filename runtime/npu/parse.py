@@ -212,13 +212,14 @@ class _Directives:
         return self.machine.levels[name]
 
     def _declare(self, line: int, words: list[str], into: dict[str, Buffer]) -> None:
-        if len(words) != 5:
+        if len(words) < 5:
             raise NPUParseError(
                 line,
                 "expected a name, a level, an address, an element type and a shape, "
                 f"got {len(words)} words",
             )
-        name, level, address, dtype, shape = words
+        name, level, address, dtype, shape = words[:5]
+        settings = Settings(line, words[5:])
         memory = self._level_of(line, level)
         if dtype not in DTYPES:
             raise NPUParseError(
@@ -228,7 +229,10 @@ class _Directives:
             integer(line, size, "a shape such as 4x8 or scalar")
             for size in ([] if shape == "scalar" else shape.split("x"))
         )
-        buffer = Buffer(name, level, integer(line, address, "an address"), dtype, sizes)
+        first = integer(line, address, "an address")
+        order = settings.axes("order", len(sizes))
+        settings.end()
+        buffer = Buffer(name, level, first, dtype, sizes, order=order)
         if buffer.address % max(memory.alignment, ITEMSIZE[dtype]):
             raise NPUParseError(
                 line,

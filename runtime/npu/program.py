@@ -7,13 +7,15 @@ Addresses and strides are in bytes, sizes in elements.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tlf.machine.parts import Machine
 from tlf.runtime.npu.dtypes import DTYPES, ITEMSIZE, Array
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A named, contiguous, row-major array in memory."""
+    """A named, contiguous array in memory."""
 
     name: str
     level: str
@@ -22,6 +24,8 @@ class Buffer:
     shape: tuple[int, ...]
     data: Array | None = None
     """The contents, of a constant."""
+    order: tuple[int, ...] = ()
+    """The axes as they lie in memory, outermost first; empty for row-major order."""
 
     @property
     def nbytes(self) -> int:
@@ -30,6 +34,19 @@ class Buffer:
         for extent in self.shape:
             size *= extent
         return size
+
+    @property
+    def shape_in_memory(self) -> tuple[int, ...]:
+        """The shape with its axes as they lie in memory."""
+        return tuple(self.shape[axis] for axis in self.order) or self.shape
+
+    def to_memory(self, array: Array) -> Array:
+        """A view of the array with its axes as they lie in memory."""
+        return array.transpose(self.order) if self.order else array
+
+    def from_memory(self, array: Array) -> Array:
+        """A view of an array that lies in memory, with its own axes again."""
+        return array.transpose(np.argsort(self.order)) if self.order else array
 
     def describe(self) -> str:
         """Return the type in the way that the text spells it."""

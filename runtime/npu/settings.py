@@ -39,6 +39,17 @@ class Settings:
         expected = f"an integer of at least {least} for `{key}`"
         return _at_least(self.line, text, _parsed(text, int), least, expected)
 
+    def axes(self, key: str, rank: int) -> tuple[int, ...]:
+        """Take axes of an array in some order, each once; none if it is absent."""
+        if (text := self._values.pop(key, None)) is None:
+            return ()
+        axes = tuple(_parsed(word, int) for word in text.split(","))
+        if set(axes) != set(range(rank)) or len(axes) != rank:
+            raise NPUParseError(
+                self.line, f"expected {rank} axes for `{key}`, each once, got `{text}`"
+            )
+        return tuple(axis for axis in axes if axis is not None)
+
     def positive(self, key: str, default: float | None = None) -> float:
         """Take a finite number over 0."""
         text = self.word(key, None if default is None else str(default))

@@ -150,7 +150,8 @@ class _Control:
     def _place(self, arrays: Mapping[str, Array]) -> None:
         memories = self._executor.accesses.memories
         for name, buffer in self._program.inputs.items():
-            memories[buffer.level][0].place(buffer.address, arrays[name])
+            array = buffer.to_memory(arrays[name])
+            memories[buffer.level][0].place(buffer.address, array)
         for buffer in self._program.constants.values():
             if buffer.data is not None:
                 memories[buffer.level][0].place(buffer.address, buffer.data)
@@ -160,12 +161,13 @@ class _Control:
         for name, buffer in self._program.outputs.items():
             memory = self._executor.accesses.memories[buffer.level][0]
             try:
-                outputs[name] = memory.fetch(
-                    buffer.address, buffer.shape, DTYPES[buffer.dtype]
+                array = memory.fetch(
+                    buffer.address, buffer.shape_in_memory, DTYPES[buffer.dtype]
                 )
             except Fault as fault:
                 reason = f"output `{name}`: {fault.reason}"
                 raise Fault(reason, fault.address) from None
+            outputs[name] = buffer.from_memory(array)
         return outputs
 
     def _trap(self, fault: Fault) -> NPUTrap:

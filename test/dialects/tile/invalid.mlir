@@ -81,6 +81,17 @@
 
 // -----
 
+// expected-error@+1 {{expected a memory level or a layout, got none}}
+%0 = tile.empty : tensor<4x4xf32, #tile.encoding<layout = []>>
+
+// -----
+
+%x = "test.op"() : () -> tensor<4x4xf32, #tile.encoding<layout = [0, 2, 1]>>
+// expected-error@+1 {{expected a layout of 2 axes, got [0, 2, 1]}}
+%0 = graph.exp %x : tensor<4x4xf32, #tile.encoding<layout = [0, 2, 1]>>
+
+// -----
+
 %x = "test.op"() : () -> tensor<100x64xf32>
 // expected-error@+1 {{expected a map from 2 axes of the tile to 2 of the source, got (d0, d1) -> (d0)}}
 %0 = tile.slice %x[0, 0] map affine_map<(d0, d1) -> (d0)> : tensor<100x64xf32> -> tensor<16x64xf32>

@@ -35,6 +35,8 @@
 %t = tile.slice %s[] : tensor<i32> -> tensor<i32, #tile.encoding<L1>>
 // CHECK-NEXT: tile.empty : tensor<4x8x16xbf16, #tile.encoding<L12, layout = [0, 2, 1]>>
 %e = tile.empty : tensor<4x8x16xbf16, #tile.encoding<L12, layout = [0, 2, 1]>>
+// CHECK-NEXT: tile.empty : tensor<4x8xbf16, #tile.encoding<layout = [1, 0]>>
+%g = tile.empty : tensor<4x8xbf16, #tile.encoding<layout = [1, 0]>>
 // CHECK-NEXT: tile.empty {test.hint = "a"} : tensor<3xf16>
 %f = tile.empty {test.hint = "a"} : tensor<3xf16>
 

@@ -1,0 +1,131 @@
+"""Where a tensor lives: its memory level, and the order of its axes there."""
+
+import re
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntAttr,
+    NoneAttr,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+LEVEL_NAME = re.compile(r"L[1-9][0-9]*")
+
+
+@irdl_attr_definition
+class EncodingAttr(ParametrizedAttribute):
+    """
+    The memory level that a tile lives in, and the order of its axes in memory,
+    outermost first. Without a level that is the outermost one, without an order it is
+    row-major; so it is for a tensor without an encoding.
+
+    ```mlir
+    tensor<4x8x16xf32, #tile.encoding<L2, layout = [0, 2, 1]>>
+    ```
+    """
+
+    name = "tile.encoding"
+
+    level: StringAttr | NoneAttr
+    layout: ArrayAttr[IntAttr]
+
+    def __init__(
+        self,
+        level: str | StringAttr | NoneAttr | None,
+        layout: Sequence[int] | Attribute = (),
+    ):
+        if level is None:
+            level = NoneAttr()
+        level = StringAttr(level) if isinstance(level, str) else level
+        if not isinstance(layout, Attribute):
+            layout = ArrayAttr([IntAttr(axis) for axis in layout])
+        super().__init__(level, layout)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The order of axes in memory; empty for row-major order."""
+        return tuple(axis.data for axis in self.layout)
+
+    @property
+    def level_name(self) -> str | None:
+        """The memory level, or None for the outermost."""
+        return self.level.data if isinstance(self.level, StringAttr) else None
+
+    def verify(self) -> None:
+        name = self.level_name
+        if name is not None and not LEVEL_NAME.fullmatch(name):
+            raise VerifyException(f"expected a memory level such as L1, got {name}")
+        if name is None and not self.axes:
+            raise VerifyException("expected a memory level or a layout, got none")
+        if self.axes and sorted(self.axes) != list(range(len(self.axes))):
+            raise VerifyException(
+                f"expected a layout that orders every axis once, got {list(self.axes)}"
+            )
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        level: Attribute = NoneAttr()
+        axes: list[int] = []
+        with parser.in_angle_brackets():
+            is_ordered = parser.parse_optional_keyword("layout") is not None
+            if not is_ordered:
+                level = StringAttr(parser.parse_identifier())
+                if parser.parse_optional_punctuation(",") is not None:
+                    parser.parse_keyword("layout")
+                    is_ordered = True
+            if is_ordered:
+                parser.parse_punctuation("=")
+                axes = parser.parse_comma_separated_list(
+                    parser.Delimiter.SQUARE, parser.parse_integer
+                )
+        return level, ArrayAttr([IntAttr(axis) for axis in axes])
+
+    def print_parameters(self, printer: Printer) -> None:
+        words = [] if self.level_name is None else [self.level_name]
+        if self.axes:
+            words.append(f"layout = {list(self.axes)}")
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(words))
+
+
+def level_of(type_: Attribute) -> str | None:
+    """The memory level that a tensor type names, or None for the outermost."""
+    if not isinstance(type_, TensorType):
+        return None
+    encoding = type_.encoding
+    return encoding.level_name if isinstance(encoding, EncodingAttr) else None
+
+
+def layout_of(type_: Attribute) -> tuple[int, ...]:
+    """The order of a tensor's axes in memory; empty for row-major order."""
+    if not isinstance(type_, TensorType):
+        return ()
+    encoding = type_.encoding
+    return encoding.axes if isinstance(encoding, EncodingAttr) else ()
+
+
+def stored_in(
+    type_: TensorType[Attribute], axes: Sequence[int]
+) -> TensorType[Attribute]:
+    """A tensor type with its axes in some order in memory, in the same level."""
+    level = level_of(type_)
+    plain = list(axes) == sorted(axes)
+    encoding: Attribute = NoneAttr()
+    if level is not None or not plain:
+        encoding = EncodingAttr(level, () if plain else axes)
+    return TensorType(type_.element_type, type_.get_shape(), encoding)
+
+
+def without_layout(encoding: Attribute) -> Attribute:
+    """The encoding of what is computed from a tensor: in its level, in plain order."""
+    if not isinstance(encoding, EncodingAttr) or not encoding.axes:
+        return encoding
+    name = encoding.level_name
+    return NoneAttr() if name is None else EncodingAttr(name)
