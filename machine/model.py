@@ -136,7 +136,12 @@ class EventModel:
     @property
     def end(self) -> int:
         """When everything issued so far is over."""
-        return max([self.time, *self.done, *self.free])
+        return max([self.time, self.settled])
+
+    @property
+    def settled(self) -> int:
+        """When the engines are through with everything issued so far."""
+        return max([*self.done, *self.free])
 
     def stalled(self) -> dict[str, dict[str, int]]:
         """

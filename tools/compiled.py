@@ -23,6 +23,7 @@ from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
 from tlf.tools.executables import Buffer, is_tensor
+from tlf.tools.group_costs import costs_of
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import Source, read_source
@@ -166,19 +167,22 @@ class CompiledProgram:
 
     def explain(self) -> str:
         """
-        What runs together, and by which plan: a line for each group. Then what passes
-        did, and what they left alone and why.
+        What runs together, and by which plan: a line for each group, and where time is
+        known, what it takes at least and by the model. Then what passes did, and what
+        they left alone and why.
         """
-        chosen = [name for name in self._stages if name.startswith("graph-choose")]
+        chosen = [name for name in self._stages if name.startswith("graph-choose-t")]
         if not chosen:
             return "the reference runs each operation by itself"
-        functions = [
-            op for op in self._stages[chosen[0]].ops if isinstance(op, func.FuncOp)
-        ]
+        module = self._stages[chosen[0]]
+        functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+        costs = costs_of(module)
         lines: list[str] = []
         for function in sorted(functions, key=is_preparation):
             lines += ["before the first call:"] if is_preparation(function) else []
-            lines += map(_described, range(len(_groups(function))), _groups(function))
+            for number, group in enumerate(_groups(function)):
+                lines.append(_described(number, group))
+                lines += [f"  {costs[group]}"] if group in costs else []
         noted = [str(each) for op in functions for each in remarks_of(op)]
         return "\n".join([*lines, *sorted(noted, key=_pass_of)])
 

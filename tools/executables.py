@@ -17,6 +17,7 @@ from tlf.tools.diagnostics import errors_located
 from tlf.tools.npu_rows import Row, figures, rows
 
 if TYPE_CHECKING:
+    from tlf.runtime.npu.figures import Stretch
     from tlf.runtime.npu.program import Program as NpuProgram
     from tlf.runtime.triton.executable import Executable as TritonExecutable
 
@@ -40,6 +41,8 @@ class Outcome:
     """What is known of its cost, as numbers."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that the run came from, by file name."""
+    stretches: Sequence[Stretch] = ()
+    """How far a simulated program was when."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,16 @@ class Simulated:
         report = npu.run(self.program, named)
         outputs = report.outputs.values()
         results = dict(zip(self.signature.outputs, outputs, strict=True))
-        return Outcome(results, rows(report), figures(report), self.artifacts)
+        found = rows(report), figures(report), self.artifacts
+        return Outcome(results, *found, report.stretches)
 
     def time(self) -> Outcome:
         """What a run costs, found without one: no data, no results."""
         from tlf.runtime import npu
 
         report = npu.run(self.program, {}, functional=False)
-        return Outcome({}, rows(report), figures(report), self.artifacts)
+        found = rows(report), figures(report), self.artifacts
+        return Outcome({}, *found, report.stretches)
 
 
 @dataclass(frozen=True)

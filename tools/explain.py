@@ -20,10 +20,11 @@ from tlf.passes.explain.report import reports
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
-from tlf.tools.executables import NotSimulatedError, Simulated
+from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
 from tlf.tools.explain_data import Function, Whole, function_of
 from tlf.tools.explain_options import Options
 from tlf.tools.explain_text import answer, details, overview
+from tlf.tools.group_costs import simulated
 from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
 from tlf.tools.planned import plan
@@ -87,8 +88,8 @@ def _explain(options: Options) -> str:
         return _why_not_fuse(planned, options.why_not_fuse, options.json)
     functions = _functions(planned)
     if options.simulate:
-        simulated = _simulated(context, written, backend)
-        functions = [replace(each, simulated=simulated) for each in functions]
+        outcome = _simulated(context, written, backend)
+        functions = [_achieved(each, outcome, target) for each in functions]
     functions = [_only(each, options.group) for each in functions]
     if options.json:
         return json.dumps([asdict(each) for each in functions], indent=2)
@@ -137,7 +138,9 @@ def _text(function: Function, number: int | None) -> str:
     return "\n\n".join(parts)
 
 
-def _simulated(context: Context, module: ModuleOp, backend: CompilingBackend) -> Whole:
+def _simulated(
+    context: Context, module: ModuleOp, backend: CompilingBackend
+) -> Outcome:
     """What the compiled program takes on the simulator, preparations left out."""
     signature = backend.lower(context, module)
     executable = backend.build(context, module, signature)
@@ -145,10 +148,24 @@ def _simulated(context: Context, module: ModuleOp, backend: CompilingBackend) ->
         executable = executable.main
     if not isinstance(executable, Simulated):
         raise NotSimulatedError
-    figures = executable.time().figures
-    level = backend.target.outermost.name
+    return executable.time()
+
+
+def _achieved(function: Function, outcome: Outcome, target: Target) -> Function:
+    """A function with what a simulated run of it took."""
+    figures, level = outcome.figures, target.outermost.name
     moved = figures.get(f"{level}.read", 0) + figures.get(f"{level}.written", 0)
-    return Whole(int(figures["cycles"]), int(moved))
+    places = [
+        frozenset(each.place for each in group.operations if each.place is not None)
+        for group in function.groups
+    ]
+    spent = simulated(places, outcome.stretches)
+    groups = [
+        replace(group, simulated_cycles=spent.get(group.number))
+        for group in function.groups
+    ]
+    whole = Whole(int(figures["cycles"]), int(moved))
+    return replace(function, groups=groups, simulated=whole)
 
 
 def _why_not_fuse(planned: _Planned, words: str, as_json: bool) -> str:

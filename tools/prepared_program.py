@@ -84,6 +84,7 @@ class PreparedProgram:
             [*outcome.rows, *rows],
             {**outcome.figures, **figures},
             artifacts,
+            outcome.stretches,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +19,18 @@ from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Backend, backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
-from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
+from tlf.tools.executables import NotSimulatedError, Outcome, Signature, Simulated
+from tlf.tools.group_costs import GroupTable
 from tlf.tools.npu_rows import Row
 from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
+from tlf.tools.planned import watched
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_options import Options
 from tlf.tools.source import SourceError, read_source
+from tlf.tools.source_names import SourceNames
 
 FAILURES = (
     DiagnosticException,
@@ -70,8 +73,9 @@ def _run(options: Options) -> bool:
     name = options.target or _own_target(module)
     target = _resized(name, options.l2) if options.l2 is not None else name
     backend = backend_named(target, options.entry, base, options.passes)
+    table = GroupTable(SourceNames(source))
     if options.timing:
-        return _time(context, module, backend, options, _name_of(name))
+        return _time(context, module, backend, options, _name_of(name), table)
     inputs = make_inputs(
         entry_point(module, options.entry), options.input, options.seed
     )
@@ -79,7 +83,7 @@ def _run(options: Options) -> bool:
         options.dump_dir.mkdir(parents=True, exist_ok=True)
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()
-    signature = backend.lower(context, module)
+    signature = _lower(backend, context, module, options, table)
     outcome = backend.build(context, module, signature)(inputs)
     elapsed = time.perf_counter() - started
     comparisons = [
@@ -91,6 +95,7 @@ def _run(options: Options) -> bool:
     rows = [
         ("program", f"{options.file} on {_name_of(name)}"),
         *outcome.rows,
+        *_group_rows(table, outcome),
         *_result_rows(outcome.results),
         *(comparison.row() for comparison in comparisons),
         ("compiled and run in", f"{elapsed:.1f} s"),
@@ -101,13 +106,36 @@ def _run(options: Options) -> bool:
     return all(comparison.agrees for comparison in comparisons)
 
 
+def _lower(
+    backend: Backend,
+    context: Context,
+    module: ModuleOp,
+    options: Options,
+    table: GroupTable,
+) -> Signature:
+    """Compile, and take down on the way what groups are to cost, if wanted."""
+    if not options.groups:
+        return backend.lower(context, module)
+    return backend.lower(context, module, watched(table.see))
+
+
+def _group_rows(table: GroupTable, outcome: Outcome) -> Iterator[Row]:
+    cycles = outcome.figures.get("cycles")
+    return table.rows(outcome.stretches, None if cycles is None else int(cycles))
+
+
 def _time(
-    context: Context, module: ModuleOp, backend: Backend, options: Options, name: str
+    context: Context,
+    module: ModuleOp,
+    backend: Backend,
+    options: Options,
+    name: str,
+    table: GroupTable,
 ) -> bool:
     if options.check or options.input:
         raise InputError("expected no `--check` and no `--input` with `--timing`")
     started = time.perf_counter()
-    signature = backend.lower(context, module)
+    signature = _lower(backend, context, module, options, table)
     executable = backend.build(context, module, signature)
     if not isinstance(executable, Simulated | PreparedProgram):
         raise NotSimulatedError
@@ -116,6 +144,7 @@ def _time(
     rows = [
         ("program", f"{options.file} on {name}"),
         *outcome.rows,
+        *_group_rows(table, outcome),
         ("compiled and timed in", f"{elapsed:.1f} s"),
     ]
     print(_table(rows))

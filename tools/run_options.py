@@ -24,6 +24,7 @@ class Options(argparse.Namespace):
     seed: int
     check: bool
     timing: bool
+    groups: bool
     dump_dir: Path | None
 
 
@@ -70,6 +71,12 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         "--timing",
         action="store_true",
         help="find time and traffic on the simulated NPU, without data",
+    )
+    parser.add_argument(
+        "--groups",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="tell of each group what it takes at least, by the model, and did",
     )
     parser.add_argument(
         "--dump-dir",

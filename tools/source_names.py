@@ -69,6 +69,13 @@ class SourceNames:
         return found if 0 < found.line.data <= len(self.lines) else None
 
 
+def spelled(names: SourceNames, operations: Sequence[Operation]) -> str:
+    """The names of the first and the last of some operations."""
+    ends = operations[0], operations[-1]
+    first, last = (names.name(op) or op.name.removeprefix("graph.") for op in ends)
+    return first if first == last else f"{first} to {last}"
+
+
 def operations_named(
     written: ModuleOp, module: ModuleOp, names: SourceNames, name: str
 ) -> Sequence[Operation]:

@@ -63,7 +63,7 @@ class Pricing:
     target: Target
 
     def __post_init__(self) -> None:
-        if TimedTiles.of(self.target, level_named(self.target, None)) is None:
+        if not has_model(self.target):
             raise DiagnosticException(
                 f"expected a target with a model of its time, of the backend npu, "
                 f"got {self.target.name}"
@@ -122,6 +122,11 @@ class Pricing:
             max(worked, default=0),
             footprint_of(tiling, stages),
         )
+
+
+def has_model(target: Target) -> bool:
+    """Whether the time of groups is known on a target."""
+    return TimedTiles.of(target, level_named(target, None)) is not None
 
 
 def _tallies(items: Sequence[Item], times: int = 1) -> Iterator[tuple[Key, int]]:

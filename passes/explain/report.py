@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -26,8 +27,20 @@ class GroupReport:
     """What is known of one group before it is compiled."""
 
     price: Price
-    peak: Peak
-    recomputed: Recomputed
+    weights: frozenset[SSAValue]
+    """Those of its arguments that are the same at every call."""
+    held: int
+    """Bytes of tensors that stay around it, and that it has no use for."""
+
+    @cached_property
+    def peak(self) -> Peak:
+        """The most memory that it takes."""
+        return peak_of(self.price, self.weights, self.held)
+
+    @cached_property
+    def recomputed(self) -> Recomputed:
+        """What it computes more than once."""
+        return recomputed(self.price.tiling)
 
     @property
     def gap(self) -> float:
@@ -88,8 +101,8 @@ def _report(
     for number, group in enumerate(groups):
         if (price := pricing.price(group)) is None:
             continue
-        peak = peak_of(price, _weights(function, group), held[number])
-        found.append(GroupReport(price, peak, recomputed(price.tiling)))
+        weights = _weights(function, group)
+        found.append(GroupReport(price, weights, held[number]))
     return FunctionReport(function, found, bounds_of(function, pricing.target))
 
 
@@ -111,10 +124,10 @@ def _held(groups: Sequence[graph.GroupOp]) -> list[int]:
     return held
 
 
-def _weights(function: func.FuncOp, group: graph.GroupOp) -> set[SSAValue]:
+def _weights(function: func.FuncOp, group: graph.GroupOp) -> frozenset[SSAValue]:
     """The arguments of a group that are the same at every call."""
     pairs = zip(group.body.block.args, group.inputs, strict=True)
-    return {argument for argument, value in pairs if _is_weight(function, value)}
+    return frozenset(each for each, value in pairs if _is_weight(function, value))
 
 
 def _is_weight(function: func.FuncOp, value: SSAValue) -> bool:

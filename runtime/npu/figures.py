@@ -47,6 +47,17 @@ class Event:
     text: str
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """An instruction that stands in no loop, or a loop."""
+
+    line: int
+    end: int
+    """When engines are through with it, and with all before it, in cycles."""
+    origins: frozenset[str]
+    """The places in the source that what moves or computes in it comes from."""
+
+
 @dataclass
 class Figures:
     """
@@ -88,6 +99,8 @@ class Figures:
     """Cycles that the machine needs for the task, however it is programmed."""
     ridge: float = 0.0
     """Multiply-accumulates per byte of `home` above which the array is what limits."""
+    stretches: list[Stretch] = field(default_factory=list[Stretch])
+    """What follows each other in the program, in order."""
     timeline: list[Event] = field(default_factory=list[Event])
     """Every instruction on an engine, if asked for."""
 

@@ -49,6 +49,19 @@ class Plan:
     """What to do, each after so many cycles of the control processor."""
     totals: Mapping[Key, int]
     """What the instructions add up to."""
+    numbers: Sequence[int] = ()
+    """For each step, the number of its instruction in the block."""
+
+    def watch(self, model: EventModel) -> dict[int, int]:
+        """
+        Spend the time, and return when engines are through with everything up to each
+        instruction that works, by its number. Raises `IrregularError` as `play` does.
+        """
+        ends: dict[int, int] = {}
+        for number, step in zip(self.numbers, self.steps, strict=True):
+            Plan((step,), {}).play(model)
+            ends[number] = model.settled
+        return ends
 
     def play(self, model: EventModel) -> None:
         """Spend the time. Raises `IrregularError` at a wait without a signal."""
@@ -78,17 +91,20 @@ def plan_of(issue: int, ops: Iterable[tuple[str, Sequence[Action]]]) -> Plan:
     """
     steps: list[tuple[int, Action | None]] = []
     totals: Counter[Key] = Counter()
-    waiting = 0
-    for kind, actions in ops:
+    numbers: list[int] = []
+    waiting = number = 0
+    for number, (kind, actions) in enumerate(ops):
         waiting += issue
         totals["count", kind] += 1
         for action in actions:
             steps.append((waiting, action))
+            numbers.append(number)
             waiting = 0
             _add(totals, action)
     if waiting:
         steps.append((waiting, None))
-    return Plan(tuple(steps), dict(totals))
+        numbers.append(number)
+    return Plan(tuple(steps), dict(totals), numbers)
 
 
 def _add(totals: Counter[Key], action: Action) -> None:

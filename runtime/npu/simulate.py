@@ -36,6 +36,7 @@ from tlf.runtime.npu.program import (
 from tlf.runtime.npu.regular import IrregularError
 from tlf.runtime.npu.report import Report
 from tlf.runtime.npu.scalars import calculate
+from tlf.runtime.npu.stretches import stretches
 
 
 def run(
@@ -81,8 +82,10 @@ def _time(program: Program) -> Report:
     costs = Costs(program.machine)
     model = EventModel.of(costs, program.semaphores)
     plan = Iterations(program, costs).plan()
-    plan.play(model)
-    return Report.of(program, model, plan.totals, {})
+    ends = plan.watch(model)
+    report = Report.of(program, model, plan.totals, {})
+    report.stretches = stretches(program, ends)
+    return report
 
 
 def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -131,7 +134,7 @@ class _Control:
         if arrays is not None:
             self._place(arrays)
         try:
-            self._block(self._program.body, [_Lane(None, self._executor.registers)])
+            ends = self._stretches([_Lane(None, self._executor.registers)])
             outputs = self._fetch() if arrays is not None else {}
         except Fault as fault:
             raise self._trap(fault) from None
@@ -145,7 +148,16 @@ class _Control:
             peak = {}
         report = Report.of(self._program, self._model, executor.totals, peak)
         report.outputs, report.timeline = outputs, executor.events
+        report.stretches = stretches(self._program, ends)
         return report
+
+    def _stretches(self, lanes: Sequence[_Lane]) -> dict[int, int]:
+        """Run the program; return when engines were through with each instruction."""
+        ends: dict[int, int] = {}
+        for number, instruction in enumerate(self._program.body):
+            self._block((instruction,), lanes)
+            ends[number] = self._model.settled
+        return ends
 
     def _place(self, arrays: Mapping[str, Array]) -> None:
         memories = self._executor.accesses.memories

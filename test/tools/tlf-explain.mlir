@@ -70,8 +70,8 @@ func.func @pair(%x: tensor<1x32x56x56xf16>, %w1: tensor<32x32x3x3xf16> {tlf.para
 
 // NEAREST:      @one on bm1684x-like, 1 group
 // NEAREST-NEXT: group {{.*}} simulated {{ *}}gap
-// NEAREST-NEXT: 0 %y
-// NEAREST-NEXT: in all
+// NEAREST-NEXT: 0 %y {{.*}} moves {{ *}}[[CYCLES:[0-9,]+]] {{ *}}{{[0-9.]+}}x
+// NEAREST-NEXT: in all {{.*}} - {{ *}}[[CYCLES]] {{ *}}{{[0-9.]+}}x
 // NEAREST:        plan        tile [{{[0-9]+}}, 100] in L1
 func.func @one(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
   %y = graph.exp %x : tensor<64x100xf32>

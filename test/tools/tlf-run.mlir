@@ -5,6 +5,7 @@
 // RUN: tlf-run %s --entry exp -p npu-pipeline --target npu-tiny --check | filecheck %s --check-prefix=PASSES
 // RUN: cat %s | tlf-run - --entry two --check | filecheck %s --check-prefix=TWO
 // RUN: tlf-run %s --entry exp --timing | filecheck %s --check-prefix=TIMING
+// RUN: tlf-run %s --entry exp --timing --no-groups | filecheck %s --check-prefix=QUIET
 // RUN: not tlf-run %s --entry exp --timing --target triton 2>&1 | filecheck %s --check-prefix=TRITON
 // RUN: not tlf-run %s --entry exp --timing --check 2>&1 | filecheck %s --check-prefix=BOTH
 // RUN: tlf-run --help | filecheck %s --check-prefix=HELP
@@ -18,7 +19,9 @@
 // NPU-NEXT: busy {{ *}}vector {{[0-9.]+}}%, dma_l3_l2 {{.*}}
 // NPU-NEXT: stands still {{ *}}dma_l3_l2 for {{.*}}
 // NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of what must be moved, {{[0-9.]+}}x on the bus
-// NPU:      result y {{ *}}7x43 float32
+// NPU:      group 0 {{ *}}%y: at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES:[0-9,]+]]; gap {{[0-9.]+}}x
+// NPU-NEXT: groups {{ *}}at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES]]; gap {{[0-9.]+}}x
+// NPU-NEXT: result y {{ *}}7x43 float32
 // NPU-NEXT: error of y {{ *.*}} relative (at most 1e-05), {{.*}} at most in one element: ok
 // NPU-NEXT: compiled and run in {{ *[0-9.]+}} s
 
@@ -27,7 +30,10 @@
 // TIMING:      cycles {{ *[0-9,]+$}}
 // TIMING:      L3 bytes {{ *}}1,204 read, 1,204 written; 1.00x of what must be moved
 // TIMING-NOT:  result
+// TIMING:      groups {{ *}}at least
 // TIMING:      compiled and timed in {{ *[0-9.]+}} s
+// QUIET:       cycles
+// QUIET-NOT:   group
 // TRITON:      tlf-run: error: expected a target of the backend npu for the time of a run
 // BOTH:        tlf-run: error: expected no `--check` and no `--input` with `--timing`
 
