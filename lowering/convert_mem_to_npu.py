@@ -61,7 +61,7 @@ class ConvertMemToNpuPass(ModulePass):
         globals_ = [each for each in op.ops if isinstance(each, memref.GlobalOp)]
         for function in functions:
             if not function.is_declaration:
-                prepare(function)
+                prepare(function, machine.cores)
                 _Conversion(function, machine, globals_).run()
         for each in globals_:
             Rewriter.erase_op(each)
@@ -96,7 +96,8 @@ class _Conversion:
         Rewriter.replace_op(terminator, npu.HaltOp())
         tree = Tree(self.touches, self.moves)
         tree.build(body)
-        synchroniser = Synchroniser(tree, body)
+        own = {name for name, e in self.machine.levels.items() if e.scope == "core"}
+        synchroniser = Synchroniser(tree, body, frozenset(own))
         synchroniser.run()
         memory_map = self._memory_map(views)
         ahead = {

@@ -198,6 +198,8 @@ class _Code:
                 return
             case scf.ForOp():
                 yield from self.loop(op)
+            case npu.CoresOp():
+                yield from self.cores(op)
             case npu.EngineOp():
                 yield self.instruction(op)
             case npu.SignalOp():
@@ -220,6 +222,11 @@ class _Code:
         lower, upper, step = (self.index(each) for each in (op.lb, op.ub, op.step))
         counter = self.define(op.body.block.args[0])
         yield f"loop {counter} = {lower} to {upper} step {step} {{"
+        yield from self.block(op.body.block, "  ")
+        yield "}"
+
+    def cores(self, op: npu.CoresOp) -> Iterator[str]:
+        yield f"cores {self.define(op.core)} {{"
         yield from self.block(op.body.block, "  ")
         yield "}"
 

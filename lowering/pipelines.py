@@ -24,7 +24,7 @@ def tiling(level: str, merge: str = "", mark: str = "") -> str:
     )
 
 
-def npu_pipeline(levels: Sequence[str]) -> str:
+def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     """
     From whole tensors to instructions: one level of tiles after the other, outermost
     first, then buffers, addresses and instructions.
@@ -33,8 +33,9 @@ def npu_pipeline(levels: Sequence[str]) -> str:
     merge = f"graph-partition{{level={outermost}}},"
     first = tiling(outermost, merge, "graph-mark-in-place,")
     steps = ",".join((first, *map(tiling, nearer)))
+    deal = "mem-assign-cores," if cores > 1 else ""
     return (
-        f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,"
+        f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,{deal}"
         "mem-pipeline,mem-split-maps,mem-prefetch,mem-plan,convert-mem-to-npu,tidy"
     )
 
@@ -63,4 +64,4 @@ def pipelines_for(target: Target | None) -> Mapping[str, str]:
     if target is None:
         return PIPELINES
     levels = [level.name for level in target.tile_levels]
-    return {**PIPELINES, "npu-pipeline": npu_pipeline(levels)}
+    return {**PIPELINES, "npu-pipeline": npu_pipeline(levels, target.cores)}

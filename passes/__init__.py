@@ -26,6 +26,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-partition": ("graph_partition", "GraphPartitionPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
+    "mem-assign-cores": ("mem_assign_cores", "MemAssignCoresPass"),
     "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),

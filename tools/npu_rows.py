@@ -26,7 +26,10 @@ def rows(report: Report) -> Sequence[Row]:
         result.append(("machine needs", needs))
     result.append(("instructions", f"{sum(report.instructions.values()):,}"))
     busy = {name: cycles for name, cycles in report.busy.items() if cycles}
-    shares = [f"{name} {cycles / total:.1%}" for name, cycles in busy.items()]
+    shares = [
+        f"{name} {cycles / (total * report.copies.get(name, 1)):.1%}"
+        for name, cycles in busy.items()
+    ]
     if shares:
         busiest = max(busy, key=lambda name: busy[name])
         waits = stalled(report, busiest).strip()

@@ -32,6 +32,7 @@ from xdsl.ir import Dialect
 
 from tlf.dialects.npu.access import Access, AccessAttr
 from tlf.dialects.npu.accumulating import AccumulatingOp
+from tlf.dialects.npu.cores import CoresOp
 from tlf.dialects.npu.dma import DmaOp, dma_engine
 from tlf.dialects.npu.engine import EngineOp
 from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
@@ -59,6 +60,7 @@ Npu = Dialect(
     "npu",
     [
         ConstantOp,
+        CoresOp,
         DmaOp,
         HaltOp,
         InputOp,
@@ -85,6 +87,7 @@ __all__ = [
     "AccumulatingOp",
     "BufferOp",
     "ConstantOp",
+    "CoresOp",
     "DmaOp",
     "EngineOp",
     "HaltOp",

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.target.sizes import split_sizes
+from tlf.dialects.target.sizes import CORES, split_sizes
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
@@ -197,9 +197,10 @@ def presets() -> tuple[str, ...]:
 def load(name_or_path: str) -> Target:
     """
     Read a preset by its name, or a description from a `.toml` file. `triton` stands
-    for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`.
+    for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`,
+    and a number of cores, `npu:cores=4`.
     """
-    name_or_path, capacities = split_sizes(name_or_path)
+    name_or_path, settings = split_sizes(name_or_path)
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
@@ -214,6 +215,9 @@ def load(name_or_path: str) -> Target:
         raise DiagnosticException(
             f"cannot read target `{name_or_path}`: {error}"
         ) from error
+    if CORES in settings:
+        data[CORES] = settings[CORES]
+    capacities = {name: each for name, each in settings.items() if name != CORES}
     return from_data(data).resized(capacities)
 
 
@@ -251,8 +255,12 @@ def from_data(data: Mapping[str, Data]) -> Target:
 
 def _check_cores(description: Description) -> None:
     """Where there are several cores, engines work in memories of the cores."""
-    if description.backend != "npu" or description.cores == 1:
+    if description.cores == 1:
         return
+    if description.backend != "npu":
+        raise DiagnosticException(
+            f"target: expected cores of the backend npu, got {description.backend}"
+        )
     scopes = [level.scope for level in description.levels]
     if scopes != sorted(scopes, reverse=True) or scopes[0] != "core":
         raise DiagnosticException(

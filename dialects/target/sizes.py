@@ -9,7 +9,11 @@ from xdsl.utils.exceptions import DiagnosticException
 
 _SIZE = re.compile(r"([0-9]+)(?:([KMGT])(?:iB)?)?")
 _UNITS = {unit: 1 << 10 * power for power, unit in enumerate("KMGT", 1)}
-_SIZED = re.compile(r"(?P<target>.+?):(?P<sizes>L[0-9]+=[^=,/]*(?:,L[0-9]+=[^=,/]*)*)")
+_SETTING = r"(?:L[0-9]+|cores)=[^=,/]*"
+_SET = re.compile(rf"(?P<target>.+?):(?P<settings>{_SETTING}(?:,{_SETTING})*)")
+
+CORES = "cores"
+"""The setting that says how many cores there are."""
 
 
 def bytes_of(text: str) -> int:
@@ -21,9 +25,20 @@ def bytes_of(text: str) -> int:
 
 
 def split_sizes(text: str) -> tuple[str, Mapping[str, int]]:
-    """Split a target such as `npu:L2=512K` into its name and the capacities it says."""
-    match = _SIZED.fullmatch(text)
+    """
+    Split a target such as `npu:L2=512K,cores=4` into its name and the capacities it
+    says, with the number of cores under `cores`.
+    """
+    match = _SET.fullmatch(text)
     if match is None:
         return text, {}
-    pairs = (pair.partition("=") for pair in match["sizes"].split(","))
-    return match["target"], {name: bytes_of(size) for name, _, size in pairs}
+    pairs = [pair.partition("=") for pair in match["settings"].split(",")]
+    return match["target"], {name: _read(name, value) for name, _, value in pairs}
+
+
+def _read(name: str, value: str) -> int:
+    if name != CORES:
+        return bytes_of(value)
+    if not value.isdecimal() or int(value) == 0:
+        raise DiagnosticException(f"expected a number of cores, got `{value}`")
+    return int(value)

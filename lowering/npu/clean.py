@@ -10,7 +10,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects import mem
+from tlf.dialects import mem, npu
 
 VIEWS = (
     mem.AllocOp,
@@ -72,6 +72,6 @@ def check_convertible(op: Operation) -> None:
     """
     if isinstance(op, mem.LoadOp | mem.StoreOp):
         raise PassFailedException(f"{op.name}: expected buffers, got tensors")
-    known = isinstance(op, (*VIEWS, scf.ForOp, scf.YieldOp, func.ReturnOp))
+    known = isinstance(op, (*VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp))
     if not known and op.dialect_name() not in ("arith", "math", "mem"):
         raise PassFailedException(f"{op.name}: the npu has no instruction for it")

@@ -9,17 +9,22 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.dialects import npu
 from tlf.dialects.mem import Index
 from tlf.lowering.npu.index import IndexBuilder
 from tlf.lowering.npu.ranges import range_of
+from tlf.passes.cores.dealt import is_dealt
 
 
-def prepare(function: func.FuncOp) -> None:
+def prepare(function: func.FuncOp, cores: int = 1) -> None:
     """
-    Turn parallel nests into loops, and affine index arithmetic into `arith`.
+    Turn parallel nests into loops, those with an iteration for each of several cores
+    into `npu.cores`, and affine index arithmetic into `arith`.
     """
     for op in list(function.body.walk()):
         match op:
+            case scf.ParallelOp() if cores > 1 and is_dealt(op, cores):
+                _to_cores(op, cores)
             case scf.ParallelOp():
                 _to_loops(op)
             case affine.ApplyOp() | affine.MinOp():
@@ -30,6 +35,16 @@ def prepare(function: func.FuncOp) -> None:
                 _check_division(op)
             case _:
                 pass
+
+
+def _to_cores(op: scf.ParallelOp, cores: int) -> None:
+    body = op.body.detach_block(0)
+    terminator = body.last_op
+    assert terminator is not None
+    Rewriter.erase_op(terminator)
+    new = npu.CoresOp(cores, body)
+    new.location = op.location
+    Rewriter.replace_op(op, new, [])
 
 
 def _to_loops(op: scf.ParallelOp) -> None:

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.dialects import npu
 from tlf.dialects.mem import Index
 
 Range: TypeAlias = tuple[float, float]
@@ -45,6 +46,8 @@ def range_of(value: Index) -> Range:
 
 def _counter_range(value: SSAValue, block: Block) -> Range:
     loop = block.parent_op()
+    if isinstance(loop, npu.CoresOp):
+        return 0, loop.cores - 1
     if not isinstance(loop, scf.ForOp) or value is not block.args[0]:
         return UNKNOWN
     lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))

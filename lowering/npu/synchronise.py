@@ -13,7 +13,8 @@ Engines run their own instructions in order. For everything else:
 The n-th wait takes the n-th signal, wherever instructions stand: a move that is issued
 some iterations ahead takes its signals and waits with it.
 
-An order that follows from others is not built again.
+An order that follows from others is not built again. What is in `npu.cores` is ordered
+in every core by itself; signals and waits outside of it are for all cores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,8 @@ class Synchroniser:
 
     tree: Tree
     program: Block
+    own: frozenset[str] = frozenset()
+    """The levels that every core has for itself."""
     semaphores: int = 0
     """How many semaphores are in use."""
     beside: dict[Operation, list[Operation]] = field(
@@ -79,15 +82,18 @@ class Synchroniser:
 
     def _block(self, block: Block, loops: tuple[scf.ForOp, ...]) -> None:
         items = self.tree.items(block)
-        nested = [item.op for item in items if isinstance(item.op, scf.ForOp)]
         forward = _Forward(items, loops)
         forward.run()
         carried: list[Edge] = []
-        if loops:
-            carried = _Carried(items, forward, loops, self.tree.spans).run()
+        if loops and isinstance(block.parent_op(), scf.ForOp):
+            spans = self.tree.spans
+            carried = _Carried(items, forward, loops, spans, self.own).run()
         self._insert(block, items, forward.edges, carried)
-        for each in nested:
-            self._block(each.body.block, (*loops, each))
+        for op in [item.op for item in items]:
+            if isinstance(op, scf.ForOp):
+                self._block(op.body.block, (*loops, op))
+            elif isinstance(op, npu.CoresOp):
+                self._block(op.body.block, loops)
 
     def _insert(
         self, block: Block, items: list[Item], forward: list[Edge], carried: list[Edge]
@@ -201,6 +207,8 @@ class _Carried:
     """The loops around the items, outermost first."""
     spans: Mapping[Operation, tuple[int, int]]
     """The first and the last step of every loop."""
+    own: frozenset[str] = frozenset()
+    """The levels that every core has for itself."""
     edges: list[Edge] = field(default_factory=list[Edge])
 
     def run(self) -> list[Edge]:
@@ -290,9 +298,19 @@ class _Carried:
         for number, (loop, other) in enumerate(inner, 1):
             if loop is not other:
                 return False
+            if self._meets_other_cores(loop, first):
+                return False
             around = producer.loops[: depth + number]
             if producer.orders_next(consumer, self.spans[loop]) and first.meets_anew(
                 second, around, number
             ):
                 return True
         return False
+
+    def _meets_other_cores(self, loop: scf.ForOp, touch: Touch) -> bool:
+        """Whether other cores may touch the same in a loop that each runs."""
+        inside, around = False, loop.parent_op()
+        while around is not None and around is not self.loops[-1]:
+            inside |= isinstance(around, npu.CoresOp)
+            around = around.parent_op()
+        return inside and touch.extent.level not in self.own

@@ -64,7 +64,8 @@ class TileBuilder:
             if loop is not self.tiling.rolled
         ]
         names = named(list(self.tiling.loops.values()))
-        if mapping is not tile.Mapping.LOOP or not self.tiling.rules.views:
+        is_loop = mapping in (tile.Mapping.LOOP, tile.Mapping.CORE)
+        if not is_loop or not self.tiling.rules.views:
             return Nest(loops, mapping, self.indices, names, order)
         if order is not None:
             loops = [loops[number] for number in order]

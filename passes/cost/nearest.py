@@ -31,7 +31,7 @@ TIMED = 8
 """Of so many choices, the best by estimate, the time is worked out."""
 
 LITTLE = 2048
-"""Of work that takes so few cycles, nothing is to be hidden."""
+"""Of work that takes so few cycles in each core, nothing is to be hidden."""
 
 GRID = 256
 """The most points of the grid."""
@@ -120,7 +120,8 @@ class NearestSearch:
             return None
         if needed(tiling, 1) > self.level.capacity:
             return None
-        if sum(busy(self.machinery.program(tiling, 1)).values()) > LITTLE:
+        cores = self.machinery.costs.machine.cores
+        if sum(busy(self.machinery.program(tiling, 1)).values()) > LITTLE // cores:
             return None
         return self.time(sizes, 1)
 

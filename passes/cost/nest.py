@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -12,6 +14,7 @@ from tlf.dialects.encoding import layout_of
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
+from tlf.passes.cores.dealt import gain
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.boxes import moves_with
@@ -100,7 +103,8 @@ def _strides(
 
 class NestProgram:
     """
-    Builds the loops of a group as the cost model sees them.
+    Builds the loops of a group as the cost model sees them: what one of the cores does
+    to which `mem-assign-cores` deals them, all sharing the farther memory in turn.
     """
 
     def __init__(
@@ -111,27 +115,49 @@ class NestProgram:
         self.work = work
         self.stages = stages
         self.loops = [loop for loop in tiling.loops.values()]
+        self.dealt: int | None = None
 
     def items(self, order: Sequence[int] = ()) -> list[Item]:
         """The program, with the loops in some order."""
         loops = [self.loops[number] for number in order] if order else self.loops
-        return list(self._frame(loops, 0))
+        self.dealt = self._dealt(loops)
+        if self.dealt is None:
+            return list(self._frame(loops, 0))
+        cores = self.moves.costs.machine.cores
+        return list(in_turn(self._frame(loops, 0), cores))
+
+    def _dealt(self, loops: Sequence[TileLoop]) -> int | None:
+        """The number of the first of the loops that are dealt to cores, if any are."""
+        cores = self.moves.costs.machine.cores
+        found = {
+            first: gain(prod(loop.trips for loop in loops[first:last]), cores)
+            for first, last in self._frames(loops)
+        }
+        best = max(found, key=lambda first: found[first], default=None)
+        return best if best is not None and found[best] > 1 else None
+
+    def _frames(self, loops: Sequence[TileLoop]) -> Iterator[tuple[int, int]]:
+        """The loops that make one nest, by number, the outermost nest first."""
+        first = 0
+        while first < len(loops):
+            last = next(
+                (n for n in range(first + 1, len(loops)) if self._splits(loops, n)),
+                len(loops),
+            )
+            yield first, last
+            first = last
 
     def _frame(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
         """The loops from number `done` on, with what is cut just outside of them."""
         yield from self._cuts(loops, done)
-        rest = loops[done:]
-        if not rest:
+        if done == len(loops):
             yield from self._body()
             return
-        count = next(
-            (n for n in range(1, len(rest)) if self._splits(loops, done + n)),
-            len(rest),
-        )
-        trips = 1
-        for loop in rest[:count]:
-            trips *= loop.trips
-        body = tuple(self._frame(loops, done + count))
+        last = dict(self._frames(loops))[done]
+        trips = prod(loop.trips for loop in loops[done:last])
+        if done == self.dealt:
+            trips = -(-trips // self.moves.costs.machine.cores)
+        body = tuple(self._frame(loops, last))
         slots = min(self.stages, trips)
         yield Loop(trips, body, _written(body) if slots > 1 else frozenset(), slots)
 
@@ -214,6 +240,16 @@ class NestProgram:
                 for number in range(count):
                     inner = scope is Scope.INNER
                     yield (operand, number, scope) if inner else (operand, number)
+
+
+def in_turn(items: Iterable[Item], cores: int) -> Iterator[Item]:
+    """What a core does whose moves through shared ports wait for those of others."""
+    for item in items:
+        if isinstance(item, Loop):
+            yield replace(item, body=tuple(in_turn(item.body, cores)))
+            continue
+        shared = tuple((port, cycles * cores) for port, cycles in item.cost.shared)
+        yield replace(item, cost=replace(item.cost, shared=shared))
 
 
 def _written(body: Sequence[Item]) -> frozenset[Buffer]:

@@ -90,8 +90,13 @@ class OuterModel:
             if not is_free(tiled.op):
                 nest = busy.setdefault(nests[tiled.op], {})
                 for cost in self._instructions(tiling, tiled, nests):
-                    nest[cost.queue] = nest.get(cost.queue, 0) + cost.cycles
+                    nest[cost.queue] = nest.get(cost.queue, 0) + self._share(cost)
         return sum(max(each.values()) + NEST for each in busy.values() if each)
+
+    def _share(self, cost: Cost) -> float:
+        """The cycles of an instruction, in the cores or at a port that they share."""
+        ports = [cycles for _, cycles in cost.shared]
+        return max(cost.cycles / self.costs.machine.cores, *ports, 0)
 
     def _instructions(
         self, tiling: GroupTiling, tiled: TiledOperation, nests: Nests

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
+from tlf.dialects.tile import Mapping
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
 from tlf.passes.cost.nests import nests_of
@@ -57,7 +58,11 @@ class TimedTiles:
         if (choice := search.best()) is None:
             return None
         return graph.PlanAttr(
-            self.level.name, choice.tile, choice.reduce, stages=choice.stages
+            self.level.name,
+            choice.tile,
+            choice.reduce,
+            Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
+            stages=choice.stages,
         )
 
     def _outer(self, members: Members) -> graph.PlanAttr | None:

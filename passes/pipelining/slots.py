@@ -18,6 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import mem
 from tlf.dialects.cuts import row_major
 from tlf.dialects.types import byte_count, dtype_of
+from tlf.passes.cores.dealt import is_for_cores
 from tlf.passes.pipelining.counters import Counter, applied, counters_of, number_of
 
 
@@ -67,11 +68,12 @@ def _start(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue | None:
 
 
 def _around(loop: Operation) -> list[Counter]:
-    """The loops around one, innermost first."""
+    """The loops around one, innermost first; a loop over cores is none."""
     found: list[Counter] = []
     parent = loop.parent_op()
     while parent is not None:
-        found += reversed(counters_of(parent))
+        if not is_for_cores(parent):
+            found += reversed(counters_of(parent))
         parent = parent.parent_op()
     return found
 

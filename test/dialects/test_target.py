@@ -121,6 +121,16 @@ def test_scopes_of_levels(tmp_path: Path, scopes: tuple[str, str], message: str)
         load(written(tmp_path, f"{head}{far}{tail}"))
 
 
+def test_cores_by_the_name():
+    target = load("npu:L2=512K,cores=4")
+    assert (target.cores, target.levels["L2"].capacity) == (4, 512 << 10)
+    assert load("npu-4core:cores=1").cores == 1
+    with pytest.raises(DiagnosticException, match="a number of cores, got `0`"):
+        load("npu:cores=0")
+    with pytest.raises(DiagnosticException, match="expected cores of the backend npu"):
+        load("h200:cores=2")
+
+
 def test_a_channel_of_a_core(tmp_path: Path):
     near = 'burst = 32\nscope = "core"\nshared = true'
     text = chip(1024, 2048).replace("burst = 32", near, 1)
@@ -225,7 +235,7 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 def test_a_name_that_is_no_preset():
     with pytest.raises(DiagnosticException) as found:
         load("tpu")
-    known = "bm1684x-like, h200, npu, npu-tiny, u85-like, triton"
+    known = "bm1684x-like, h200, npu, npu-4core, npu-tiny, u85-like, triton"
     expected = f"expected a target ({known}) or a `.toml` file, got `tpu`"
     assert str(found.value) == expected
 

@@ -3,11 +3,11 @@
 // A plan is legal input whoever wrote it: mapping, order and stages are those of the
 // loops; an axis that one tile covers has none, and is no part of the order.
 // CHECK-LABEL: func.func @order
-// CHECK:         tile.while (%{{.*}} = 0 to 6 step 2, %{{.*}} = 0 to 20 step 8) parallel mapping(core) order(1, 0) into(
+// CHECK:         tile.while (%{{.*}} = 0 to 6 step 2, %{{.*}} = 0 to 20 step 8) parallel mapping(grid) order(1, 0) into(
 // CHECK:           tile.while (%{{.*}} = 0 to 30 step 10) sequential mapping(loop) stages(3) carry(
 func.func @order(%x: tensor<6x10x30xf32>, %w: tensor<6x30x20xf32>) -> tensor<6x10x20xf32> {
   %y = graph.group ins(%a = %x, %b = %w : tensor<6x10x30xf32>, tensor<6x30x20xf32>)
-      plan #graph.plan<L1, tile [2, 10, 8], reduce [10], mapping core, order [2, 1, 0], stages 3> -> (tensor<6x10x20xf32>) {
+      plan #graph.plan<L1, tile [2, 10, 8], reduce [10], mapping grid, order [2, 1, 0], stages 3> -> (tensor<6x10x20xf32>) {
     %0 = graph.matmul %a, %b : (tensor<6x10x30xf32>, tensor<6x30x20xf32>) -> tensor<6x10x20xf32>
     graph.yield %0 : tensor<6x10x20xf32>
   }

@@ -227,7 +227,8 @@ def test_wrong_inputs(input_: str, message: str, capsys: pytest.CaptureFixture[s
         (["two.mlir", "--entry", "h"], "expected a function `h`, got f, g"),
         (
             ["one.mlir", "--target", "no"],
-            "expected a target (bm1684x-like, h200, npu, npu-tiny, u85-like, triton) "
+            "expected a target (bm1684x-like, h200, npu, npu-4core, "
+            "npu-tiny, u85-like, triton) "
             "or a `.toml` file, got `no`",
         ),
         (

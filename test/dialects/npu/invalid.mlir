@@ -125,3 +125,24 @@ npu.matmul L1[0]():f32 from L1[0]():f32, L1[0]():f32 batch [] m [] n [] k [] if 
 %i = "test.op"() : () -> index
 // expected-error@+1 {{expected `accumulate` before its condition}}
 npu.reduce "sum" L1[0](0):f32 from L1[64](4):f32 shape [16] axes [0] if %i
+
+// -----
+
+// expected-error@+1 {{expected the number of the core, an index, got i32}}
+"npu.cores"() <{count = 4 : i64}> ({
+^bb0(%c: i32):
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected at least 1 core, got 0}}
+npu.cores %c of 0 {
+}
+
+// -----
+
+npu.cores %c of 4 {
+  // expected-error@+1 {{expected no `npu.cores` in another}}
+  npu.cores %d of 4 {
+  }
+}

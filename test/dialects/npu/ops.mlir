@@ -43,3 +43,17 @@ npu.program @all semaphores 2 {
   // CHECK: npu.halt
   npu.halt
 }
+
+// CHECK: npu.program @shared semaphores 1 {
+npu.program @shared semaphores 1 {
+  // CHECK: npu.cores %core of 4 {
+  npu.cores %core of 4 {
+    // CHECK-NEXT: npu.dma L1[0](4):f32 from L2[%core](4):f32 shape [1]
+    npu.dma L1[0](4):f32 from L2[%core](4):f32 shape [1]
+    // CHECK-NEXT: npu.signal "dma_l2_l1" 0
+    npu.signal "dma_l2_l1" 0
+  }
+  // CHECK: npu.wait "vector" 0
+  npu.wait "vector" 0
+  npu.halt
+}

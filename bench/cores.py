@@ -1,0 +1,125 @@
+"""
+What cores are worth: the time of programs on a chip with one core and with more.
+
+    python bench/cores.py
+    python bench/cores.py --target npu-4core --cores 1,2,4 --only matmul,bottleneck
+
+All chips have the same L2 and L3, and as many cores as the columns say. The first
+column of a program is in cycles, the others are how many times faster it is; `floor` is
+what the last chip could reach at most, by its memories and engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import tlf
+from tlf.runtime import npu
+
+ZOO = Path(__file__).parent / "zoo.py"
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    target: str
+    cores: str
+    only: str
+
+
+def matmul(size: int, element: str) -> str:
+    """A product of square matrices with a bias, clipped at 0."""
+    matrix, vector = f"tensor<{size}x{size}x{element}>", f"tensor<{size}x{element}>"
+    return f"""
+func.func @matmul(%a: {matrix}, %b: {matrix}, %c: {vector}) -> {matrix} {{
+  %0 = graph.matmul %a, %b : ({matrix}, {matrix}) -> {matrix}
+  %1 = graph.add %0, %c : ({matrix}, {vector}) -> {matrix}
+  %2 = graph.relu %1 : ({matrix}) -> {matrix}
+  func.return %2 : {matrix}
+}}
+"""
+
+
+def softmax(rows: int, columns: int) -> str:
+    """A softmax of every row."""
+    matrix = f"tensor<{rows}x{columns}xf32>"
+    return f"""
+func.func @softmax(%x: {matrix}) -> {matrix} {{
+  %0 = graph.softmax %x axis 1 : ({matrix}) -> {matrix}
+  func.return %0 : {matrix}
+}}
+"""
+
+
+def attention(heads: int, words: int, width: int) -> str:
+    """Attention of several heads."""
+    piece = f"tensor<{heads}x{words}x{width}xf16>"
+    turned = f"tensor<{heads}x{width}x{words}xf16>"
+    scores = f"tensor<{heads}x{words}x{words}xf16>"
+    return f"""
+func.func @attention(%q: {piece}, %k: {turned}, %v: {piece}) -> {piece} {{
+  %0 = graph.matmul %q, %k : ({piece}, {turned}) -> {scores}
+  %1 = graph.softmax %0 axis 2 : ({scores}) -> {scores}
+  %2 = graph.matmul %1, %v : ({scores}, {piece}) -> {piece}
+  func.return %2 : {piece}
+}}
+"""
+
+
+def zoo(*words: str) -> str:
+    """A program of bench/zoo.py."""
+    command = [sys.executable, str(ZOO), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+PROGRAMS: Mapping[str, Callable[[], str]] = {
+    "matmul f32 512": partial(matmul, 512, "f32"),
+    "matmul f16 1024": partial(matmul, 1024, "f16"),
+    "softmax 1024x512": partial(softmax, 1024, 512),
+    "attention 8x256x64": partial(attention, 8, 256, 64),
+    "bottleneck f16 56": partial(zoo, "bottleneck", "--size", "56", "--dtype", "f16"),
+    "bottleneck f32 56": partial(zoo, "bottleneck", "--size", "56", "--dtype", "f32"),
+    "transformer f16 128": partial(
+        zoo, "transformer", "--size", "128", "--dtype", "f16"
+    ),
+}
+
+
+def timed(text: str, target: str) -> npu.Report:
+    """The time of a program, without values."""
+    code = tlf.compile(text, target=target).ir("program.npu")
+    return npu.run(npu.parse(code), {}, functional=False)
+
+
+def row(name: str, target: str, counts: Sequence[int]) -> str:
+    """One line of the table."""
+    text = PROGRAMS[name]()
+    reports = [timed(text, f"{target}:cores={count}") for count in counts]
+    first = reports[0].cycles
+    gains = "".join(f"{first / report.cycles:>9.2f}" for report in reports[1:])
+    return f"{name:22}{first:>12,}{gains}{first / reports[-1].floor.cycles:>9.2f}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--target", default="npu-4core")
+    parser.add_argument("--cores", default="1,2,4")
+    parser.add_argument("--only", default="", help="words that names start with")
+    options = parser.parse_args(namespace=Options())
+    counts = [int(each) for each in options.cores.split(",")]
+    head = "".join(f"{count:>9}" for count in counts[1:])
+    print(f"{'cores':22}{counts[0]:>12}{head}{'floor':>9}")
+    for name in PROGRAMS:
+        if name.startswith(tuple(options.only.split(","))):
+            print(row(name, options.target, counts), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Loops whose iterations are dealt to the cores of a chip."""
