@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import TypeAlias
 
 from tlf.dialects import graph
@@ -176,23 +177,43 @@ class OuterSearch:
         return (*sizes[:axis], chain[low], *sizes[axis + 1 :])
 
     def _climb(self, best: OuterPlan) -> OuterPlan:
+        """The plan that no neighbour is better than, nor an exchange, on the way up."""
         while True:
-            near = [
-                self.plan(sizes, best.roll, best.stages)
-                for sizes in self._neighbours(best.tile)
-            ]
-            known = [each for each in near if each is not None]
-            better = min(known, key=lambda plan: plan.rank, default=best)
-            if better.rank >= best.rank:
+            better = _best(self._neighbours(best), best)
+            if better is best:
+                better = _best(self._exchanges(best), best)
+            if better is best:
                 return best
             best = better
 
-    def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
-        for axis, (size, chain) in enumerate(zip(sizes, self.chains, strict=True)):
-            below = [each for each in chain if each < size][-1:]
-            above = [each for each in chain if each > size][:1]
-            for other in (*below, *above):
-                yield (*sizes[:axis], other, *sizes[axis + 1 :])
+    def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+        """The plans with the next size up or down along an axis."""
+        for axis in range(len(self.chains)):
+            below, above = self._options(plan.tile, axis)
+            for size in (*below[-1:], *above[:1]):
+                yield self._resized(plan, {axis: size})
+
+    def _exchanges(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+        """The plans with the next size up along one axis, room made along another."""
+        for grown, cut in permutations(range(len(self.chains)), 2):
+            _, above = self._options(plan.tile, grown)
+            below, _ = self._options(plan.tile, cut)
+            for size in above[:1]:
+                smaller = (
+                    self._resized(plan, {grown: size, cut: other})
+                    for other in reversed(below)
+                )
+                yield next((each for each in smaller if each is not None), None)
+
+    def _options(self, sizes: Sizes, axis: int) -> tuple[Sizes, Sizes]:
+        """The smaller and the larger sizes along an axis."""
+        size, chain = sizes[axis], self.chains[axis]
+        below = tuple(each for each in chain if each < size)
+        return below, tuple(each for each in chain if each > size)
+
+    def _resized(self, plan: OuterPlan, sizes: Mapping[int, int]) -> OuterPlan | None:
+        tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile))
+        return self.plan(tuple(tile), plan.roll, plan.stages)
 
     def plan(
         self, sizes: Sequence[int], roll: int | None, stages: int
@@ -230,6 +251,12 @@ class OuterSearch:
         except TilingError:
             return None
         return self.model.tiled(tiling, self.nests)
+
+
+def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
+    """The best of some plans, the given one where none is better."""
+    known = (each for each in plans if each is not None)
+    return min((best, *known), key=lambda plan: plan.rank)
 
 
 def _last(axes: Sequence[int], axis: int) -> list[int]:

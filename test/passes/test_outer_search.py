@@ -1,0 +1,48 @@
+"""The search of tiles for an outer level."""
+
+from itertools import pairwise
+
+from tlf.dialects import graph
+from tlf.dialects.target import load
+from tlf.passes.cost.nests import nests_of
+from tlf.passes.cost.outer import OuterModel
+from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.source import Source
+
+CONVOLUTION = """
+func.func @expand(%x: tensor<1x64x112x112xf16>, %w: tensor<256x64x1x1xf16>)
+    -> tensor<1x256x112x112xf16> {
+  %y = graph.conv2d %x, %w
+      : (tensor<1x64x112x112xf16>, tensor<256x64x1x1xf16>) -> tensor<1x256x112x112xf16>
+  func.return %y : tensor<1x256x112x112xf16>
+}
+"""
+
+
+def best(kibibytes: int) -> OuterPlan:
+    """The best plan with so much L2."""
+    target = load("npu").resized({"L2": kibibytes << 10})
+    module = parse(new_context(), Source(CONVOLUTION, "expand"))
+    target.attach(module)
+    PassManager(build_passes("graph-group{level=L2}", PASSES, {})).run(
+        new_context(), module
+    )
+    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    members, level = members_of_group(group), target.levels["L2"]
+    nests = nests_of(members, target)
+    search = OuterSearch(members, nests, OuterModel(target, level), level.capacity)
+    found = search.best()
+    assert found is not None
+    return found
+
+
+def test_more_memory_is_not_slower():
+    """A tile cut along one axis makes room for more of another."""
+    plans = [best(128 << octave) for octave in range(8)]
+
+    cycles = [plan.cost.cycles for plan in plans]
+    assert all(more <= 1.05 * less for less, more in pairwise(cycles)), cycles
