@@ -15,6 +15,7 @@ from tlf.dialects.places import place_of
 from tlf.dialects.target import Target
 from tlf.passes.explain.choices import opened
 from tlf.passes.explain.pricing import has_model
+from tlf.passes.explain.recomputed import Recomputed
 from tlf.passes.explain.report import GroupReport, reports
 from tlf.tools.npu_rows import Row
 from tlf.tools.source_names import SourceNames, spelled
@@ -35,6 +36,7 @@ class GroupCost:
     """By the model."""
     bound: int
     """Cycles that it takes at least."""
+    again: Recomputed
 
 
 @dataclass
@@ -70,6 +72,12 @@ class GroupTable:
             yield f"group {number}", f"{each.title}: {text}"
         total = sum(each.cycles for each in self.groups)
         yield "groups", _figures(self.bound, total, cycles)
+        again = Recomputed.total([each.again for each in self.groups])
+        text = (
+            f"{again.product_share:.1%} of products, {again.element_share:.1%} of "
+            "other elements, by the plans of groups"
+        )
+        yield "computed again", text
 
     def _cost(self, report: GroupReport) -> GroupCost:
         price = report.price
@@ -79,6 +87,7 @@ class GroupTable:
             places_of(operations),
             price.spent.cycles,
             price.bounds.cycles,
+            report.recomputed,
         )
 
 

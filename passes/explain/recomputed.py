@@ -31,6 +31,16 @@ class Recomputed:
     """Elements that all other operations compute, or reduce."""
     elements_once: int
 
+    @staticmethod
+    def total(parts: Sequence[Recomputed]) -> Recomputed:
+        """Several together."""
+        return Recomputed(
+            sum(each.products for each in parts),
+            sum(each.products_once for each in parts),
+            sum(each.elements for each in parts),
+            sum(each.elements_once for each in parts),
+        )
+
     @property
     def product_share(self) -> float:
         """The part of the products that was done before, from 0 to 1."""

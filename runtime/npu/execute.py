@@ -14,6 +14,7 @@ from tlf.runtime.npu.access import Accesses, Place, Sizes
 from tlf.runtime.npu.dtypes import BITS, Array
 from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.figures import Event
+from tlf.runtime.npu.live import LiveBytes
 from tlf.runtime.npu.program import (
     Address,
     Condition,
@@ -47,6 +48,8 @@ class Executor:
     """What the instructions so far add up to."""
     events: list[Event]
     """The timeline so far, if asked for."""
+    live: LiveBytes | None
+    """What memories hold over time, if a timeline is asked for."""
 
     def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
         self._machine = program.machine
@@ -59,6 +62,7 @@ class Executor:
         self.core = None
         self.totals = Counter()
         self.events = []
+        self.live = LiveBytes(program, self.value) if timeline else None
 
     def turn(self, core: int | None, registers: dict[str, int]) -> None:
         """Go on with a core, and its registers; None for what is in no `cores`."""
@@ -266,6 +270,8 @@ class Executor:
             engine, start = self.model.names[cost.queue], end - cost.cycles
             engine = self._machine.unit_name(engine, core)
             self.events.append(Event(engine, start, end, op.line, op.text))
+        if self.live is not None:
+            self.live.touch(op, self.core, end - cost.cycles, end + cost.latency)
 
     def value(self, value: Value) -> int:
         """Return what a scalar operand is now."""

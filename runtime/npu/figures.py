@@ -103,6 +103,13 @@ class Figures:
     """What follows each other in the program, in order."""
     timeline: list[Event] = field(default_factory=list[Event])
     """Every instruction on an engine, if asked for."""
+    live: dict[str, list[tuple[int, int]]] = field(
+        default_factory=dict[str, list[tuple[int, int]]]
+    )
+    """
+    If a timeline is asked for, the bytes of memories near the engines that hold what is
+    needed later, all cores together: by level, at which cycle they change, and to what.
+    """
 
     @property
     def bound(self) -> int:

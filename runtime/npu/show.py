@@ -164,4 +164,15 @@ def trace(report: Figures) -> str:
             "args": {"line": event.line, "text": event.text},
         }
         events.append(entry)
+    for level, counts in report.live.items():
+        for cycle, size in counts:
+            events.append(
+                {
+                    "ph": "C",
+                    "name": f"{level} live",
+                    "pid": 0,
+                    "ts": cycle,
+                    "args": {"bytes": size},
+                }
+            )
     return json.dumps({"traceEvents": events})

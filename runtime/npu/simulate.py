@@ -149,6 +149,8 @@ class _Control:
         report = Report.of(self._program, self._model, executor.totals, peak)
         report.outputs, report.timeline = outputs, executor.events
         report.stretches = stretches(self._program, ends)
+        if executor.live is not None:
+            report.live = executor.live.counts()
         return report
 
     def _stretches(self, lanes: Sequence[_Lane]) -> dict[int, int]:

@@ -21,6 +21,7 @@
 // NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of what must be moved, {{[0-9.]+}}x on the bus
 // NPU:      group 0 {{ *}}%y: at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES:[0-9,]+]]; gap {{[0-9.]+}}x
 // NPU-NEXT: groups {{ *}}at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES]]; gap {{[0-9.]+}}x
+// NPU-NEXT: computed again {{ *}}0.0% of products, 0.0% of other elements, by the plans of groups
 // NPU-NEXT: result y {{ *}}7x43 float32
 // NPU-NEXT: error of y {{ *.*}} relative (at most 1e-05), {{.*}} at most in one element: ok
 // NPU-NEXT: compiled and run in {{ *[0-9.]+}} s

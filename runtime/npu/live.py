@@ -1,0 +1,189 @@
+"""How many bytes of each memory hold something that is still needed, over time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tlf.runtime.npu.dtypes import ITEMSIZE
+from tlf.runtime.npu.footprint import Footprint, footprint
+from tlf.runtime.npu.program import (
+    Address,
+    Dma,
+    Immediate,
+    Instruction,
+    Matmul,
+    Program,
+    Reduce,
+    Value,
+    Vector,
+)
+
+Times = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What an instruction does to an array in memory."""
+
+    address: Address
+    shape: tuple[int, ...]
+    is_written: bool = False
+    keeps: bool = False
+    """Whether what is written adds to what is there."""
+    first: int = 0
+    """Bytes from the base of the array to its first element."""
+
+
+class LiveBytes:
+    """
+    Follows the bytes of every memory that holds neither inputs nor outputs. A byte is
+    live from the start of the instruction that writes it to the end of the last one
+    that reads it before it is written anew.
+    """
+
+    def __init__(self, program: Program, value: Callable[[Value], int]) -> None:
+        buffers = (program.inputs, program.constants, program.outputs)
+        homes = {each.level for table in buffers for each in table.values()}
+        self._granule = program.granule
+        self._value = value
+        self._levels = [name for name in program.machine.levels if name not in homes]
+        self._memories: dict[tuple[str, int], _Memory] = {}
+
+    def touch(self, op: Instruction, core: int | None, start: int, end: int) -> None:
+        """Take down what an instruction does between two cycles."""
+        for each in self._touched(op):
+            level = each.address.level
+            if level not in self._levels or 0 in each.shape:
+                continue
+            size = ITEMSIZE[each.address.dtype]
+            where = footprint(each.shape, each.address.strides, size, self._granule)
+            if not where.aligned:
+                continue
+            base = self._value(each.address.base) + each.first
+            key = level, core or 0
+            memory = self._memories.setdefault(key, _Memory(self._granule))
+            if each.is_written and not each.keeps:
+                memory.write(base, where, start, end)
+            else:
+                memory.use(base, where, start, end)
+
+    def counts(self) -> dict[str, list[tuple[int, int]]]:
+        """For each level, the cycles at which the live bytes change, and to what."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for level in self._levels:
+            changes = Counter[int]()
+            for (name, _), memory in self._memories.items():
+                if name == level:
+                    changes.update(memory.changes())
+            live, counts = 0, list[tuple[int, int]]()
+            for cycle in sorted(changes):
+                if changes[cycle]:
+                    live += changes[cycle]
+                    counts.append((cycle, live))
+            found[level] = counts
+        return found
+
+    def _touched(self, op: Instruction) -> Iterator[Touch]:
+        match op:
+            case Dma():
+                yield from self._moved(op)
+            case Matmul():
+                batch, m, n, k = map(self._sizes, (op.batch, op.m, op.n, op.k))
+                yield Touch(op.a, batch + m + k)
+                yield Touch(op.b, batch + k + n)
+                yield Touch(op.c, batch + m + n, True, self._holds(op.accumulate))
+            case Vector():
+                shape = self._sizes(op.shape)
+                for source in op.sources:
+                    if not isinstance(source, Immediate):
+                        yield Touch(source, shape)
+                yield Touch(op.destination, shape, True)
+            case Reduce():
+                shape = self._sizes(op.shape)
+                kept = [1 if n in op.axes else size for n, size in enumerate(shape)]
+                yield Touch(op.source, shape)
+                adds = self._holds(op.accumulate)
+                yield Touch(op.destination, tuple(kept), True, adds)
+            case _:
+                pass
+
+    def _moved(self, op: Dma) -> Iterator[Touch]:
+        shape = self._sizes(op.shape)
+        box = [(0, extent) for extent in shape]
+        if op.inside is not None:
+            pairs = zip(op.inside, shape, strict=True)
+            box = [
+                (max(self._value(first), 0), min(self._value(end), extent))
+                for (first, end), extent in pairs
+            ]
+        read = tuple(max(0, upper - lower) for lower, upper in box)
+        strides = op.source.strides
+        pairs = zip(box, strides, strict=True)
+        yield Touch(op.source, read, first=sum(lower * by for (lower, _), by in pairs))
+        yield Touch(op.destination, shape, True)
+
+    def _sizes(self, sizes: tuple[Value, ...]) -> tuple[int, ...]:
+        return tuple(map(self._value, sizes))
+
+    def _holds(self, condition: Any) -> bool:
+        return condition if isinstance(condition, bool) else self._value(condition) != 0
+
+
+class _Memory:
+    """The bytes of one memory, by granule."""
+
+    def __init__(self, granule: int) -> None:
+        self._granule = granule
+        self._born: Times = np.zeros(0, np.int64)
+        """One more than the cycle at which a granule was written; 0 if never."""
+        self._last: Times = np.zeros(0, np.int64)
+        self._changes = Counter[int]()
+
+    def write(self, base: int, where: Footprint, start: int, end: int) -> None:
+        """What was there is gone, something new is."""
+        born, last = self._of(base, where)
+        self._close(born, np.minimum(last, start))
+        born[...] = start + 1
+        last[...] = end
+
+    def use(self, base: int, where: Footprint, start: int, end: int) -> None:
+        """What is there is needed; what never was is now."""
+        born, last = self._of(base, where)
+        born[born == 0] = start + 1
+        np.maximum(last, end, out=last)
+
+    def changes(self) -> Counter[int]:
+        """By how much the live bytes change, by cycle."""
+        self._close(self._born, self._last)
+        self._born = np.zeros_like(self._born)
+        return self._changes
+
+    def _close(self, born: Times, last: Times) -> None:
+        """End what is live."""
+        is_live = born > 0
+        for times, sign in ((born[is_live] - 1, 1), (last[is_live], -1)):
+            for cycle, count in zip(*np.unique(times, return_counts=True), strict=True):
+                self._changes[int(cycle)] += sign * int(count) * self._granule
+
+    def _of(self, base: int, where: Footprint) -> tuple[Times, Times]:
+        """The times of the granules of an array, to be written to."""
+        end = -(-(base + where.high) // self._granule)
+        if end > self._born.size:
+            size = max(end, 2 * self._born.size)
+            self._born = np.concatenate(
+                [self._born, np.zeros(size - self._born.size, np.int64)]
+            )
+            self._last = np.concatenate(
+                [self._last, np.zeros(size - self._last.size, np.int64)]
+            )
+        start = (base + where.low) // self._granule
+        strides = tuple([stride * 8 for stride in where.strides])
+        born, last = (
+            np.ndarray(where.shape, np.int64, times, start * 8, strides)
+            for times in (self._born, self._last)
+        )
+        return born, last
