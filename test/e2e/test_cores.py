@@ -1,8 +1,10 @@
 """Programs on chips with several cores give what the reference gives."""
 
+from pathlib import Path
+
 import pytest
 from differential import check, compiled_text, make_case
-from example_layers import BlockSizes, LayerSizes, bottleneck, transformer_layer
+from example_layers import BlockSizes, bottleneck
 from example_variants import (
     Variant,
     gelu,
@@ -16,6 +18,8 @@ from random_programs import random_program
 
 from tlf.runtime import npu
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 KERNELS = [
     matmul_bias_relu(37, 29, 53),
     gelu(37, 211),
@@ -26,9 +30,9 @@ KERNELS = [
 """Products, maps and reductions, in tiles that no number of cores divides."""
 
 LAYERS = [
-    (matmul_bias_relu(101, 103, 211, "f16"), 4),
-    (transformer_layer(LayerSizes(2, 27, 3, 21, 43)), 2),
-    (bottleneck(BlockSizes(1, 37, 13, 13, 17)), 3),
+    (matmul_bias_relu(101, 103, 211, "f16").program.text(), 4),
+    ((EXAMPLES / "attention.mlir").read_text(encoding="utf-8"), 2),
+    (bottleneck(BlockSizes(1, 37, 13, 13, 17)).program.text(), 3),
 ]
 """Attention, convolutions with a residual, and for how many cores."""
 
@@ -42,11 +46,11 @@ def test_kernels(variant: Variant, cores: int):
 
 
 @pytest.mark.parametrize(
-    ("variant", "cores"), LAYERS, ids=["product", "attention", "block"]
+    ("text", "cores"), LAYERS, ids=["product", "attention", "block"]
 )
-def test_layers(variant: Variant, cores: int):
+def test_layers(text: str, cores: int):
     """Loops are dealt, and those that have settled are skipped over exactly."""
-    text, name = variant.program.text(), f"npu-tiny:cores={cores}"
+    name = f"npu-tiny:cores={cores}"
     assert check(make_case(text), name, stages=False) is None
     compiled = compiled_text(text, name)
     assert "cores %" in compiled
