@@ -211,3 +211,21 @@ def test_cores_cannot_share_a_channel_of_their_own_memory(many_cores: str):
     text = many_cores.replace("scope=core", "scope=core shared=true")
     with pytest.raises(NPUParseError, match="expected no channel of L1"):
         parse(f"{text}.code\nhalt\n")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_faster_part_never_takes_longer(many_cores: str, seed: int):
+    """Ports that cores share are parts of a max-plus system, too."""
+    code = LoopWriter(random.Random(1000 + seed), cores=True).code()
+    text = f"{many_cores}.code\n{code}halt\n"
+    cycles = run(parse(text), {}, functional=False).cycles
+    for slower, faster in (
+        ("bandwidth=64", "bandwidth=256"),
+        ("latency=10 ", "latency=3 "),
+        ("lanes=16", "lanes=64"),
+        ("rows=4", "rows=16"),
+        ("bandwidth=8 ", "bandwidth=32 "),
+    ):
+        assert slower in text
+        quick = run(parse(text.replace(slower, faster)), {}, functional=False)
+        assert quick.cycles <= cycles
