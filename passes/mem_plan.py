@@ -24,7 +24,16 @@ from tlf.dialects import mem, target
 from tlf.dialects.mixed_index import IntArray
 from tlf.dialects.types import byte_count
 from tlf.passes.mem_liveness import Liveness
-from tlf.passes.placement import Budget, Buffer, align, apart, live_bytes, pack
+from tlf.passes.placement import (
+    Budget,
+    Buffer,
+    Placement,
+    align,
+    apart,
+    live_bytes,
+    pack,
+    ranked,
+)
 
 ARGUMENTS = "tlf.arguments"
 """The first byte of every argument of a function."""
@@ -158,13 +167,9 @@ class _Planner:
         start: int,
     ) -> int:
         """Place the allocations of one level from `start` on; return their end."""
-        buffers = [planned_buffer(op, liveness, level.alignment) for op in ops]
+        buffers = planned_buffers(ops, liveness, level.alignment)
         start = align(start, level.alignment) if ops else start
-        capacity = level.capacity - start
-        placement = apart(buffers)
-        if self.share or placement.peak > capacity:
-            enough = None if self.share else capacity
-            placement = pack(buffers, Budget(), enough)
+        placement = placed(buffers, level.capacity - start, self.share)
         peak = start + placement.peak
         if peak > level.capacity:
             _too_small(self.function, level, peak, start + live_bytes(buffers))
@@ -193,3 +198,23 @@ def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffe
     interval = liveness.interval(op.buffer)
     first, last = interval if interval is not None else liveness.spans[op]
     return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)
+
+
+def planned_buffers(
+    ops: Sequence[mem.AllocOp], liveness: Liveness, alignment: int
+) -> list[Buffer]:
+    """
+    Return the allocations of one level as the planner takes them together.
+    """
+    return ranked([planned_buffer(op, liveness, alignment) for op in ops])
+
+
+def placed(buffers: Sequence[Buffer], capacity: int, share: bool = False) -> Placement:
+    """
+    Place buffers side by side, or where they would not fit, or are to `share`, so that
+    they share bytes. The peak is above the capacity if no placement was found.
+    """
+    placement = apart(buffers)
+    if share or placement.peak > capacity:
+        placement = pack(buffers, Budget(), None if share else capacity)
+    return placement

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects.target import Level, Target
@@ -31,7 +32,7 @@ class MemPrefetchPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         levels = list(Target.of(op).levels.values())
-        for near, far in reversed(list(pairwise(levels))):
+        for near, far in pairwise(levels):
             for function in _functions(op):
                 _prefetch(function, near, far)
 
@@ -43,14 +44,23 @@ def _functions(module: ModuleOp) -> Iterator[func.FuncOp]:
 
 
 def _prefetch(function: func.FuncOp, near: Level, far: Level) -> None:
-    """Start the loads of a function between two levels as early as there is room."""
-    line = Line.of(function.body.block, near.name, far.name)
+    """
+    Start the loads of a function between two levels as early as there is room, or a
+    little later if no places are found for all buffers then.
+    """
+    block = function.body.block
+    line = Line.of(block, near.name, far.name)
     if not line.loads:
         return
-    goals = Places.of(function, near).settled(line)
-    if not goals:
-        return
-    ordered = line.ordered(goals)
-    for op in ordered:
+    for goals in Places.of(function, near).goals(line):
+        _put(block, line.ordered(goals))
+        if Places.of(function, near).are_found:
+            return
+    _put(block, line.ops)
+
+
+def _put(block: Block, ops: Sequence[Operation]) -> None:
+    """Put the operations of a block in an order."""
+    for op in ops:
         op.detach()
-    function.body.block.add_ops(ordered)
+    block.add_ops(ops)

@@ -17,6 +17,7 @@ from tlf.passes.placement.buffer import (
 )
 from tlf.passes.placement.check import faults
 from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
+from tlf.passes.placement.ranks import ranked
 from tlf.passes.placement.restarts import Budget
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "pack",
     "pipelined",
     "places",
+    "ranked",
 ]
 
 

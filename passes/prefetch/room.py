@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
@@ -12,17 +12,17 @@ from xdsl.dialects import func
 from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.passes.mem_liveness import Liveness
-from tlf.passes.mem_plan import planned_buffer
+from tlf.passes.mem_plan import placed, planned_buffer, planned_buffers
 from tlf.passes.pipelining.touches import root_of
-from tlf.passes.placement import Buffer, align, apart, places
+from tlf.passes.placement import Buffer, align, apart, places, ranked
 from tlf.passes.prefetch.line import Line
 
-SHARES = (Fraction(1), Fraction(15, 16), Fraction(7, 8), Fraction(3, 4))
+SHARES = tuple(Fraction(32 - number, 32) for number in range(12))
 """
 Of a level's capacity, so much may be live: the less is, the easier buffers are placed.
 """
 
-VISITS = 2_000
+VISITS = 200_000
 """What the planner may spend on finding out whether there are places."""
 
 
@@ -45,16 +45,23 @@ class Places:
         }
         return Places(level, liveness, buffers)
 
-    def settled(self, line: Line) -> dict[mem.DmaOp, int]:
+    @property
+    def are_found(self) -> bool:
+        """Whether `mem-plan` finds places for all buffers."""
+        buffers = planned_buffers(
+            list(self.buffers), self.liveness, self.level.alignment
+        )
+        return placed(buffers, self.level.capacity).peak <= self.level.capacity
+
+    def goals(self, line: Line) -> Iterator[dict[mem.DmaOp, int]]:
         """
-        Where loads go: each to the earliest position at which all buffers have places
-        still. Loads that stay are left out.
+        Where loads may go: each to the earliest position at which there is room for
+        its buffer, then with less and less room taken. Those that stay are left out.
         """
         for share in SHARES:
             goals = self._goals(line, int(self.level.capacity * share))
-            if not goals or self._is_possible(line, goals):
-                return goals
-        return {}
+            if goals and self._is_likely(line, goals):
+                yield goals
 
     def _goals(self, line: Line, limit: int) -> dict[mem.DmaOp, int]:
         """Where loads go if no more than `limit` bytes are to be live at once."""
@@ -92,8 +99,8 @@ class Places:
             for first, last in (self.liveness.spans[op] for op in line.ops)
         ]
 
-    def _is_possible(self, line: Line, goals: Mapping[mem.DmaOp, int]) -> bool:
-        """Whether all buffers have places when loads have gone to where they go."""
+    def _is_likely(self, line: Line, goals: Mapping[mem.DmaOp, int]) -> bool:
+        """Whether places are found when loads have gone to where they go."""
         moved = dict(self.buffers)
         for load, goal in goals.items():
             op = _buffer_of(load)
@@ -102,7 +109,7 @@ class Places:
             moved[op] = Buffer.during(
                 moved[op].size, first, span.end, moved[op].alignment
             )
-        buffers = list(moved.values())
+        buffers = ranked(list(moved.values()))
         if apart(buffers).peak <= self.level.capacity:
             return True
         return places(buffers, self.level.capacity, VISITS) is not None
