@@ -15,6 +15,7 @@ FLAGS = {
     "verify-diagnostics": "expect the errors that `// expected-error {{...}}` says",
     "print-ir-after-all": "show the program after every pass, on stderr",
     "print-ir-after-change": "show the program after every pass that changed it",
+    "groups": "tell of each group what it takes at least and by the model, on stderr",
     "timing": "report the seconds that each pass took, on stderr",
     "print-op-generic": "print all operations in their generic form",
     "print-debuginfo": "print the locations of operations",
@@ -42,6 +43,7 @@ class Options(argparse.Namespace):
     verify_diagnostics: bool
     print_ir_after_all: bool
     print_ir_after_change: bool
+    groups: bool
     timing: bool
     print_op_generic: bool
     print_debuginfo: bool

@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.exceptions import DiagnosticException
@@ -32,6 +34,7 @@ from tlf.tools.opt_options import Options
 from tlf.tools.pass_manager import PassManager, PrintAfter
 from tlf.tools.pipeline import PipelineError, build_passes, build_target
 from tlf.tools.source import Source, SourceError, read_source, write_text
+from tlf.tools.source_names import SourceNames
 from tlf.tools.timing import Timing
 from tlf.tools.universe import TLF_UNIVERSE
 
@@ -127,7 +130,10 @@ class Opt:
             module = parse(context, piece, not options.no_implicit_module)
         if self.target is not None:
             self.target.attach(module)
-        self._manager().run(context, module)
+        if options.groups:
+            self._run_with_groups(context, module, piece)
+        else:
+            self._manager(self.passes).run(context, module)
         with self.timing.measure("(print)"), errors_located(module, "the printer"):
             return emit(
                 context,
@@ -137,7 +143,20 @@ class Opt:
                 print_debuginfo=options.print_debuginfo,
             )
 
-    def _manager(self) -> PassManager:
+    def _run_with_groups(
+        self, context: Context, module: ModuleOp, piece: Source
+    ) -> None:
+        """Run the passes, and tell on stderr what groups are to cost."""
+        # It takes passes that the program may not need.
+        from tlf.tools.group_costs import GroupTable
+        from tlf.tools.planned import with_watcher
+
+        table = GroupTable(SourceNames(piece))
+        self._manager(with_watcher(self.passes, table.see)).run(context, module)
+        for title, text in table.rows((), None):
+            print(f"{title:<14}  {text}", file=sys.stderr)
+
+    def _manager(self, passes: Sequence[ModulePass]) -> PassManager:
         options = self.options
         print_after = PrintAfter.CHOSEN
         if options.print_ir_after_change:
@@ -145,7 +164,7 @@ class Opt:
         if options.print_ir_after_all:
             print_after = PrintAfter.ALL
         return PassManager(
-            self.passes,
+            passes,
             verifies=not options.disable_verify,
             print_after=print_after,
             chosen=frozenset(options.print_ir_after),

@@ -36,13 +36,17 @@ def watched(watcher: Watcher) -> Callable[[Sequence[ModulePass]], PassManager]:
     plans and are no loops yet, if there is such a place in the pipeline.
     """
 
-    def manager(passes: Sequence[ModulePass]) -> PassManager:
-        place = _planned(passes)
-        if place == len(passes):
-            return PassManager(passes)
-        return PassManager([*passes[:place], _WatchPass(watcher), *passes[place:]])
+    return lambda passes: PassManager(with_watcher(passes, watcher))
 
-    return manager
+
+def with_watcher(
+    passes: Sequence[ModulePass], watcher: Watcher
+) -> Sequence[ModulePass]:
+    """The same passes, with one more that shows the program there."""
+    place = _planned(passes)
+    if place == len(passes):
+        return passes
+    return [*passes[:place], _WatchPass(watcher), *passes[place:]]
 
 
 def plan(
