@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
@@ -163,14 +163,16 @@ class Partition:
 def _carry_out(
     partition: Partition, level: Level, notes: Notes
 ) -> list[graph.GroupOp | None]:
-    """Make one group of each set of the schedule, with its plan."""
+    """Make one group of each set of the schedule, with its plan, in this order."""
     stated, made = partition.stated, list[graph.GroupOp | None]()
+    ordered: list[Operation] = []
     for step in partition.found.schedule.steps:
         picked = [stated.nodes[number] for number in members(step.group)]
         groups = [op for op in picked if isinstance(op, graph.GroupOp)]
         plan = step.option.plan
         if not groups or not isinstance(plan, OuterPlan):
             made.append(groups[0] if groups else None)
+            ordered += picked
             continue
         values = {stated.values[number] for number in members(step.context.kept)}
         merged, results = _merge(groups)
@@ -183,7 +185,19 @@ def _carry_out(
             )
             notes.add(merged, "passed", text)
         made.append(merged)
+        ordered.append(merged)
+    _put_last(ordered)
     return made
+
+
+def _put_last(operations: Sequence[Operation]) -> None:
+    """Move operations of a block to its end, in this order, ahead of its terminator."""
+    block = operations[0].parent
+    assert block is not None
+    assert block.last_op is not None
+    for op in operations:
+        op.detach()
+        block.insert_op_before(op, block.last_op)
 
 
 def _merge(
