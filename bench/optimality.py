@@ -1,0 +1,134 @@
+"""
+How far what `graph-partition` makes of small random programs is from the best.
+
+    python bench/optimality.py --graphs 200
+    python bench/optimality.py --graphs 20 --chips tight --operations 1
+
+For each graph the cycles of the compiled program by strategy, simulated, and those of
+the best program of all partitions, tile sizes, halo policies, iterations in flight and
+values kept near, found by separate code that tries them (`optimality_exhaustive.py`).
+`gap` is how much longer the compiled program takes than the best. With `--operations
+1` every operation is a group of its own before groups are merged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+
+from optimality_chip import Chip, small_chips
+from optimality_exhaustive import Exhaustive, Known
+from optimality_graphs import small_network
+from optimality_space import Nodes
+
+from tlf.dialects.target import Target
+from tlf.passes.search import STRATEGIES
+
+HEADER = (
+    f"{'graph':>5} {'chip':<6}{'nodes':>6}"
+    + "".join(f"{name:>10}" for name in STRATEGIES)
+    + f"{'best':>10}{'gap %':>8}  {'won':<9}search"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one graph."""
+
+    seed: int
+    chip: str
+    nodes: int
+    cycles: dict[str, int | None]
+    """By strategy; none where the program was refused."""
+    best: int
+    beam: bool
+    """Whether the search gave up and left it to a beam."""
+
+    @property
+    def gap(self) -> float | None:
+        """By what part the compiled program is slower than the best."""
+        compiled = self.cycles["dp"]
+        return None if compiled is None else compiled / self.best - 1
+
+    @property
+    def won(self) -> str:
+        """The first strategy that nothing beats."""
+        known = {name: each for name, each in self.cycles.items() if each is not None}
+        return min(known, key=lambda name: known[name], default="none")
+
+    def __str__(self) -> str:
+        texts = ["-" if each is None else f"{each:,}" for each in self.cycles.values()]
+        gap = "-" if self.gap is None else f"{100 * self.gap:.2f}"
+        return (
+            f"{self.seed:>5} {self.chip:<6}{self.nodes:>6}"
+            + "".join(f"{text:>10}" for text in texts)
+            + f"{self.best:>10,}{gap:>8}  {self.won:<9}{'beam' if self.beam else 'dp'}"
+        )
+
+
+def row(seed: int, name: str, chip: Chip, known: Known) -> Row:
+    """Compile a graph in all ways, and look for the best."""
+    grouped = chip.grouped(small_network(seed))
+    cycles: dict[str, int | None] = {}
+    for strategy in STRATEGIES:
+        made = chip.partitioned(grouped, f"strategy={strategy} groups=8")
+        figures = chip.figures(made)
+        cycles[strategy] = None if figures is None else figures.cycles
+    best = Exhaustive(chip, known).best(grouped).cycles
+    least = min([best, *(each for each in cycles.values() if each is not None)])
+    beam = any(told.statistics.strategy == "beam" for told in chip.searched(grouped))
+    return Row(seed, name, len(Nodes(grouped).operations), cycles, least, beam)
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """What the rows come to."""
+    gaps = [each.gap for each in rows if each.gap is not None]
+    refused = len(rows) - len(gaps)
+    beams = sum(each.beam for each in rows)
+    lines = [f"{len(rows)} graphs, {refused} refused, {beams} by a beam"]
+    if gaps:
+        lines.append(
+            f"gap: mean {100 * mean(gaps):.2f} %, median {100 * median(gaps):.2f} %, "
+            f"largest {100 * max(gaps):.2f} %; "
+            f"none in {sum(gap == 0 for gap in gaps)}, "
+            f"at most 2 % in {sum(gap <= 0.02 for gap in gaps)}"
+        )
+    wins = {name: sum(each.won == name for each in rows) for name in STRATEGIES}
+    lines.append("won: " + ", ".join(f"{name} {count}" for name, count in wins.items()))
+    return "\n".join(lines)
+
+
+def chips_of(names: Sequence[str]) -> dict[str, Target]:
+    """The chips by names; exits with a message where there is none of a name."""
+    known = small_chips()
+    for name in names:
+        if name not in known:
+            sys.exit(f"expected chips among {', '.join(known)}, got {name}")
+    return {name: known[name] for name in names}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, a line as soon as it is known."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--chips", default=",".join(small_chips()))
+    parser.add_argument("--operations", type=int, help="operations of a group")
+    options = parser.parse_args(arguments)
+    targets = chips_of(options.chips.split(","))
+    chips = {name: Chip(each, options.operations) for name, each in targets.items()}
+    known = {name: Known() for name in chips}
+    print(HEADER)
+    rows: list[Row] = []
+    for seed in range(options.first, options.first + options.graphs):
+        name = list(chips)[seed % len(chips)]
+        rows.append(row(seed, name, chips[name], known[name]))
+        print(rows[-1], flush=True)
+    print(summary(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""What a program takes on a small chip, as its simulator tells, with given plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Level, Target, load
+from tlf.dialects.target.description import Data, from_data
+from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.search import Result
+from tlf.runtime import npu
+from tlf.tools.diagnostics import CompileError
+from tlf.tools.driver import PASSES, TARGETS, emit, new_context
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes, build_target
+
+PARTITION = "graph-partition"
+CHOOSE = "graph-choose-tiles"
+GROUP = "graph-group"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a simulated run took."""
+
+    cycles: int
+    bytes: int
+    """Payload from and to the outermost memory."""
+
+
+@dataclass
+class Chip:
+    """
+    A target with the pipeline of its backend, cut in two where groups are there and
+    their plans are not. With `operations`, a group of `graph-group` holds so many.
+    """
+
+    target: Target
+    operations: int | None = None
+    known: dict[str, Figures | None] = field(
+        default_factory=dict[str, "Figures | None"]
+    )
+    """The figures of programs that were simulated, by their text."""
+    simulated: int = 0
+
+    @property
+    def level(self) -> Level:
+        """The memory that groups are planned for."""
+        return self.target.tile_levels[0]
+
+    @cached_property
+    def _steps(self) -> Sequence[str]:
+        text = pipelines_for(self.target)["npu-pipeline"]
+        steps = [step for step in _flat(text) if not step.startswith(PARTITION)]
+        if self.operations is None:
+            return steps
+        limit = f"{GROUP}{{level={self.level.name} operations={self.operations}}}"
+        at = next(n for n, step in enumerate(steps) if step.startswith(GROUP))
+        return [*steps[:at], limit, *steps[at + 1 :]]
+
+    def passes(self, *steps: str) -> Sequence[ModulePass]:
+        """Passes by their names and options."""
+        return build_passes(",".join(steps), PASSES, pipelines_for(self.target))
+
+    @cached_property
+    def before(self) -> Sequence[ModulePass]:
+        """The passes that make the groups."""
+        return self.passes(*self._steps[: self._cut])
+
+    @cached_property
+    def after(self) -> Sequence[ModulePass]:
+        """The passes that make a program of groups."""
+        return self.passes(*self._steps[self._cut :])
+
+    @cached_property
+    def _cut(self) -> int:
+        names = [step.partition("{")[0] for step in self._steps]
+        return names.index(CHOOSE)
+
+    def grouped(self, module: ModuleOp) -> ModuleOp:
+        """A copy of a program after the passes that make its groups."""
+        made = module.clone()
+        self.target.attach(made)
+        self.run(self.before, made)
+        return made
+
+    def partitioned(self, grouped: ModuleOp, options: str = "") -> ModuleOp:
+        """A copy of a grouped program, with the partition that the compiler chooses."""
+        made = grouped.clone()
+        level = f"level={self.level.name}"
+        self.run(self.passes(f"{PARTITION}{{{level} {options}}}"), made)
+        return made
+
+    def searched(
+        self, grouped: ModuleOp, strategy: str = "dp", keep: bool = True
+    ) -> list[Result]:
+        """What the compiler's search finds for each part of a grouped program."""
+        made = grouped.clone()
+        choice = GraphPartitionPass(self.level.name, strategy, keep=keep)
+        partitions = choice.partitions(made, Target.of(made), self.level)
+        return [each.found for each in partitions]
+
+    def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
+        """Apply passes. Raises `CompileError`."""
+        PassManager(passes, verifies=False).run(new_context(), module)
+
+    def figures(self, grouped: ModuleOp) -> Figures | None:
+        """
+        What a grouped program takes, or None where it is refused. Raises `CompileError`
+        for what is no refusal but a fault of the compiler.
+        """
+        key = str(grouped)
+        if key not in self.known:
+            self.known[key] = self._simulate(grouped.clone())
+        return self.known[key]
+
+    def _simulate(self, module: ModuleOp) -> Figures | None:
+        try:
+            self.run(self.after, module)
+        except CompileError as error:
+            if error.diagnostic.message.startswith("internal error"):
+                raise
+            return None
+        context = new_context()
+        text = emit(context, module, build_target("npu", TARGETS))
+        self.simulated += 1
+        report = npu.run(npu.parse(text, Path()), {}, functional=False)
+        traffic = report.traffic[self.target.outermost.name]
+        return Figures(report.cycles, traffic.read + traffic.written)
+
+
+def _flat(text: str) -> Sequence[str]:
+    """The steps of a pipeline, each with its options."""
+    steps: list[str] = []
+    depth = 0
+    for part in text.split(","):
+        if depth:
+            steps[-1] += f",{part}"
+        else:
+            steps.append(part)
+        depth += part.count("{") - part.count("}")
+    return steps
+
+
+def changed(target: Target, name: str, **figures: int) -> Target:
+    """A target with other figures of one level."""
+    levels = cast(Sequence[Mapping[str, Data]], target.data["levels"])
+    made = [
+        {**level, **figures} if level["name"] == name else level for level in levels
+    ]
+    return from_data({**target.data, "levels": made})
+
+
+def small_chips() -> Mapping[str, Target]:
+    """
+    Variants of `npu-tiny` by name, on which small programs have something to choose:
+    little of L2, and a slow L3.
+    """
+    tiny = changed(load("npu-tiny"), "L3", bandwidth=1, latency=400, burst=32)
+    tiny = changed(changed(tiny, "L1", capacity=1024), "L2", burst=32)
+    return {
+        "roomy": changed(tiny, "L2", capacity=4096),
+        "tight": changed(tiny, "L2", capacity=1024),
+        "near": changed(changed(tiny, "L2", capacity=2048), "L3", latency=100),
+    }
+
+
+def functions_of(module: ModuleOp) -> Sequence[func.FuncOp]:
+    """The functions of a program that run at every call."""
+    return [
+        op
+        for op in module.ops
+        if isinstance(op, func.FuncOp) and not is_preparation(op)
+    ]

@@ -1,0 +1,161 @@
+"""What holds of `graph-partition`, over small random networks and simulated cycles."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from optimality import row
+from optimality_chip import Chip, changed, functions_of, small_chips
+from optimality_exhaustive import Known
+from optimality_graphs import small_network
+from optimality_space import Nodes, partitions
+from optimised import chip, cycles, grouped, modelled, reordered, with_engine
+from zoo_builder import GraphBuilder, Sizes
+
+from tlf.dialects import graph
+from tlf.dialects.graph import remarks_of
+from tlf.passes.mem_check_copies import NONE, MemCheckCopiesPass
+from tlf.passes.search import STRATEGIES
+from tlf.passes.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
+from tlf.runtime import npu
+from tlf.runtime.npu.dtypes import DTYPES
+from tlf.tools.driver import TARGETS, emit, new_context
+from tlf.tools.pipeline import build_target
+
+SEEDS = range(3, 8)
+CHIPS = ("roomy", "near")
+SLACK = 1.08
+"""By how much the model may be wrong on programs whose moves take little time."""
+
+
+def chain(*channels: int):
+    """Convolutions of one tap, one after the other."""
+    builder = GraphBuilder(Sizes(1))
+    x = builder.input("x", (1, channels[0], 8, 8))
+    for number, count in enumerate(channels[1:]):
+        x = builder.conv(f"conv{number}", x, count)
+    return builder.finish("chain", x)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_strategy_is_better(seed: int, name: str):
+    module = grouped(seed, name)
+    others = [each for each in STRATEGIES if each != "dp"]
+
+    best = modelled(chip(name), module, "dp")
+    assert all(best <= modelled(chip(name), module, each) for each in others)
+    found = cycles(chip(name), module)
+    for each in others:
+        assert found <= SLACK * cycles(chip(name), module, f"strategy={each}")
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_as_good_as_the_best_of_all(seed: int):
+    found = row(seed, "roomy", chip("roomy"), Known())
+
+    assert found.gap is not None
+    assert found.gap <= 0.05
+
+
+def test_all_partitions_are_tried():
+    nodes = Nodes(chip("roomy").grouped(chain(4, 4, 4, 4, 4)))
+
+    assert len(nodes.operations) == 4
+    assert len(set(partitions(nodes))) == 2**3
+
+
+def test_cut_that_loses_at_once_wins_later():
+    """The middle value is the largest, but to cut there saves two others."""
+    on = chip("roomy")
+    module = on.grouped(chain(4, 8, 12, 8, 4))
+
+    def groups(strategy: str) -> list[int]:
+        made = on.partitioned(module, f"strategy={strategy} keep=false groups=2")
+        return [
+            sum(isinstance(op, graph.Conv2dOp) for op in group.body.block.ops)
+            for group in made.walk()
+            if isinstance(group, graph.GroupOp)
+        ]
+
+    assert groups("greedy") == [1, 2, 1]
+    assert groups("dp") == [2, 2]
+    limits = "keep=false groups=2"
+    assert cycles(on, module, limits) < cycles(on, module, f"{limits} strategy=greedy")
+
+
+@pytest.mark.parametrize("seed", [3, 4, 7])
+def test_faster_chips_are_not_slower(seed: int):
+    base = small_chips()["near"]
+    series = [
+        [changed(base, "L3", bandwidth=each) for each in (1, 4, 16)],
+        [with_engine(base, "vector", lanes=each) for each in (16, 64, 256)],
+        [with_engine(base, "matrix", rows=each, cols=each) for each in (2, 4, 8)],
+        [changed(base, "L2", capacity=each) for each in (2048, 4096, 16384)],
+    ]
+    for targets in series:
+        chips = [Chip(each) for each in targets]
+        times = [cycles(each, each.grouped(small_network(seed))) for each in chips]
+        assert all(after <= 1.02 * before for before, after in pairwise(times))
+
+
+@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize("seed", [1, 2, 3, 5])
+def test_order_of_operations_decides_nothing(seed: int, name: str):
+    module = small_network(seed)
+    moved = chip(name).grouped(reordered(module, seed))
+
+    assert modelled(chip(name), moved, "dp") == modelled(
+        chip(name), grouped(seed, name), "dp"
+    )
+    found, expected = (
+        cycles(chip(name), each) for each in (moved, grouped(seed, name))
+    )
+    assert abs(found - expected) <= 0.01 * expected
+
+
+@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_once_is_enough(seed: int, name: str):
+    made = chip(name).partitioned(grouped(seed, name))
+
+    assert str(chip(name).partitioned(made)) == str(made)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tiles_are_put_together_without_copies(seed: int, name: str):
+    """
+    Results are written once, as the simulator sees it, and proven to be covered but
+    where a value that stays near is made of several tiles.
+    """
+    on = chip(name)
+    module = on.partitioned(grouped(seed, name))
+    groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
+    kept = any(each.plan is not None and each.plan.keep for each in groups)
+    names = [each.name for each in on.after]
+    tiles, last = names.index("convert-tile-to-mem"), names.index("convert-mem-to-npu")
+
+    on.run(on.after[:tiles], module)
+    TileVerifyCoveragePass().apply(new_context(), module)
+    on.run(on.after[tiles:last], module)
+    MemCheckCopiesPass().apply(new_context(), module)
+    (function,) = functions_of(module)
+    copies = [
+        each.text.data
+        for each in remarks_of(function)
+        if each.source.data == "mem-check-copies"
+    ]
+    assert copies == [NONE]
+    assert kept or ATTRIBUTE in function.attributes
+
+    on.run(on.after[last:], module)
+    text = emit(new_context(), module, build_target("npu", TARGETS))
+    program = npu.parse(text, Path())
+    generator = np.random.default_rng(seed)
+    inputs = {
+        each: generator.random(buffer.shape).astype(DTYPES[buffer.dtype])
+        for each, buffer in program.inputs.items()
+    }
+    npu.run(program, inputs, exactly_once=True)
