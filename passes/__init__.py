@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 PASSES: Mapping[str, tuple[str, str]] = {
     "graph-analyze": ("graph_analyze", "GraphAnalyzePass"),
     "graph-bound": ("graph_bound", "GraphBoundPass"),
+    "graph-choose-layouts": ("graph_choose_layouts", "GraphChooseLayoutsPass"),
     "graph-choose-tiles": ("graph_choose_tiles", "GraphChooseTilesPass"),
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
     "graph-fold-batch-norm": ("graph_fold_batch_norm", "GraphFoldBatchNormPass"),

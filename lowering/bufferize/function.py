@@ -78,6 +78,7 @@ class FunctionConverter:
         if self.function.arg_attrs is not None:
             nothing = [DictionaryAttr({})] * results
             self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
+        self.function.properties.pop("res_attrs", None)
         self.function.attributes[RESULTS] = IntegerAttr(results, i64)
 
     def _argument(self, new: Block, argument: SSAValue) -> None:

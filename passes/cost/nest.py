@@ -15,6 +15,7 @@ from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
 from tlf.passes.cores.dealt import gain
+from tlf.passes.cost.phases import phases
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.boxes import moves_with
@@ -22,6 +23,9 @@ from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.passes.tiling.model import Loop as TileLoop
 
 Sizes: TypeAlias = tuple[int, ...]
+
+MoveKey: TypeAlias = tuple[str, Sizes, Sizes, int, Sizes, Sizes]
+"""An engine; the shapes of a tensor and of a box; bytes of an element; axes; phases."""
 
 
 class Moves:
@@ -36,9 +40,12 @@ class Moves:
         self.ordered = ordered
         self.layouts: Mapping[SSAValue, Sequence[int]] = {}
         """The layouts of values that are not to be those of their types."""
+        self.phased = False
+        """Whether it counts where in a burst the moves start, or all start at one."""
+        self.burst = costs.machine.levels[far].burst
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
-        self._known: dict[tuple[str, Sizes, Sizes, int, Sizes], Cost] = {}
+        self._known: dict[MoveKey, Cost] = {}
 
     def into(self, value: SSAValue, box: Box) -> Cost:
         """Bring a box of a tensor near."""
@@ -56,8 +63,12 @@ class Moves:
             _average(interval.room, extent, interval.offset.terms)
             for interval, extent in zip(box, whole, strict=True)
         )
-        axes = self.layouts.get(value) or layout_of(type_)
-        key = engine, whole, shape, item, tuple(axes)
+        axes = tuple(self.layouts.get(value) or layout_of(type_) or range(len(whole)))
+        starts: Sizes = (0,)
+        if self.phased and self.burst > item:
+            plain = range(len(whole))
+            starts = phases(box, _strides(whole, item, axes, plain), self.burst)
+        key = engine, whole, shape, item, axes, starts
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._cost(*key, inward=inward)
         return known
@@ -68,19 +79,32 @@ class Moves:
         whole: Sizes,
         shape: Sizes,
         item: int,
-        layout: Sizes,
+        axes: Sizes,
+        starts: Sizes,
         *,
         inward: bool,
     ) -> Cost:
-        """A move of a box of some shape of a tensor."""
-        plain = tuple(range(len(whole)))
-        axes = layout or plain
+        """A move of a box of some shape, on average over where it starts in a burst."""
         walked = tuple(shape[axis] for axis in axes)
-        far = End(0, walked, _strides(whole, item, axes, axes))
-        near_axes = axes if self.ordered else plain
-        near = End(0, walked, _strides(shape, item, near_axes, axes))
-        ends = (far, near) if inward else (near, far)
-        return self.costs.move(engine, *ends, item)
+        inner = axes if self.ordered else tuple(range(len(whole)))
+        near = End(0, walked, _strides(shape, item, inner, axes))
+        costs: list[Cost] = []
+        for start in starts:
+            far = End(start, walked, _strides(whole, item, axes, axes))
+            ends = (far, near) if inward else (near, far)
+            costs.append(self.costs.move(engine, *ends, item))
+        return _mean(costs)
+
+
+def _mean(costs: Sequence[Cost]) -> Cost:
+    """A move that takes as long as some moves by one engine do on average."""
+    first, count = costs[0], len(costs)
+    shared = tuple(
+        (channel, round(sum(each.shared[number][1] for each in costs) / count))
+        for number, (channel, _) in enumerate(first.shared)
+    )
+    cycles = round(sum(each.cycles for each in costs) / count)
+    return replace(first, cycles=cycles, shared=shared) if count > 1 else first
 
 
 def _average(room: int, extent: int, terms: Sequence[tuple[object, int]]) -> int:

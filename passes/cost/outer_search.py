@@ -14,10 +14,15 @@ from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
 from tlf.passes.placement import live_bytes
 from tlf.passes.tiling.group import Members
-from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.model import GroupTiling, TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 Sizes: TypeAlias = tuple[int, ...]
+
+TilingKey: TypeAlias = "tuple[Sizes, int | None]"
+"""Sizes, and the axis along which tiles roll."""
+
+Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
 
 LITTLE = 4
 """Work of so many latencies of the farther memory leaves nothing to hide."""
@@ -76,6 +81,8 @@ class OuterSearch:
     known: dict[tuple[Sizes, int | None, int], OuterPlan | None] = field(
         default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
     )
+    tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
+    """The tiles of the group, by their sizes and what rolls."""
 
     _tiled: dict[tuple[Sizes, int | None], TiledGroup | None] = field(
         default_factory=dict[tuple[Sizes, "int | None"], "TiledGroup | None"]
@@ -104,7 +111,7 @@ class OuterSearch:
 
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
-        whole, floor = self.whole(), self._floor()
+        whole, floor = self.whole(), self.floor()
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
         found: list[OuterPlan] = []
@@ -125,7 +132,7 @@ class OuterSearch:
         plans = [self.plan(sizes, roll, 1) for roll in rolls]
         return min((plan.needed for plan in plans if plan is not None), default=None)
 
-    def _floor(self) -> float:
+    def floor(self) -> float:
         """What no tiling beats: everything is moved once, and computed once."""
         if (only := self._tiling(self.axes.parallel, None)) is None:
             return 0
@@ -245,12 +252,18 @@ class OuterSearch:
         return self._tiled[key]
 
     def _new_tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
+        key = sizes, roll
+        if key not in self.tilings:
+            self.tilings[key] = self._analysed(*key)
+        tiling = self.tilings[key]
+        return None if tiling is None else self.model.tiled(tiling, self.nests)
+
+    def _analysed(self, sizes: Sizes, roll: int | None) -> GroupTiling | None:
         rolling = None if roll is None else Rolling(roll)
         try:
-            tiling = self.members.tiling(sizes, (), self.model.rules, rolling)
+            return self.members.tiling(sizes, (), self.model.rules, rolling)
         except TilingError:
             return None
-        return self.model.tiled(tiling, self.nests)
 
 
 def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:

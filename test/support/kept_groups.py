@@ -10,11 +10,11 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import IteratorKind
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import extents, rules_of
+from tlf.passes.tiling.form import Form
+from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import Rules, TilingError
 from tlf.tools.driver import PASSES
 from tlf.tools.pass_manager import PassManager
@@ -63,7 +63,7 @@ def _plans(
 ) -> Iterator[graph.PlanAttr]:
     """Random plans, those that are legal."""
     members = members_of_group(group)
-    parallel = extents(members.root, IteratorKind.PARALLEL)
+    parallel = Form(members.root).parallel_extents
     free = members.axes(rules).free
     wanted = [
         number

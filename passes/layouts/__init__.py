@@ -1,0 +1,1 @@
+"""In which order the axes of tensors lie in the outermost memory."""

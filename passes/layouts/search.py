@@ -1,0 +1,126 @@
+"""Look for the layouts of stored tensors with which groups take the least time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.layouts.costs import LayoutCosts
+from tlf.passes.layouts.orders import Order, orders, row_major, with_last
+from tlf.passes.layouts.tensors import StoredTensor
+
+Assignment: TypeAlias = dict[StoredTensor, Order]
+
+GAIN = 0.005
+"""Another layout pays where it saves at least this part of the time of the groups."""
+
+
+@dataclass
+class LayoutSearch:
+    """
+    Starts from tensors as they are, and from all of a rank with one axis last; then
+    changes one tensor after the other while that helps. Some have a layout that they
+    must have.
+    """
+
+    tensors: Sequence[StoredTensor]
+    fixed: Assignment
+    costs: LayoutCosts
+    _names: dict[graph.GroupOp, list[tuple[StoredTensor, SSAValue]]] = field(
+        default_factory=dict[graph.GroupOp, list[tuple[StoredTensor, SSAValue]]]
+    )
+
+    def __post_init__(self) -> None:
+        for tensor in (*self.tensors, *self.fixed):
+            for group in tensor.groups:
+                inside = {*group.body.block.args, *group.yielded}
+                self._names.setdefault(group, []).extend(
+                    (tensor, name) for name in tensor.names if name in inside
+                )
+
+    def best(self) -> Assignment:
+        """The layouts that are best, of the tensors that have one to gain from."""
+        given = {tensor: tensor.order for tensor in self.tensors} | self.fixed
+        self.tensors = [each for each in self.tensors if self._may_gain(each, given)]
+        found = min(map(self._improved, self._starts(given)), key=self._total)
+        worth = GAIN * self._total(given)
+        return found if self._total(given) - self._total(found) > worth else given
+
+    def plans(self, assignment: Assignment) -> dict[graph.GroupOp, graph.PlanAttr]:
+        """The plans of groups which may have another one, around new layouts."""
+        plans: dict[graph.GroupOp, graph.PlanAttr] = {}
+        for group, names in self._names.items():
+            changed = any(assignment[tensor] != tensor.order for tensor, _ in names)
+            plan = self._plan(group, assignment)
+            if changed and plan is not None and self.costs.is_open(group):
+                plans[group] = plan.attribute(self.costs.level.name)
+        return plans
+
+    def _may_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
+        """Whether a group around a tensor takes longer than it has to."""
+        return any(
+            (plan := self._plan(group, given)) is not None
+            and _rank(plan) > self.costs.floor(group) * (1 + GAIN)
+            for group in tensor.groups
+        )
+
+    def _starts(self, given: Assignment) -> Iterator[Assignment]:
+        yield given
+        shapes = {
+            tensor: tensor_type(tensor.value).get_shape() for tensor in self.tensors
+        }
+        for rank in sorted({len(shape) for shape in shapes.values()}):
+            for last in range(rank - 1):
+                yield given | {
+                    tensor: with_last(last, rank)
+                    for tensor, shape in shapes.items()
+                    if len(shape) == rank and shape[last] > 1
+                }
+
+    def _improved(self, assignment: Assignment) -> Assignment:
+        """The layouts after all changes of one tensor that help."""
+        changed = True
+        while changed:
+            changed = False
+            for tensor in self.tensors:
+                better = self._best_order(tensor, assignment)
+                changed = changed or better != assignment[tensor]
+                assignment = {**assignment, tensor: better}
+        return assignment
+
+    def _best_order(self, tensor: StoredTensor, assignment: Assignment) -> Order:
+        """The best order for a tensor, others as they are; row-major of equal ones."""
+        shape = tensor_type(tensor.value).get_shape()
+        options = dict.fromkeys((*orders(shape), assignment[tensor]))
+        plain = row_major(len(shape))
+
+        def price(order: Order) -> tuple[float, bool, bool]:
+            tried = {**assignment, tensor: order}
+            cost = sum(self._cost(group, tried) for group in tensor.groups)
+            return cost, order != plain, order != assignment[tensor]
+
+        return min(options, key=price)
+
+    def _total(self, assignment: Assignment) -> float:
+        return sum(self._cost(group, assignment) for group in self._names)
+
+    def _cost(self, group: graph.GroupOp, assignment: Assignment) -> float:
+        plan = self._plan(group, assignment)
+        return 0 if plan is None else _rank(plan)
+
+    def _plan(self, group: graph.GroupOp, assignment: Assignment) -> OuterPlan | None:
+        layouts: Mapping[SSAValue, Order] = {
+            name: assignment[tensor] for tensor, name in self._names[group]
+        }
+        return self.costs.plan(group, layouts)
+
+
+def _rank(plan: OuterPlan) -> float:
+    """What a plan is compared by: its time, and a little what it moves."""
+    return plan.rank[0]
