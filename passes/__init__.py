@@ -35,6 +35,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-prefetch": ("mem_prefetch", "MemPrefetchPass"),
     "mem-split-maps": ("mem_split_maps", "MemSplitMapsPass"),
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),
+    "tile-predict": ("tile_predict", "TilePredictPass"),
     "tile-verify-coverage": ("tile_verify_coverage", "TileVerifyCoveragePass"),
     "tlf-cse": ("cse", "CsePass"),
 }

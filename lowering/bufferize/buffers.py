@@ -24,7 +24,7 @@ from tlf.dialects.cuts import row_major
 from tlf.dialects.mem import Index
 from tlf.dialects.tile import EncodingAttr
 from tlf.dialects.types import AnyTensor
-from tlf.lowering.bufferize.liveness import Storage
+from tlf.passes.analysis.tile_liveness import Storage
 
 AnyBuffer: TypeAlias = MemRefType[Attribute]
 

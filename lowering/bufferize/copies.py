@@ -21,8 +21,8 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.lowering.bufferize.buffers import AnyBuffer, index_sum
 from tlf.lowering.bufferize.compute import copy_body
 from tlf.lowering.bufferize.errors import BufferizationError
-from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
+from tlf.passes.analysis.tile_liveness import Storage
 
 SHARE = 8
 """A copy by way of a nearer level uses one part in so many of that level."""

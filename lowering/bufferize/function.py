@@ -35,9 +35,9 @@ from tlf.lowering.bufferize.buffers import Moves, buffer_type, reshaped
 from tlf.lowering.bufferize.compute import elementwise_map
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.globals import Globals
-from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.locations import locate
 from tlf.lowering.bufferize.scope import Scope
+from tlf.passes.analysis.tile_liveness import Storage
 
 
 class FunctionConverter:

@@ -14,9 +14,9 @@ from tlf.dialects import tile
 from tlf.dialects.types import tensor_type
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
-from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
 from tlf.lowering.bufferize.windows import carry, close_ring, open_ring
+from tlf.passes.analysis.tile_liveness import Storage
 
 ConvertBlock = Callable[[Block, Block], None]
 """Converts the operations of one block to the end of another."""

@@ -18,9 +18,9 @@ from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import Moves, buffer_type
 from tlf.lowering.bufferize.compute import splat_of
 from tlf.lowering.bufferize.globals import Globals
-from tlf.lowering.bufferize.liveness import Liveness, Storage
-from tlf.lowering.bufferize.parts import find_parts
-from tlf.lowering.bufferize.rings import find_rings
+from tlf.passes.analysis.parts import find_parts
+from tlf.passes.analysis.rings import find_rings
+from tlf.passes.analysis.tile_liveness import Liveness, Storage
 
 
 class Scope:

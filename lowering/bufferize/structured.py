@@ -31,9 +31,9 @@ from tlf.lowering.bufferize.compute import (
 )
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
-from tlf.lowering.bufferize.liveness import Storage
 from tlf.lowering.bufferize.scope import Scope
 from tlf.lowering.bufferize.strided import cut_view, reshaped_view
+from tlf.passes.analysis.tile_liveness import Storage
 
 
 def convert_view(scope: Scope, op: ViewInterface) -> None:

@@ -14,11 +14,11 @@ from tlf.dialects.types import scalar_value, tensor_type
 from tlf.lowering.bufferize.buffers import buffer_type, subview
 from tlf.lowering.bufferize.copies import copy, copy_part, own
 from tlf.lowering.bufferize.errors import BufferizationError
-from tlf.lowering.bufferize.liveness import Storage
-from tlf.lowering.bufferize.rings import SOURCE
 from tlf.lowering.bufferize.scope import Scope
 from tlf.lowering.bufferize.windows import make_place, roll
-from tlf.passes.nests.ranges import lies_within, range_of
+from tlf.passes.analysis.parts import reaches_out
+from tlf.passes.analysis.rings import SOURCE
+from tlf.passes.analysis.tile_liveness import Storage
 
 NO_BORDER = "expected a slice within a memory level to have no fill value"
 
@@ -115,7 +115,7 @@ def _view(
     if scope.is_value(type_):
         _check_same(op)
         scope.bind(op.result, source, scope.storages[op.source])
-    elif not _reaches_out(op):
+    elif not reaches_out(op):
         view = subview(scope.builder, source, offsets, type_.get_shape())
         scope.bind(op.result, view, scope.storages[op.source])
     elif scope.level(type_) == next(iter(scope.target.levels)):
@@ -126,14 +126,6 @@ def _view(
         fill = None if op.fill is None else scalar_value(op.fill)
         copy_part(scope, op, source, offsets, fill, place)
         scope.bind(op.result, place, Storage())
-
-
-def _reaches_out(op: tile.SliceOp) -> bool:
-    """Whether a slice reads what lies outside, as far as it can be told."""
-    source, result = tensor_type(op.source), tensor_type(op.result)
-    if lies_within(op.mixed_offsets, result.get_shape(), source.get_shape()):
-        return False
-    return op.fill is not None or None not in map(range_of, op.mixed_offsets)
 
 
 def _check_same(op: tile.SliceOp) -> None:

@@ -16,9 +16,9 @@ from tlf.dialects.mem import Index
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.bufferize.buffers import subview
 from tlf.lowering.bufferize.copies import copy, own
-from tlf.lowering.bufferize.liveness import Storage
-from tlf.lowering.bufferize.rings import SOURCE, Ring, trip_counts
 from tlf.lowering.bufferize.scope import Scope
+from tlf.passes.analysis.rings import SOURCE, Ring, trip_counts
+from tlf.passes.analysis.tile_liveness import Storage
 
 
 def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:

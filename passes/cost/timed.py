@@ -16,6 +16,12 @@ from tlf.passes.cost.structure import structure_of
 from tlf.passes.tiling.group import Members
 
 
+def is_timed(target: Target) -> bool:
+    """Whether there is a model of how long a target takes."""
+    engines = {"matrix", "vector"}
+    return target.backend == "npu" and engines <= set(target.engines)
+
+
 class TimedTiles:
     """
     Finds plans for one memory level of an NPU; groups of one structure have one plan.
@@ -38,10 +44,7 @@ class TimedTiles:
         target: Target, level: Level, freedom: Freedom = ANYTHING
     ) -> TimedTiles | None:
         """A finder for a level, or None where there is no model of the target."""
-        engines = {"matrix", "vector"}
-        if target.backend != "npu" or not engines <= set(target.engines):
-            return None
-        return TimedTiles(target, level, freedom)
+        return TimedTiles(target, level, freedom) if is_timed(target) else None
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""

@@ -7,9 +7,7 @@ from tlf.passes.placement.restarts import Budget
 def lifetimes(scale: int) -> list[Buffer]:
     """Buffers whose lifetimes are as long as `scale` makes them."""
     spans = [(0, 3, 512), (1, 5, 256), (3, 9, 1024), (4, 6, 768), (7, 11, 512)]
-    return [
-        Buffer.during(size, start**scale, end**scale) for start, end, size in spans
-    ]
+    return [Buffer.during(size, start**scale, end**scale) for start, end, size in spans]
 
 
 def test_steps_become_events():

@@ -27,7 +27,7 @@ from tlf.dialects.graph import remark
 from tlf.dialects.target import Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
-from tlf.lowering.bufferize.liveness import Liveness, Storage
+from tlf.passes.analysis.tile_liveness import Liveness, Storage
 
 SOURCE = "convert-tile-to-mem"
 """The pass that remarks are of."""

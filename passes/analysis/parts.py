@@ -14,8 +14,8 @@ from tlf.dialects import tile
 from tlf.dialects.target import Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
-from tlf.lowering.bufferize.liveness import Liveness
-from tlf.passes.nests.ranges import lies_within
+from tlf.passes.analysis.tile_liveness import Liveness
+from tlf.passes.nests.ranges import lies_within, range_of
 
 
 def find_parts(
@@ -107,3 +107,11 @@ def _is_known(value: SSAValue, first: Operation, liveness: Liveness) -> bool:
     if not isinstance(owner, ApplyOp):
         return False
     return all(_is_known(each, first, liveness) for each in owner.operands)
+
+
+def reaches_out(op: tile.SliceOp) -> bool:
+    """Whether a slice reads what lies outside, as far as it can be told."""
+    source, result = tensor_type(op.source), tensor_type(op.result)
+    if lies_within(op.mixed_offsets, result.get_shape(), source.get_shape()):
+        return False
+    return op.fill is not None or None not in map(range_of, op.mixed_offsets)

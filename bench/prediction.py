@@ -1,0 +1,227 @@
+"""
+How near the cost model comes to the simulator, on the workloads of `zoo.py`.
+
+    python bench/prediction.py
+    python bench/prediction.py --target npu-tiny --only bottleneck
+
+What is predicted is known before there are buffers, addresses or instructions, from
+the loops over tiles that `npu-pipeline` chose, as `tile-predict` tells it. What is
+simulated is the program that the rest of the pipeline makes of them. MB are 10^6 bytes
+from and to the outermost memory; `ms` is what the prediction took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+from zoo import ZooError, workload
+
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Target, load
+from tlf.lowering.npu_target import NpuTarget
+from tlf.lowering.pipelines import PIPELINES, pipelines_for
+from tlf.passes.cost.schedule.prediction import Prediction, predict
+from tlf.runtime import npu
+from tlf.tools.diagnostics import CompileError
+from tlf.tools.driver import PASSES, new_context
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+
+BUFFERS = "convert-tile-to-mem"
+"""The first pass after what is predicted."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A workload at one size, with its channels divided, on a target."""
+
+    name: str
+    size: int
+    target: str = "npu"
+    divisor: int = 1
+    batch: int = 1
+    dtype: str = "f16"
+
+    @property
+    def title(self) -> str:
+        """What the table calls it."""
+        parts = [self.name, str(self.size)]
+        parts += [f"/{self.divisor}"] if self.divisor > 1 else []
+        parts += [f"x{self.batch}"] if self.batch > 1 else []
+        return " ".join([*parts, self.dtype])
+
+    def module(self) -> ModuleOp:
+        """The program, for the target."""
+        chosen = workload(self.name)
+        module = chosen.module(self.size, self.batch, self.dtype, self.divisor)
+        load(self.target).attach(module)
+        return module
+
+
+ROWS = (
+    Row("bottleneck", 32),
+    Row("bottleneck", 56),
+    Row("bottleneck", 56, batch=4),
+    Row("bottleneck", 224),
+    Row("bottleneck", 28, "u85-like", 2),
+    Row("bottleneck", 56, "bm1684x-like"),
+    Row("bottleneck", 17, "npu-tiny", 8),
+    Row("resnet18", 64, divisor=4),
+    Row("mobilenet-v2", 64, divisor=4),
+    Row("mbconv", 28),
+    Row("mbconv", 28, "bm1684x-like"),
+    Row("mbconv", 28, "u85-like", 2),
+    Row("mbconv", 14, "npu-tiny", 8, dtype="f32"),
+    Row("vgg16-head", 56),
+    Row("unet", 64, divisor=4),
+    Row("fsrcnn", 56),
+    Row("fsrcnn", 14, "npu-tiny", dtype="f32"),
+    Row("transformer", 64, divisor=4),
+    Row("swiglu", 64, divisor=8),
+    Row("gemv", 1024),
+    Row("gemv", 256, "npu-tiny", dtype="f32"),
+    Row("random-tree", 24),
+    Row("random-dag", 24),
+    Row("random-dag", 24, "npu-tiny", dtype="f32"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was predicted, and what the simulator found."""
+
+    predicted: Prediction
+    cycles: int
+    bytes: int
+    seconds: float
+    """What the prediction took."""
+
+    @property
+    def difference(self) -> float:
+        """By how many percent more was predicted."""
+        return 100 * (self.predicted.cycles - self.cycles) / self.cycles
+
+
+def steps(target: Target) -> tuple[str, str]:
+    """The passes up to loops over tiles, and those from there on."""
+    pipeline = pipelines_for(target)["npu-pipeline"]
+    first, rest = pipeline.split(f",{BUFFERS},")
+    return first, f"{BUFFERS},{rest}"
+
+
+def main_function(module: ModuleOp) -> func.FuncOp:
+    """The function that runs at every call."""
+    (found,) = (
+        op
+        for op in module.ops
+        if isinstance(op, func.FuncOp) and not is_preparation(op)
+    )
+    return found
+
+
+def compare(module: ModuleOp, first: str | None = None) -> Comparison:
+    """Compile a program, predict its time on the way, and simulate it at the end."""
+    target = Target.of(module)
+    before, after = steps(target)
+    context = new_context()
+    _run(context, module, before if first is None else first)
+    start = time.perf_counter()
+    predicted = predict(main_function(module), target)
+    seconds = time.perf_counter() - start
+    _run(context, module, after)
+    text = io.StringIO()
+    NpuTarget().emit(context, module, text)
+    report = npu.run(npu.parse(text.getvalue(), base_dir="."), {}, functional=False)
+    moved = report.traffic[target.outermost.name].payload
+    return Comparison(predicted, report.cycles, moved, seconds)
+
+
+def _run(context: Context, module: ModuleOp, pipeline: str) -> None:
+    passes = build_passes(pipeline, PASSES, PIPELINES)
+    PassManager(passes, verifies=False).run(context, module)
+
+
+HEADER = (
+    f"{'workload':<28}{'target':<12}{'predicted':>12}{'simulated':>12}{'differs':>9}"
+    f"{'MB':>9}{'MB sim.':>9}{'ms':>7}"
+)
+
+
+def line(title: str, target: str, found: Comparison) -> str:
+    """A line of the table."""
+    return "".join(
+        [
+            f"{title:<28}{target:<12}",
+            f"{found.predicted.cycles:>12,}{found.cycles:>12,}",
+            f"{found.difference:>8.2f}%",
+            f"{found.predicted.bytes / 1e6:>9.3f}{found.bytes / 1e6:>9.3f}",
+            f"{1e3 * found.seconds:>7.0f}",
+        ]
+    )
+
+
+def compared(rows: Sequence[Row]) -> Iterator[tuple[Row, Comparison]]:
+    """Each workload with what was found of it."""
+    for row in rows:
+        yield row, compare(row.module())
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    target: str
+    only: str
+
+
+def parsed(arguments: Sequence[str] | None) -> Options:
+    """The command line, read."""
+    text = (__doc__ or "").strip().split("\n")[0]
+    parser = argparse.ArgumentParser(prog="prediction", description=text)
+    parser.add_argument("--target", default="", help="those for this target alone")
+    parser.add_argument("--only", default="", help="part of the names of workloads")
+    return parser.parse_args(arguments, namespace=Options())
+
+
+def print_table(options: Options) -> None:
+    """Print a line for each workload, and how near all are."""
+    print(HEADER)
+    rows = [
+        row
+        for row in ROWS
+        if options.only in row.title and options.target in ("", row.target)
+    ]
+    differences: list[float] = []
+    for row, found in compared(rows):
+        print(line(row.title, row.target, found), flush=True)
+        differences.append(abs(found.difference))
+    if differences:
+        print(f"median {median(differences):.2f}%, worst {max(differences):.2f}%")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    try:
+        print_table(parsed(arguments))
+    except (
+        ZooError,
+        CompileError,
+        DiagnosticException,
+        PassFailedException,
+    ) as error:
+        print(f"prediction: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The time of a program of tiles, from its loops, moves and computation."""

@@ -1,0 +1,53 @@
+"""The instructions that compute tiles in the nearest memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import f32
+
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ReductionInterface,
+    TilingInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.machine.costs import Cost, Costs
+from tlf.machine.parts import MatrixEngine
+
+
+def product_of(op: ContractionInterface, costs: Costs) -> Cost:
+    """A product of tiles; an iterator's role is told by the operands it moves."""
+    left, right = op.operand_accesses()[:2]
+    used = [
+        {iterator for access in accesses or () for iterator, _ in access.terms}
+        for accesses in (op.result_accesses()[0], left, right)
+    ]
+    sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
+    for number, iterator in enumerate(op.iterators()):
+        in_result, in_left, in_right = (number in each for each in used)
+        role = "n" if in_right else "m"
+        if not in_result:
+            role = "k"
+        elif in_left and in_right:
+            role = "batch"
+        sizes[role] *= iterator.extent
+    return costs.product(**sizes, kind=_kind(op, costs))
+
+
+def _kind(op: ContractionInterface, costs: Costs) -> str:
+    """The name of the rate of the array for a product."""
+    unit = costs.machine.engines["matrix"]
+    assert isinstance(unit, MatrixEngine)
+    element = tensor_type(op.operands[0]).element_type
+    is_tf32 = op.precision == "tf32" and element == f32
+    return "tf32" if is_tf32 and "tf32" in unit.cycles else str(element)
+
+
+def reduction_of(op: ReductionInterface, costs: Costs) -> Cost:
+    """A reduction of a tile."""
+    return costs.elementwise(_count(op))
+
+
+def _count(op: TilingInterface) -> int:
+    return prod(each.extent for each in op.iterators())

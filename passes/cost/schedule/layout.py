@@ -1,0 +1,198 @@
+"""Where the times are kept at which buffers were last read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tlf.dialects.access import Linear
+from tlf.passes.cost.schedule.planning import Sharing
+from tlf.passes.cost.schedule.program import (
+    Access,
+    Buffer,
+    Item,
+    Nest,
+    Step,
+    Values,
+    nests_of,
+    steps_of,
+    value_of,
+)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The times of some slices of the slot of a buffer, for one engine and one use."""
+
+    first: int
+    slices: int
+    turns: Nest | None
+    start: Linear
+    extent: int
+
+    def of(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
+        """Where they are kept."""
+        first = self.first
+        if self.turns is not None:
+            first += slot[self.turns] * self.slices
+        if self.extent >= self.slices:
+            return range(first, first + self.slices)
+        start = value_of(self.start, values)
+        return [first + (start + number) % self.slices for number in range(self.extent)]
+
+
+Found: TypeAlias = int | Marks
+"""A place, or one that moves."""
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What an instruction waits for, and what it marks."""
+
+    waits: tuple[int, ...]
+    """Places that are always the same."""
+    moving_waits: tuple[Marks, ...]
+    marks: tuple[int, ...]
+    moving_marks: tuple[Marks, ...]
+
+    @staticmethod
+    def of(waits: Sequence[Found], marks: Sequence[Found]) -> Touch:
+        """Split what is found into what moves and what does not."""
+        return Touch(*_split(waits), *_split(marks))
+
+
+def _split(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Marks, ...]]:
+    each = dict.fromkeys(found)
+    return (
+        tuple(place for place in each if isinstance(place, int)),
+        tuple(marks for marks in each if isinstance(marks, Marks)),
+    )
+
+
+Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
+"""Buffers at the same bytes, and where the last time of a use of each is kept."""
+
+
+@dataclass
+class Layout:
+    """The places of all times, and which ones each instruction looks at."""
+
+    uses: dict[Buffer, dict[tuple[int, bool], int]]
+    """For each buffer the place for each engine that reads or writes it."""
+    size: int
+    sharing: Sharing = field(default_factory=dict[Buffer, Sequence[Buffer]])
+    steps: dict[Step, Touch] = field(default_factory=dict[Step, Touch])
+    entries: dict[Nest, list[tuple[int, Touch]]] = field(
+        default_factory=dict[Nest, list[tuple[int, Touch]]]
+    )
+    """What the engines in a nest wait for before it."""
+    ahead: dict[Nest, int] = field(default_factory=dict[Nest, int])
+    _conflicts: dict[tuple[Buffer, int, bool], Conflicts] = field(
+        default_factory=dict[tuple[Buffer, int, bool], Conflicts]
+    )
+
+    @staticmethod
+    def of(items: Sequence[Item], sharing: Sharing) -> Layout:
+        """Lay out the times of a schedule whose buffers share bytes."""
+        uses: dict[Buffer, dict[tuple[int, bool], int]] = {}
+        size = 0
+        for step in steps_of(items):
+            for access, writes in _accesses(step):
+                known = uses.setdefault(access.buffer, {})
+                if (step.queue, writes) not in known:
+                    known[step.queue, writes] = size
+                    size += access.buffer.slots * access.buffer.slices + 1
+        layout = Layout(uses, size, sharing)
+        for step in steps_of(items):
+            layout.steps[step] = layout._touch(step)
+        for nest in nests_of(items):
+            layout.entries[nest] = list(layout._entry(nest))
+            early = (each.ahead for each in nest.body if isinstance(each, Step))
+            layout.ahead[nest] = max(early, default=0)
+        return layout
+
+    def _touch(self, step: Step) -> Touch:
+        waits: list[Found] = []
+        marks: list[Found] = []
+        for access, writes in _accesses(step):
+            waits += self._waits(step.queue, access, writes, None)
+            waits += (at for _, at in self._shared(step.queue, access.buffer, writes))
+            marks += self._marks(step.queue, access, writes)
+        return Touch.of(waits, marks)
+
+    def _waits(
+        self, queue: int, access: Access, writes: bool, nest: Nest | None
+    ) -> Iterator[Found]:
+        """What other engines did, and stands against an access."""
+        for (engine, wrote), first in self.uses[access.buffer].items():
+            if engine != queue and (writes or wrote):
+                yield _place(access, first, nest)
+
+    def _shared(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
+        """What other engines did to other buffers at the same bytes."""
+        key = buffer, queue, writes
+        if key not in self._conflicts:
+            self._conflicts[key] = tuple(
+                (other, first + other.slots * other.slices)
+                for other in self.sharing.get(buffer, ())
+                for (engine, wrote), first in self.uses.get(other, {}).items()
+                if engine != queue and (writes or wrote)
+            )
+        return self._conflicts[key]
+
+    def _marks(self, queue: int, access: Access, writes: bool) -> Iterator[Found]:
+        buffer = access.buffer
+        first = self.uses[buffer][queue, writes]
+        yield _place(access, first, None)
+        if buffer in self.sharing:
+            yield first + buffer.slots * buffer.slices
+
+    def _entry(self, nest: Nest) -> Iterator[tuple[int, Touch]]:
+        """By engine, what stands before a nest against what the nest does."""
+        uses: dict[tuple[int, Buffer, bool], dict[Access, None]] = {}
+        for step in nest.steps():
+            for access, writes in _accesses(step):
+                key = step.queue, access.buffer, writes
+                uses.setdefault(key, {})[access] = None
+        waits: dict[int, list[Found]] = {}
+        for (queue, buffer, writes), accesses in uses.items():
+            found = waits.setdefault(queue, [])
+            for other, place in self._shared(queue, buffer, writes):
+                if not _is_local(other, nest):
+                    found.append(place)
+            if not _is_local(buffer, nest):
+                for access in accesses:
+                    found += self._waits(queue, access, writes, nest)
+        for queue, found in waits.items():
+            yield queue, Touch.of(found, ())
+
+
+def _accesses(step: Step) -> Iterator[tuple[Access, bool]]:
+    """What an instruction touches, and whether it writes."""
+    yield from ((access, False) for access in step.reads)
+    yield from ((access, True) for access in step.writes)
+
+
+def _place(access: Access, first: int, nest: Nest | None) -> Found:
+    """The times of an access; of all slices if those depend on the loops of a nest."""
+    buffer = access.buffer
+    start, extent = access.start, access.extent
+    if buffer.slices == 1:
+        if buffer.turns is None:
+            return first
+        start, extent = Linear(), 1
+    elif extent >= buffer.slices or (nest is not None and _depends(start, nest)):
+        start, extent = Linear(), buffer.slices
+    return Marks(first, buffer.slices, buffer.turns, start, extent)
+
+
+def _depends(index: Linear, nest: Nest) -> bool:
+    """Whether an index depends on the loops of a nest, or of one inside."""
+    inside = [*nest.variables, *(v for n in nests_of(nest.body) for v in n.variables)]
+    return any(symbol in inside for symbol, _ in index.terms)
+
+
+def _is_local(buffer: Buffer, nest: Nest) -> bool:
+    """Whether a buffer is there for the iterations of a nest alone."""
+    return buffer.home is not None and buffer.home.is_in(nest)

@@ -1,0 +1,130 @@
+"""
+How many lines the control processor issues around the instructions of a schedule.
+
+A line takes `issue_cycles`, and the processor runs ahead of the engines: so what it
+issues before the first instruction counts, and all of it only where instructions are so
+short that engines wait for it. Semaphores of loops are signalled at the start of the
+program, as often as iterations may be under way; an instruction that has to wait has a
+line for that, one that others wait for has another, and addresses take arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tlf.passes.cost.schedule.program import (
+    Buffer,
+    Item,
+    Nest,
+    Step,
+    nests_of,
+    steps_of,
+)
+
+ADVANCE = 3
+"""Lines of an iteration that find out what to issue ahead."""
+
+Use = tuple[Buffer, int, bool]
+"""A buffer, an engine, and whether it writes."""
+
+
+@dataclass
+class Lines:
+    """The lines before an instruction, with its own, and after it."""
+
+    before: dict[Step, int] = field(default_factory=dict[Step, int])
+    after: dict[Step, int] = field(default_factory=dict[Step, int])
+    folded: dict[Step, int] = field(default_factory=dict[Step, int])
+    """Those of `before` that a first iteration, whose counters are known, has not."""
+    start: int = 0
+    """At the start of the program."""
+
+    @staticmethod
+    def of(items: Sequence[Item]) -> Lines:
+        """Count the lines of a schedule."""
+        lines = Lines()
+        users: dict[Buffer, set[int]] = {}
+        for step in steps_of(items):
+            for access in step.touched:
+                users.setdefault(access.buffer, set()).add(step.queue)
+        lines._count(items, None, set(), users)
+        lines.start = sum(_credits(nest) for nest in nests_of(items))
+        return lines
+
+    def _count(
+        self,
+        items: Sequence[Item],
+        nest: Nest | None,
+        seen: set[Use],
+        users: dict[Buffer, set[int]],
+    ) -> None:
+        slotted = False
+        for item in items:
+            if isinstance(item, Nest):
+                self._count(item.body, item, seen, users)
+                continue
+            others = any(users[access.buffer] - {item.queue} for access in item.touched)
+            waits = others if nest is not None else _follows(item, seen)
+            scalars = 0
+            if nest is not None and not slotted and _takes_turns(item, nest):
+                scalars, slotted = 2, True
+            self.folded[item] = _terms(item)
+            self.before[item] = 1 + waits + scalars + self.folded[item]
+            self.after[item] = int(others)
+            seen.update(_uses(item))
+
+
+def _uses(step: Step) -> Iterator[Use]:
+    for accesses, writes in ((step.reads, False), (step.writes, True)):
+        yield from ((access.buffer, step.queue, writes) for access in accesses)
+
+
+def _follows(step: Step, seen: set[Use]) -> bool:
+    """Whether an instruction has to wait for one of those before it."""
+    own = list(_uses(step))
+    return any(
+        buffer is other and queue != engine and (writes or wrote)
+        for buffer, queue, writes in own
+        for other, engine, wrote in seen
+    )
+
+
+def _takes_turns(step: Step, nest: Nest) -> bool:
+    """Whether an instruction finds the slot of an iteration."""
+    return nest.trips > nest.slots > 1 and any(
+        access.buffer.turns is nest for access in step.touched
+    )
+
+
+def _terms(step: Step) -> int:
+    """The multiplications and additions of the addresses of a move."""
+    return sum(len(phase.place.terms) for phase in step.price.phases)
+
+
+def _credits(nest: Nest) -> int:
+    """
+    The signals at the start for the buffers of a nest: whoever touches a buffer first
+    waits for whoever did last, so many iterations before, unless that is known.
+    """
+    known: dict[tuple[int, int], int] = {}
+    total = 0
+    for buffer, touches in _local(nest).items():
+        first = touches[0][1]
+        last = max((at for at, queue in touches if queue != first), default=-1)
+        key = first, buffer.slots
+        if last > known.get(key, -1):
+            known[key] = last
+            total += buffer.slots
+    return total
+
+
+def _local(nest: Nest) -> dict[Buffer, list[tuple[int, int]]]:
+    """The buffers of a nest, with where in its body which engine touches them."""
+    found: dict[Buffer, list[tuple[int, int]]] = {}
+    for number, item in enumerate(nest.body):
+        for step in steps_of([item]):
+            for access in step.touched:
+                if access.buffer.home is nest:
+                    found.setdefault(access.buffer, []).append((number, step.queue))
+    return found

@@ -1,0 +1,170 @@
+"""What moves cost: bursts, and what lies outside of either side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+
+from tlf.dialects.access import Linear
+from tlf.machine.costs import Cost, Costs, End
+from tlf.machine.parts import DmaEngine
+from tlf.passes.cost.schedule.places import Place
+from tlf.passes.cost.schedule.program import Phase, Reach, Values, value_of
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a move: a place, and where in it the box starts."""
+
+    place: Place
+    offsets: tuple[Linear, ...]
+
+    @property
+    def reaches(self) -> Iterator[tuple[int, Linear, int]]:
+        """For each axis its number, the offset, and the extent."""
+        pairs = zip(self.offsets, self.place.shape, strict=True)
+        yield from ((axis, *pair) for axis, pair in enumerate(pairs))
+
+    def address(self) -> Linear:
+        """Bytes from the start of the buffer, but for the slices of a ring."""
+        total, window = self.place.base, self.place.window
+        for axis, offset, _ in self.reaches:
+            if window is None or axis != window.axis:
+                total += offset * self.place.strides[axis]
+        return total
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Elements of a box along one axis, all before or all after the ends of rings."""
+
+    first: int
+    size: int
+
+
+@dataclass(eq=False)
+class MovePrice:
+    """
+    A move of a box: of what the destination has, as much is read as the source has.
+    What straddles the end of a ring is moved in two.
+    """
+
+    costs: Costs
+    engine: str
+    source: Side
+    destination: Side
+    box: tuple[int, ...]
+    reaches: tuple[Reach, ...] = field(init=False)
+    phases: tuple[Phase, ...] = field(init=False)
+    _known: dict[tuple[int, ...], tuple[Cost, ...]] = field(
+        init=False, default_factory=dict[tuple[int, ...], tuple[Cost, ...]]
+    )
+
+    def __post_init__(self) -> None:
+        queue = self.costs.machine.engines[self.engine]
+        assert isinstance(queue, DmaEngine)
+        levels = self.costs.machine.levels
+        self.reaches = tuple(
+            Reach(offset, self.box[axis], bound)
+            for side in (self.source, self.destination)
+            for axis, offset, bound in side.reaches
+            if offset.terms
+        )
+        self._bursts = [
+            levels[each].burst for each in (queue.source, queue.destination)
+        ]
+        self._addresses = [each.address() for each in (self.source, self.destination)]
+        places = zip(self._addresses, self._bursts, strict=True)
+        self.phases = tuple(
+            Phase(*each) for each in places if each[1] > 1 and each[0].terms
+        )
+        self._starts = [
+            each.place.window.start + each.offsets[each.place.window.axis]
+            for each in (self.source, self.destination)
+            if each.place.window is not None
+        ]
+
+    def of(self, values: Values) -> Sequence[Cost]:
+        """The instructions that do something."""
+        sides = (self.source, self.destination)
+        offsets = [
+            [value_of(offset, values) for offset in side.offsets] for side in sides
+        ]
+        bases = [
+            value_of(address, values) % burst
+            for address, burst in zip(self._addresses, self._bursts, strict=True)
+        ]
+        rings = [value_of(start, values) for start in self._starts]
+        key = (*offsets[0], *offsets[1], *bases, *rings)
+        if (known := self._known.get(key)) is None:
+            laps = [self._lap(side, values) for side in sides]
+            known = tuple(self._instructions(offsets, bases, laps))
+            self._known[key] = known
+        return known
+
+    @staticmethod
+    def _lap(side: Side, values: Values) -> int:
+        """The slice of its ring where a side starts."""
+        if (window := side.place.window) is None:
+            return 0
+        start = window.start + side.offsets[window.axis]
+        return value_of(start, values) % side.place.buffer.slices
+
+    def _instructions(
+        self,
+        offsets: Sequence[Sequence[int]],
+        bases: Sequence[int],
+        laps: Sequence[int],
+    ) -> Iterator[Cost]:
+        cuts = [list(self._cuts(axis, offsets, laps)) for axis in range(len(self.box))]
+        for chosen in product(*cuts):
+            if all(cut.size > 0 for cut in chosen):
+                yield self._instruction(chosen, offsets, bases, laps)
+
+    def _cuts(
+        self, axis: int, offsets: Sequence[Sequence[int]], laps: Sequence[int]
+    ) -> Iterator[Cut]:
+        """The elements that the destination has along an axis, cut at ends of rings."""
+        there = offsets[1][axis]
+        first = max(0, -there)
+        end = min(self.box[axis], self.destination.place.shape[axis] - there)
+        ends = [
+            side.place.buffer.slices - lap
+            for side, lap in zip((self.source, self.destination), laps, strict=True)
+            if side.place.window is not None and side.place.window.axis == axis
+        ]
+        points = [first, *sorted(each for each in ends if first < each < end), end]
+        for start, stop in pairwise(points):
+            yield Cut(start, stop - start)
+
+    def _instruction(
+        self,
+        cuts: Sequence[Cut],
+        offsets: Sequence[Sequence[int]],
+        bases: Sequence[int],
+        laps: Sequence[int],
+    ) -> Cost:
+        read, begin, written, into = list[int](), bases[0], list[int](), bases[1]
+        source, destination = self.source.place, self.destination.place
+        for axis, cut in enumerate(cuts):
+            start = offsets[0][axis] + cut.first
+            low = max(0, -start)
+            high = min(cut.size, source.shape[axis] - start)
+            read.append(max(0, high - low))
+            written.append(cut.size)
+            begin += self._ahead(self.source, axis, cut.first + low, laps[0])
+            into += self._ahead(self.destination, axis, cut.first, laps[1])
+        ends = (
+            End(begin, tuple(read), source.strides),
+            End(into, tuple(written), destination.strides),
+        )
+        return self.costs.move(self.engine, *ends, source.item)
+
+    @staticmethod
+    def _ahead(side: Side, axis: int, elements: int, lap: int) -> int:
+        """The bytes that some elements along an axis are further on."""
+        window, stride = side.place.window, side.place.strides[axis]
+        if window is None or window.axis != axis:
+            return elements * stride
+        return (lap + elements) % side.place.buffer.slices * stride

@@ -1,0 +1,191 @@
+"""
+Which loops overlap, which buffers have slots for that, and what is loaded ahead: as
+`mem-pipeline` decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.dialects.target import Level
+from tlf.passes.cost.schedule.program import Access, Buffer, Item, Nest, Step
+from tlf.passes.cost.schedule.room import Room, Spans
+
+
+@dataclass
+class Overlaps:
+    """Lets iterations of the nests of a schedule overlap."""
+
+    items: Sequence[Item]
+    levels: Sequence[Level]
+    """The nearest first."""
+
+    def run(self) -> None:
+        """Outer nests first."""
+        self._names = [level.name for level in self.levels]
+        self._visit(self.items)
+
+    def _visit(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, Nest):
+                self._nest(item)
+                self._visit(item.body)
+
+    def _nest(self, nest: Nest) -> None:
+        slots = min(nest.stages, nest.trips)
+        moved = self._moved(nest)
+        fills = any(_ring_filled(each, nest) for each in _steps(nest))
+        if slots < 2 or not (moved or fills):
+            return
+        summed = _summed(nest, moved)
+        buffers = self._with_room(nest, [*moved, *summed], slots)
+        if summed and not buffers:
+            buffers = self._with_room(nest, moved, slots)
+        if not (buffers or fills):
+            return
+        nest.slots = slots
+        for number, buffer in enumerate(buffers):
+            buffer.turns = nest
+            buffer.order = (nest.order - 1, 1, number)
+        early: list[Step] = []
+        for step in _steps(nest):
+            if self._may_be_early(nest, step, buffers, early, slots - 1):
+                early.append(step)
+        for step in early:
+            step.ahead = slots - 1
+        nest.body.sort(key=lambda each: each not in early)
+
+    def _moved(self, nest: Nest) -> list[Buffer]:
+        """The buffers of a body that moves in it fill or empty: their near ends."""
+        found: dict[Buffer, None] = {}
+        for step in _steps(nest):
+            if step.moves is not None:
+                near = min(step.moves, key=lambda each: self._names.index(each.level))
+                if near.home is nest:
+                    found[near] = None
+        return list(found)
+
+    def _with_room(
+        self, nest: Nest, moved: Sequence[Buffer], slots: int
+    ) -> list[Buffer]:
+        """Those in the farthest level, and nearer ones if the body has no loops."""
+        used = [
+            (level, [each for each in moved if each.level == level.name])
+            for level in self.levels
+        ]
+        used = [pair for pair in used if pair[1]]
+        if not used:
+            return []
+        room = Room(Spans.of(self.items), nest, moved, slots)
+        *nearer, (farthest, kept) = used
+        if not room.at_once(farthest):
+            return []
+        if any(isinstance(item, Nest) for item in nest.body):
+            return kept
+        near = [
+            each
+            for level, found in nearer
+            if room.side_by_side(level)
+            for each in found
+        ]
+        return [*kept, *near]
+
+    def _may_be_early(
+        self,
+        nest: Nest,
+        step: Step,
+        slotted: Sequence[Buffer],
+        early: Sequence[Step],
+        iterations: int,
+    ) -> bool:
+        """Whether a load may be issued iterations ahead."""
+        if step.moves is None:
+            return False
+        source, destination = step.moves
+        if self._names.index(source.level) <= self._names.index(destination.level):
+            return False
+        written = {each.buffer for one in nest.steps() for each in one.writes}
+        if source in written:
+            return False
+        if _ring_filled(step, nest):
+            return _is_free(step, nest, iterations)
+        if destination not in slotted:
+            return False
+        for item in nest.body:
+            if item is step:
+                return True
+            if item not in early and _touches(item, destination):
+                return False
+        return False
+
+
+def _steps(nest: Nest) -> list[Step]:
+    return [item for item in nest.body if isinstance(item, Step)]
+
+
+def _touches(item: Item, buffer: Buffer) -> bool:
+    steps = item.steps() if isinstance(item, Nest) else [item]
+    return any(each.buffer is buffer for step in steps for each in step.touched)
+
+
+def _summed(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
+    """The buffers of a body that products are summed up in."""
+    found = {
+        access.buffer: None
+        for step in nest.steps()
+        if step.product
+        for access in step.writes
+        if access.buffer.home is nest
+    }
+    return [each for each in found if each not in moved]
+
+
+def _ring_filled(step: Step, nest: Nest) -> bool:
+    """Whether a move fills slices of a ring from outside of a nest."""
+    if step.moves is None or step.moves[1].slices == 1:
+        return False
+    home = step.moves[1].home
+    return home is None or not home.is_in(nest)
+
+
+def _is_free(move: Step, nest: Nest, iterations: int) -> bool:
+    """Whether the place of a move in a ring is free so many iterations ahead."""
+    (place,) = move.writes
+    before = True
+    for item in nest.body:
+        if item is move:
+            before = False
+            continue
+        steps = item.steps() if isinstance(item, Nest) else [item]
+        for step in steps:
+            for read in step.touched:
+                if read.buffer is not place.buffer:
+                    continue
+                first = 0 if before else 1
+                for earlier in range(first, iterations + 1):
+                    if _meet(read, place, nest, earlier):
+                        return False
+    return True
+
+
+def _meet(read: Access, place: Access, nest: Nest, iterations: int) -> bool:
+    """Whether slices of an iteration are any of those so many iterations later."""
+    forms = [_form(each, nest) for each in (read, place)]
+    if forms[0] is None or forms[1] is None or forms[0][0] != forms[1][0]:
+        return True
+    factor, slices = forms[0][0], place.buffer.slices
+    apart = factor * iterations + forms[1][1] - forms[0][1]
+    return not read.extent <= apart % slices <= slices - place.extent
+
+
+def _form(access: Access, nest: Nest) -> tuple[int, int] | None:
+    """The slices that an access moves by in an iteration, and where it starts."""
+    factor, constant = 0, access.start.constant
+    for symbol, times in access.start.terms:
+        if nest.variables != (symbol,):
+            return None
+        (variable,) = nest.variables
+        factor += times * variable.step
+        constant += times * variable.lower
+    return factor, constant

@@ -1,0 +1,73 @@
+"""Where tiles are: buffers, and parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tlf.dialects.access import Linear
+from tlf.dialects.cuts import reshaped_strides, row_major
+from tlf.passes.cost.schedule.program import Access, Buffer
+
+Shape: TypeAlias = tuple[int, ...]
+
+ZERO = Linear()
+
+
+@dataclass(frozen=True)
+class Window:
+    """The slices of a ring that a place shows, along one axis."""
+
+    axis: int
+    start: Linear
+    extent: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer, or part of it, in the shape of a tile."""
+
+    buffer: Buffer
+    shape: Shape
+    strides: Shape
+    """Bytes along each axis."""
+    item: int
+    """Bytes of an element."""
+    base: Linear = ZERO
+    """Bytes from the start of the buffer; a ring's slices are not counted."""
+    window: Window | None = None
+
+    @property
+    def access(self) -> Access:
+        """What is touched by whoever touches this."""
+        if self.window is None:
+            return Access(self.buffer)
+        return Access(self.buffer, self.window.start, self.window.extent)
+
+    def part(self, offsets: Sequence[Linear], shape: Shape) -> Place:
+        """A box of this."""
+        base, window = self.base, self.window
+        for axis, (offset, stride) in enumerate(
+            zip(offsets, self.strides, strict=True)
+        ):
+            if window is not None and axis == window.axis:
+                window = Window(axis, window.start + offset, shape[axis])
+            else:
+                base += offset * stride
+        return replace(self, shape=shape, base=base, window=window)
+
+    def reshaped(self, shape: Shape) -> Place | None:
+        """The same elements under another shape, where strides reach them."""
+        if shape == self.shape:
+            return self
+        if self.window is not None:
+            return None
+        strides = reshaped_strides(self.shape, self.strides, shape)
+        return None if strides is None else replace(self, shape=shape, strides=strides)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether it is a whole buffer in row-major order."""
+        plain = tuple(each * self.item for each in row_major(self.shape))
+        return self.base == Linear() and self.strides == plain and not self.window

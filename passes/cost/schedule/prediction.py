@@ -1,0 +1,56 @@
+"""How long a function of tiles takes, and how much it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+
+from tlf.dialects.target import Target
+from tlf.machine.costs import Key
+from tlf.machine.parts import DmaEngine
+from tlf.passes.cost.schedule.clock import run
+from tlf.passes.cost.schedule.early import start_early
+from tlf.passes.cost.schedule.folding import fold_fills
+from tlf.passes.cost.schedule.operations import read_operation
+from tlf.passes.cost.schedule.overlap import Overlaps
+from tlf.passes.cost.schedule.planning import shared_bytes
+from tlf.passes.cost.schedule.program import Item
+from tlf.passes.cost.schedule.reader import Reader
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a program will take."""
+
+    cycles: int
+    totals: dict[Key, int]
+    """What its instructions add up to, as `tlf.machine.costs` counts."""
+    bytes: int
+    """Payload from and to the outermost memory."""
+
+
+def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Reader]:
+    """The schedule of a function of tiles: nests, moves and computation."""
+    reader = Reader(function, target, read_operation)
+    items = reader.read()
+    fold_fills(items)
+    levels = list(target.levels.values())
+    Overlaps(items, levels).run()
+    start_early(items, levels)
+    return items, reader
+
+
+def predict(function: func.FuncOp, target: Target) -> Prediction:
+    """The time of a function of tiles, on the event model of the target's machine."""
+    items, reader = schedule_of(function, target)
+    levels = [each for each in target.levels.values() if each is not target.outermost]
+    clock = run(items, reader.costs, shared_bytes(items, levels))
+    totals = clock.totals_by_key()
+    far = target.outermost.name
+    moved = 0
+    for name, engine in reader.costs.machine.engines.items():
+        if isinstance(engine, DmaEngine):
+            moved += totals.get(("read", name), 0) * (engine.source == far)
+            moved += totals.get(("wrote", name), 0) * (engine.destination == far)
+    return Prediction(clock.model.end, totals, moved)

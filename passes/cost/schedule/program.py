@@ -1,0 +1,200 @@
+"""
+A schedule as the cost model sees it: nests of counted loops around instructions that
+touch buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Protocol, TypeAlias
+
+from tlf.dialects.access import Linear
+from tlf.machine.costs import Cost
+
+
+@dataclass(eq=False, frozen=True)
+class Variable:
+    """The counter of a loop. It is the symbol of its value."""
+
+    lower: int
+    step: int
+    trips: int
+
+    @property
+    def last(self) -> int:
+        """Its value in the last iteration."""
+        return self.lower + self.step * (self.trips - 1)
+
+
+Values: TypeAlias = Mapping[Variable, int]
+"""Where the loops around an instruction are."""
+
+
+def value_of(index: Linear, values: Values) -> int:
+    """The value of an index whose symbols are all known."""
+    total = index.constant
+    for symbol, factor in index.terms:
+        assert isinstance(symbol, Variable)
+        total += factor * values[symbol]
+    return total
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A place in a memory level."""
+
+    level: str
+    bytes: int
+    home: Nest | None
+    """The loops in whose body it is allocated; None outside of all loops."""
+    slices: int = 1
+    """The slices of a ring; 1 for what is no ring."""
+    turns: Nest | None = None
+    """The loops whose iterations take its slots in turn."""
+    order: tuple[int, ...] = ()
+    """Its place among those of its level, in the order of the program."""
+
+    @property
+    def slots(self) -> int:
+        """As many copies as there are."""
+        return 1 if self.turns is None else self.turns.slots
+
+
+@dataclass(frozen=True)
+class Access:
+    """What an instruction touches: a buffer, or some slices of a ring."""
+
+    buffer: Buffer
+    start: Linear = field(default_factory=Linear)
+    """The first slice, modulo all of them."""
+    extent: int = 1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The elements `offset` to `offset + size` of an axis of `bound` elements."""
+
+    offset: Linear
+    size: int
+    bound: int
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A place in bytes of which the rest modulo a burst matters."""
+
+    place: Linear
+    burst: int
+
+
+class Price(Protocol):
+    """What an instruction costs, where it may depend on where loops are."""
+
+    @property
+    def reaches(self) -> Sequence[Reach]:
+        """It costs the same wherever these are inside of their axes."""
+        ...
+
+    @property
+    def phases(self) -> Sequence[Phase]:
+        """And wherever these places are the same modulo their bursts."""
+        ...
+
+    def of(self, values: Values) -> Sequence[Cost]:
+        """The instructions that do something."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A price that is always the same."""
+
+    costs: tuple[Cost, ...]
+    reaches: tuple[Reach, ...] = ()
+    phases: tuple[Phase, ...] = ()
+
+    def of(self, values: Values) -> Sequence[Cost]:
+        """The instructions."""
+        return self.costs
+
+
+@dataclass(eq=False)
+class Step:
+    """An instruction."""
+
+    price: Price
+    queue: int
+    reads: tuple[Access, ...] = ()
+    writes: tuple[Access, ...] = ()
+    ahead: int = 0
+    """How many iterations before its own it is issued."""
+    fills: bool = False
+    """Whether it fills a buffer with a number that a sum may start from."""
+    sums: Buffer | None = None
+    """The buffer that it adds to, all of it."""
+    moves: tuple[Buffer, Buffer] | None = None
+    """For a move, from where to where."""
+    product: bool = False
+    """Whether the matrix engine does it."""
+    spare: int = 0
+    """Bytes of what is computed in between."""
+    finishes: tuple[Step, ...] = ()
+    """The moves that have arrived here, for what is no instruction but a wait."""
+
+    @property
+    def touched(self) -> Iterator[Access]:
+        """What it reads and writes."""
+        yield from self.reads
+        yield from self.writes
+
+
+@dataclass(eq=False)
+class Nest:
+    """Counted loops, outermost first, around one body."""
+
+    variables: tuple[Variable, ...]
+    around: Nest | None
+    stages: int = 1
+    body: list[Item] = field(default_factory=list["Item"])
+    slots: int = 1
+    """How many iterations overlap."""
+    order: int = 0
+    """Where it is in the program."""
+
+    @property
+    def trips(self) -> int:
+        """How often the body runs."""
+        return prod(each.trips for each in self.variables)
+
+    def is_in(self, other: Nest) -> bool:
+        """Whether this is another nest, or inside of it."""
+        nest: Nest | None = self
+        while nest is not None and nest is not other:
+            nest = nest.around
+        return nest is other
+
+    def steps(self) -> Iterator[Step]:
+        """All instructions inside."""
+        return steps_of(self.body)
+
+
+Item: TypeAlias = Step | Nest
+
+
+def steps_of(items: Sequence[Item]) -> Iterator[Step]:
+    """All instructions of some items."""
+    for item in items:
+        if isinstance(item, Nest):
+            yield from item.steps()
+        else:
+            yield item
+
+
+def nests_of(items: Sequence[Item]) -> Iterator[Nest]:
+    """All nests of some items, outer ones first."""
+    for item in items:
+        if isinstance(item, Nest):
+            yield item
+            yield from nests_of(item.body)

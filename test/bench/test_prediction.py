@@ -1,0 +1,109 @@
+"""Predicted against simulated time."""
+
+from pathlib import Path
+from statistics import median
+
+import prediction
+import pytest
+from differential import parsed
+from prediction import Comparison, Row, compare, compared
+
+from tlf.dialects.target import load
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+PROGRAMS = {
+    "chain": """
+!t = tensor<2048x256xf32>
+func.func @chain(%x: !t, %w: !t) -> !t {
+  %0 = graph.add %x, %w : (!t, !t) -> !t
+  %1 = graph.relu %0 : !t
+  func.return %1 : !t
+}
+""",
+    "product": """
+!t = tensor<512x512xf16>
+func.func @product(%x: !t, %w: !t) -> tensor<512x512xf32> {
+  %0 = graph.matmul %x, %w : (!t, !t) -> tensor<512x512xf32>
+  func.return %0 : tensor<512x512xf32>
+}
+""",
+    "layer": """
+!t = tensor<64x256xf16>
+func.func @layer(%x: !t, %w: tensor<256x256xf16>) -> !t {
+  %0 = graph.matmul %x, %w : (!t, tensor<256x256xf16>) -> !t
+  %1 = graph.relu %0 : !t
+  func.return %1 : !t
+}
+""",
+    "sum": """
+func.func @sum(%x: tensor<64x64xf32>) -> tensor<64xf32> {
+  %0 = graph.reduce %x <sum> axes [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+  func.return %0 : tensor<64xf32>
+}
+""",
+}
+"""Programs whose tiles are all of one size."""
+
+ZOO = (
+    Row("bottleneck", 16, "npu-tiny", 8),
+    Row("bottleneck", 17, "npu-tiny", 8),
+    Row("bottleneck", 14, "u85-like", 2),
+    Row("mbconv", 14, "npu-tiny", 8, dtype="f32"),
+    Row("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
+    Row("fsrcnn", 14, "npu-tiny", dtype="f32"),
+    Row("transformer", 32, divisor=8),
+    Row("gemv", 250, "npu-tiny", dtype="f32"),
+    Row("random-tree", 24),
+)
+
+
+@pytest.fixture(scope="module")
+def zoo() -> dict[Row, Comparison]:
+    """A small zoo, compared."""
+    return dict(compared(ZOO))
+
+
+@pytest.mark.parametrize("target", ["npu", "npu-tiny"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
+    _, module = parsed(PROGRAMS[name])
+    load(target).attach(module)
+
+    found = compare(module)
+
+    assert found.predicted.cycles == found.cycles
+    assert found.predicted.bytes == found.bytes
+
+
+def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
+    differences = {row: abs(found.difference) for row, found in zoo.items()}
+
+    assert median(differences.values()) < 0.5
+    assert max(differences.values()) < 5
+
+
+def test_workloads_move_what_is_predicted(zoo: dict[Row, Comparison]):
+    moved = {row: (found.predicted.bytes, found.bytes) for row, found in zoo.items()}
+
+    assert all(predicted == simulated for predicted, simulated in moved.values())
+
+
+def test_prints_a_line_for_each_workload(capsys: pytest.CaptureFixture[str]):
+    assert prediction.main(["--only", "gemv 256"]) == 0
+
+    header, line, last = capsys.readouterr().out.splitlines()
+    assert header == prediction.HEADER
+    page = (DOCS / "cost-model.md").read_text(encoding="utf-8")
+    assert f"    {line[:-7]}" in page
+    assert last.startswith("median ")
+
+
+def test_mistakes_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(prediction, "ROWS", (Row("nothing", 1),))
+
+    assert prediction.main([]) == 1
+
+    assert capsys.readouterr().err.startswith("prediction: error: expected one of ")
