@@ -11,7 +11,8 @@ import pytest
 from zoo import WORKLOADS
 
 from tlf.dialects.target import load
-from tlf.tools.bench.chips import balances
+from tlf.passes.analysis.bounds import Bounds, Parts
+from tlf.tools.bench.chips import balances, binding
 from tlf.tools.bench.curves import picture
 from tlf.tools.bench.measure import Failure, Measured
 from tlf.tools.bench.pipelines import changed
@@ -215,3 +216,30 @@ def test_sizes_are_checked(program: str, capsys: pytest.CaptureFixture[str]):
         capsys, "sweep-l2", program, "--target", "bm1684x-like", "--l2", "1M"
     )
     assert "expected a level among L1, L3" in single
+
+
+@pytest.mark.parametrize(
+    ("work", "least", "waits", "expected"),
+    [
+        ({"matrix": 95}, {"matrix": 80}, {"matrix": {}}, "1.19x of its work at peak"),
+        ({"matrix": 95}, {"matrix": 95}, {"matrix": {}}, "1.90x of the least work"),
+        ({"matrix": 50, "L3": 95}, {"L3": 95}, {}, "2.00x of the least traffic"),
+        ({"matrix": 60}, {}, {"matrix": {"a": 9, "b": 30}}, "waits 30% for b"),
+        ({"dma": 60, "L3": 70}, {}, {"dma": {"L3": 20}}, "dma 60%, waits 20% for L3"),
+    ],
+)
+def test_what_binds_is_told(
+    work: dict[str, int],
+    least: dict[str, int],
+    waits: dict[str, dict[str, int]],
+    expected: str,
+):
+    found = Measured(100, 200, 200, work, least, waits, 0.0)
+    bounds = least_of_bytes(100)
+
+    assert binding(found, bounds).endswith(expected)
+
+
+def least_of_bytes(count: int) -> Bounds:
+    nothing = Parts(count, count, (), 0, ())
+    return Bounds(count, count, 50, 50, 50, "matrix", (), 1, nothing)

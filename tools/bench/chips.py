@@ -19,6 +19,9 @@ NEAR = 1.15
 BUSY = 0.85
 """A part that is in use for so much of the time is what binds."""
 
+SLACK = 1.02
+"""A part that takes so many times what its work does at its peak works at its peak."""
+
 
 def balances(target: Target) -> Mapping[str, Target]:
     """A chip as it is, with other bandwidth of its outer memory, half its array."""
@@ -70,18 +73,29 @@ def binding(result: Measured, least: Bounds) -> str:
     share = result.work[part] / max(1, result.cycles)
     text = f"{part} {share:.0%} busy"
     if share >= BUSY:
-        peak = result.least.get(part, 0)
-        over = result.work[part] / peak if peak else 1.0
-        if over > 1.02:
-            return f"{text}, {over:.2f}x of its work at peak"
-        moved = result.bus_bytes / max(1, least.bus_bytes)
-        return f"{text}, {moved:.2f}x of the least traffic"
+        return f"{text}, {_load(part, result, least)}"
+    if part not in result.waits:
+        # Memories wait for nothing by themselves.
+        part = max(result.waits, key=lambda each: result.work[each], default=part)
+        text = f"{text}, {part} {result.work[part] / max(1, result.cycles):.0%}"
     causes = result.waits.get(part, {})
     if not causes:
         return text
     cause = max(causes, key=lambda each: causes[each])
     waited = causes[cause] / max(1, result.cycles)
     return f"{text}, waits {waited:.0%} for {cause}"
+
+
+def _load(part: str, result: Measured, least: Bounds) -> str:
+    """Why a part is in use for longer than the bound says."""
+    if part not in result.waits:
+        moved = result.bus_bytes / max(1, least.bus_bytes)
+        return f"{moved:.2f}x of the least traffic"
+    peak = result.least.get(part, 0)
+    over = result.work[part] / max(1, peak)
+    if over > SLACK or part != least.binding:
+        return f"{over:.2f}x of its work at peak"
+    return f"{peak / max(1, least.cycles):.2f}x of the least work"
 
 
 def _with_bandwidth(target: Target, times: int, parts: int) -> Target:
