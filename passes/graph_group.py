@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,6 +27,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
+from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion.notes import Notes, listed
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
@@ -48,10 +49,16 @@ class Grouping:
     contractions: int
     operations: int
     notes: Notes = field(default_factory=lambda: Notes(GraphGroupPass.name))
+    tells: bool = True
+    """Whether `notes` are taken."""
     uniform: UniformGroups = field(init=False)
     prologues: Prologues = field(init=False)
     forms: Forms = field(default_factory=Forms)
     """What operations answer, while they are put into groups."""
+    _structures: Structures = field(init=False, default_factory=Structures)
+    _misfits: dict[Hashable, str | None] = field(
+        init=False, default_factory=dict[Hashable, "str | None"]
+    )
     position: dict[Operation, int] = field(
         init=False, default_factory=dict[Operation, int]
     )
@@ -82,7 +89,8 @@ class Grouping:
         self._join_siblings(groups)
         parts = {id(members): members for members in groups.values()}.values()
         kept = [members for members in parts if not _are_views(members)]
-        self._note(kept, missed, groups)
+        if self.tells:
+            self._note(kept, missed, groups)
         return kept
 
     def _join(self, first: Operation, second: Operation, groups: Groups) -> str | None:
@@ -181,9 +189,15 @@ class Grouping:
         if not is_convex(operations, self.position, groups):
             return "a value would leave the group and come back to it"
         if (fits := self.uniform.fit(operations)) is None:
-            members = members_of(operations, self.forms)
-            return misfit(members, self.level, self.target)
+            return self._misfit(members_of(operations, self.forms))
         return None if fits else too_large(self.level)
+
+    def _misfit(self, members: Members) -> str | None:
+        """Why operations are no group, which those of one structure share."""
+        key = self._structures.of(members.operations, members.results)
+        if key not in self._misfits:
+            self._misfits[key] = misfit(members, self.level, self.target)
+        return self._misfits[key]
 
 
 def _are_views(operations: Sequence[TilingInterface]) -> bool:

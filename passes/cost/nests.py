@@ -16,22 +16,38 @@ Nests: TypeAlias = Mapping[Operation, int]
 """The nest of each operation, by number, in the order in which they run."""
 
 
+class Nesting:
+    """
+    Finds the nests of groups, many of which are alike.
+    """
+
+    def __init__(self, target: Target) -> None:
+        nearest = next(iter(target.levels.values()))
+        defaults = GraphGroupPass()
+        self._grouping = Grouping(
+            nearest, target, defaults.contractions, defaults.operations, tells=False
+        )
+
+    def of(self, members: Members) -> Nests:
+        """
+        The nests that `graph-group` makes of operations for the nearest level.
+        Operations of several blocks share none across blocks.
+        """
+        grouping = self._grouping
+        grouping.forms = members.forms
+        blocks = dict.fromkeys(op.parent for op in members.operations)
+        parts = [
+            part
+            for block in blocks
+            if block is not None
+            for part in grouping.partition(block)
+        ]
+        return _numbered(members.operations, parts)
+
+
 def nests_of(members: Members, target: Target) -> Nests:
-    """
-    The nests that `graph-group` makes of operations for the nearest level. Operations
-    of several blocks, as of groups that might become one, share none across blocks.
-    """
-    nearest = next(iter(target.levels.values()))
-    defaults = GraphGroupPass()
-    grouping = Grouping(nearest, target, defaults.contractions, defaults.operations)
-    blocks = dict.fromkeys(op.parent for op in members.operations)
-    parts = [
-        part
-        for block in blocks
-        if block is not None
-        for part in grouping.partition(block)
-    ]
-    return _numbered(members.operations, parts)
+    """The nests of one group; see `Nesting`."""
+    return Nesting(target).of(members)
 
 
 def _numbered(

@@ -34,3 +34,40 @@ def structure_of(
         ),
         tuple(number(result) for result in results),
     )
+
+
+class Structures:
+    """
+    Tells groups apart by structure, many of the same operations: these, as long as they
+    stay what they are, are looked at once.
+    """
+
+    def __init__(self) -> None:
+        self._labels: dict[Operation, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(
+        self, operations: Sequence[Operation], results: Sequence[SSAValue]
+    ) -> Hashable:
+        """A key as `structure_of` makes, to be compared with those of this object."""
+        numbers: dict[SSAValue, int] = {}
+        wiring: list[int] = []
+        for op in operations:
+            wiring.append(self._label(op))
+            for value in (*op.operands, *op.results):
+                wiring.append(numbers.setdefault(value, len(numbers)))
+        wiring.append(-1)
+        wiring += (numbers.setdefault(value, len(numbers)) for value in results)
+        return tuple(wiring)
+
+    def _label(self, op: Operation) -> int:
+        """A number that is equal for operations of equal properties and types."""
+        if (known := self._labels.get(op)) is None:
+            properties = sorted(
+                (name, str(each)) for name, each in op.properties.items()
+            )
+            types = [str(value.type) for value in (*op.operands, *op.results)]
+            key = op.name, tuple(properties), tuple(types)
+            known = self._numbers.setdefault(key, len(self._numbers))
+            self._labels[op] = known
+        return known

@@ -9,10 +9,10 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
-from tlf.passes.cost.nests import nests_of
+from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_search import OuterSearch
-from tlf.passes.cost.structure import structure_of
+from tlf.passes.cost.structure import Structures
 from tlf.passes.tiling.group import Members
 
 
@@ -37,6 +37,8 @@ class TimedTiles:
         self.machinery = Machinery(target, level)
         if not self.is_nearest:
             self.outer = OuterModel(target, level)
+            self.nesting = Nesting(target)
+        self._structures = Structures()
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
 
     @staticmethod
@@ -48,7 +50,7 @@ class TimedTiles:
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""
-        key = structure_of(members.operations, members.results)
+        key = self._structures.of(members.operations, members.results)
         if key not in self._known:
             find = self._nearest if self.is_nearest else self._outer
             self._known[key] = find(members)
@@ -69,7 +71,7 @@ class TimedTiles:
         )
 
     def _outer(self, members: Members) -> graph.PlanAttr | None:
-        nests = nests_of(members, self.target)
+        nests = self.nesting.of(members)
         search = OuterSearch(
             members, nests, self.outer, self.level.capacity, freedom=self.freedom
         )

@@ -13,7 +13,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
-from tlf.passes.cost.nests import nests_of
+from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import Keeping, OuterModel
 from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
 from tlf.passes.engine.merged import MergedGroup
@@ -44,6 +44,7 @@ class GroupCosts(Costs):
         self.contractions = contractions
         self.freedom = freedom
         self.model = OuterModel(target, level)
+        self.nesting = Nesting(target)
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
 
@@ -108,7 +109,7 @@ class GroupCosts(Costs):
 
     def _search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
         try:
-            nests = nests_of(merged.members, self.target)
+            nests = self.nesting.of(merged.members)
             return OuterSearch(
                 merged.members,
                 nests,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -45,7 +46,7 @@ class MergedGroup:
         for result, value in zip(group.results, group.yielded, strict=True):
             values[result] = inside.get(value, value)
 
-    @property
+    @cached_property
     def members(self) -> Members:
         """The operations and results, as tiling asks for them."""
         operations = tuple(
