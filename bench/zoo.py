@@ -54,17 +54,27 @@ class Workload:
         dtype: str = "f16",
         divisor: int = 1,
         seed: int = 0,
+        layers: int = 1,
     ) -> ModuleOp:
         """The program, verified. Raises `ZooError` where it does not exist."""
         if dtype not in self.dtypes:
             listed = ", ".join(self.dtypes)
             raise ZooError(f"expected an element type among {listed}, got {dtype}")
         wanted = self.size if size is None else size
-        for what, number in (("size", wanted), ("batch", batch), ("divisor", divisor)):
+        counts = {
+            "size": wanted,
+            "batch": batch,
+            "divisor": divisor,
+            "number of layers": layers,
+        }
+        for what, number in counts.items():
             if number < 1:
                 raise ZooError(f"expected a {what} of at least 1, got {number}")
         try:
-            module = self.build(Sizes(wanted, batch, dtype, divisor=divisor, seed=seed))
+            sizes = Sizes(
+                wanted, batch, dtype, divisor=divisor, seed=seed, layers=layers
+            )
+            module = self.build(sizes)
             module.verify()
         except VerifyException as error:
             reason = str(error).splitlines()[-1].strip()
@@ -187,6 +197,7 @@ class Options(argparse.Namespace):
     dtype: str
     divide: int
     seed: int
+    layers: int
 
 
 def parsed(arguments: Sequence[str] | None) -> Options:
@@ -200,6 +211,7 @@ def parsed(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--dtype", default="f16", help=", ".join(ALL))
     parser.add_argument("--divide", type=int, default=1, help="divisor of channels")
     parser.add_argument("--seed", type=int, default=0, help="of random graphs")
+    parser.add_argument("--layers", type=int, default=1, help="of a transformer")
     return parser.parse_args(arguments, namespace=Options())
 
 
@@ -227,7 +239,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         module = workload(options.name).module(
-            options.size, options.batch, options.dtype, options.divide, options.seed
+            options.size,
+            options.batch,
+            options.dtype,
+            options.divide,
+            options.seed,
+            options.layers,
         )
     except ZooError as error:
         print(f"zoo: error: {error}", file=sys.stderr)

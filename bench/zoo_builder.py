@@ -48,6 +48,8 @@ class Sizes:
     """The most stages of a network, or levels."""
     repeats: int = 100
     """The most blocks of a stage."""
+    layers: int = 1
+    """The layers of a transformer."""
     seed: int = 0
     """Of random graphs."""
 

@@ -33,12 +33,14 @@ def heads_of(
     return builder.transpose(value, axes)
 
 
-def attention(builder: GraphBuilder, x: SSAValue, count: int) -> SSAValue:
-    """Attention of so many heads."""
+def attention(
+    builder: GraphBuilder, x: SSAValue, count: int, prefix: str = ""
+) -> SSAValue:
+    """Attention of so many heads; weights have names with a prefix."""
     batch, words, width = shape_of(x)
-    queries = heads_of(builder, "queries", x, count, (0, 2, 1, 3))
-    keys = heads_of(builder, "keys", x, count, (0, 2, 3, 1))
-    values = heads_of(builder, "values", x, count, (0, 2, 1, 3))
+    queries = heads_of(builder, f"{prefix}queries", x, count, (0, 2, 1, 3))
+    keys = heads_of(builder, f"{prefix}keys", x, count, (0, 2, 3, 1))
+    values = heads_of(builder, f"{prefix}values", x, count, (0, 2, 1, 3))
     scale = builder.number(1 / sqrt(width // count))
     scores = builder.emit(graph.MatmulOp(queries, keys))
     scores = builder.emit(graph.MulOp(scores, scale))
@@ -46,22 +48,30 @@ def attention(builder: GraphBuilder, x: SSAValue, count: int) -> SSAValue:
     value = builder.emit(graph.MatmulOp(weights, values))
     value = builder.transpose(value, (0, 2, 1, 3))
     value = builder.reshape(value, (batch, words, width))
-    return builder.linear("outputs", value, width)
+    return builder.linear(f"{prefix}outputs", value, width)
 
 
 def transformer(sizes: Sizes) -> ModuleOp:
     """
-    A layer of an encoder, normalised before its parts: 768 wide, heads of 64, four
+    Layers of an encoder, normalised before their parts: 768 wide, heads of 64, four
     times as wide inside.
     """
     builder, width = GraphBuilder(sizes), sizes.width(768)
     x = builder.input("x", (sizes.batch, sizes.size, width))
-    inside = attention(builder, normed(builder, "norm1", x), max(1, width // HEAD))
-    x = builder.add(x, inside)
-    value = builder.linear("first", normed(builder, "norm2", x), 4 * width)
+    for number in range(sizes.layers):
+        prefix = f"layer{number}." if sizes.layers > 1 else ""
+        x = _layer(builder, x, width, prefix)
+    return builder.finish("transformer", x)
+
+
+def _layer(builder: GraphBuilder, x: SSAValue, width: int, prefix: str) -> SSAValue:
+    """One layer, whose weights have names with a prefix."""
+    inside = normed(builder, f"{prefix}norm1", x)
+    x = builder.add(x, attention(builder, inside, max(1, width // HEAD), prefix))
+    inside = normed(builder, f"{prefix}norm2", x)
+    value = builder.linear(f"{prefix}first", inside, 4 * width)
     value = builder.emit(graph.GeluOp(value))
-    value = builder.linear("second", value, width)
-    return builder.finish("transformer", builder.add(x, value))
+    return builder.add(x, builder.linear(f"{prefix}second", value, width))
 
 
 def swiglu(sizes: Sizes) -> ModuleOp:

@@ -48,6 +48,11 @@ class GroupCosts(Costs):
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
 
+    @property
+    def priced(self) -> int:
+        """For how many sets of operations tiles were searched."""
+        return len(self._searches)
+
     def objection(self, group: int) -> str | None:
         picked = [self.nodes[number] for number in members(group)]
         if len(picked) == 1:

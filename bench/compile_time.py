@@ -1,0 +1,117 @@
+"""
+How long workloads of `bench/zoo.py` take to compile for an NPU, and what the search of
+groups looked at.
+
+    python bench/compile_time.py
+    python bench/compile_time.py resnet50 mobilenet-v2 --target npu
+    python bench/compile_time.py transformer --layers 3,6,12,24
+
+Operations are those after `graph-pipeline`, `asked` how often groups were priced,
+`states` how many the search visited. Times are CPU seconds: of the search, and of the
+whole pipeline of the target.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import process_time
+
+import zoo
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.target import Target, load
+from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.graph_group import level_named
+from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.search import Statistics
+from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.source import Source
+
+NAMES = ("transformer", "mobilenet-v2", "resnet50")
+
+HEADER = (
+    f"{'workload':14} {'layers':>6} {'groups':>6} {'priced':>6} {'asked':>6} "
+    f"{'states':>6} {'search':>7} {'compile':>7}"
+)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the search of a program took."""
+
+    groups: int
+    """That were there before."""
+    priced: int
+    """Sets of them for which tiles were searched."""
+    statistics: Statistics
+    seconds: float
+
+
+def run(text: str, context: Context, module: ModuleOp, target: Target) -> float:
+    """Run some passes; return the CPU seconds that they took."""
+    passes = build_passes(text, PASSES, pipelines_for(target))
+    start = process_time()
+    PassManager(passes, verifies=False).run(context, module)
+    return process_time() - start
+
+
+def efforts(module: ModuleOp, target: Target) -> list[Effort]:
+    """What the search of each part of a program takes."""
+    context = new_context()
+    target.attach(module)
+    level = level_named(target, None)
+    run(f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target)
+    found: list[Effort] = []
+    start = process_time()
+    for each in GraphPartitionPass().partitions(module, target, level):
+        seconds = process_time() - start
+        groups, priced = len(each.stated.nodes), each.costs.priced
+        found.append(Effort(groups, priced, each.found.statistics, seconds))
+        start = process_time()
+    return found
+
+
+def line(name: str, layers: int, target: Target) -> str:
+    """One workload, as a line of the table."""
+    text = str(zoo.workload(name).module(layers=layers))
+    context = new_context()
+    found = efforts(parse(context, Source(text, name)), target)
+    module = parse(context, Source(text, name))
+    target.attach(module)
+    whole = run("npu-pipeline", context, module, target)
+    told = [each.statistics for each in found]
+    return (
+        f"{name:14} {layers:6} {sum(each.groups for each in found):6} "
+        f"{sum(each.priced for each in found):6} "
+        f"{sum(each.asked for each in told):6} {sum(each.states for each in told):6} "
+        f"{sum(each.seconds for each in found):7.1f} {whole:7.1f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("names", nargs="*", default=NAMES)
+    parser.add_argument("--layers", default="1", help="of a transformer: such as 3,6")
+    parser.add_argument("--target", default="npu")
+    options = parser.parse_args(arguments)
+    target = load(options.target)
+    print(HEADER)
+    try:
+        for name in options.names:
+            for layers in map(int, options.layers.split(",")):
+                print(line(name, layers, target), flush=True)
+    except (zoo.ZooError, ValueError) as error:
+        print(f"compile_time: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
