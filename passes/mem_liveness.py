@@ -2,7 +2,7 @@
 When every buffer of a `mem` program is live.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import memref, scf
@@ -24,16 +24,34 @@ class Liveness:
     @staticmethod
     def of(region: Region) -> "Liveness":
         liveness = Liveness()
-        liveness._number(region, 0)
+        liveness._number(region, 0, None)
         return liveness
 
-    def _number(self, region: Region, step: int) -> int:
+    @staticmethod
+    def around(loop: Operation, region: Region) -> "Liveness":
+        """
+        The steps of a loop inside of a region, and of what is around it. Another loop
+        is one step: what lives in its body alone never lives beside this one.
+        """
+        opened = {*loop.walk()}
+        parent = loop.parent_op()
+        while parent is not None:
+            opened.add(parent)
+            parent = parent.parent_op()
+        liveness = Liveness()
+        liveness._number(region, 0, opened)
+        return liveness
+
+    def _number(
+        self, region: Region, step: int, opened: Collection[Operation] | None
+    ) -> int:
+        """Number the operations of a region, and those inside of `opened` ones."""
         for block in region.blocks:
             for op in block.ops:
                 first = step
                 step += 1
-                for nested in op.regions:
-                    step = self._number(nested, step)
+                for nested in op.regions if opened is None or op in opened else ():
+                    step = self._number(nested, step, opened)
                 self.spans[op] = first, step
                 step += 1
         return step

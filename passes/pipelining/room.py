@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation
 
 from tlf.dialects import mem
 from tlf.dialects.target import Level
@@ -31,7 +31,6 @@ class Room:
     """The innermost body of the loop's nest."""
     slotted: Collection[mem.AllocOp]
     slots: int
-    function: Region
     liveness: Liveness
 
     @staticmethod
@@ -44,7 +43,8 @@ class Room:
             parent = op.parent_op()
             assert parent is not None
             op = parent
-        return Room(loop, body, slotted, slots, op.body, Liveness.of(op.body))
+        liveness = Liveness.around(loop, op.body)
+        return Room(loop, body, slotted, slots, liveness)
 
     def at_once(self, level: Level) -> bool:
         """Whether what is live at one step fits in a level."""
@@ -65,9 +65,9 @@ class Room:
         return needed <= level.capacity
 
     def _buffers(self, level: Level) -> list[Buffer]:
-        """The buffers of the function in a level."""
+        """The buffers in a level that may be live while the loop runs."""
         found: list[Buffer] = []
-        for op in self.function.walk():
+        for op in self.liveness.spans:
             if not isinstance(op, mem.AllocOp) or op.level != level.name:
                 continue
             size = align(byte_count(op.buffer_type), level.alignment)
