@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -94,6 +95,7 @@ class Interval:
         return self.capacity if self.capacity > self.size else self.size
 
     @staticmethod
+    @lru_cache(maxsize=1 << 12)
     def whole(size: int) -> Interval:
         """All indices of an axis of `size` elements."""
         return Interval(Linear(), size)

@@ -46,6 +46,7 @@ class Moves:
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
         self._known: dict[MoveKey, Cost] = {}
+        self._measures: dict[SSAValue, tuple[Sizes, int, Sizes]] = {}
 
     def into(self, value: SSAValue, box: Box) -> Cost:
         """Bring a box of a tensor near."""
@@ -55,15 +56,22 @@ class Moves:
         """Put a box of a tensor back."""
         return self._move(self.store, value, box, inward=False)
 
+    def measure(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
+        """The shape of a tensor, the bytes of an element, and its layout."""
+        if (known := self._measures.get(value)) is None:
+            type_ = tensor_type(value)
+            item = dtype_of(type_.element_type).itemsize
+            known = type_.get_shape(), item, tuple(layout_of(type_))
+            self._measures[value] = known
+        return known
+
     def _move(self, engine: str, value: SSAValue, box: Box, *, inward: bool) -> Cost:
-        type_ = tensor_type(value)
-        item = dtype_of(type_.element_type).itemsize
-        whole = type_.get_shape()
+        whole, item, layout = self.measure(value)
         shape = tuple(
             _average(interval.room, extent, interval.offset.terms)
             for interval, extent in zip(box, whole, strict=True)
         )
-        axes = tuple(self.layouts.get(value) or layout_of(type_) or range(len(whole)))
+        axes = tuple(self.layouts.get(value) or layout or range(len(whole)))
         starts: Sizes = (0,)
         if self.phased and self.burst > item:
             plain = range(len(whole))

@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import TypeAlias
 
 from tlf.dialects import graph
+from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import halves
 from tlf.passes.cost.nests import Nests
@@ -84,6 +85,11 @@ class OuterSearch:
     tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
     """The tiles of the group, by their sizes and what rolls."""
 
+    _rooms: dict[tuple[Sizes, int | None, int], tuple[Footprint, int] | None] = field(
+        default_factory=dict[
+            tuple[Sizes, "int | None", int], "tuple[Footprint, int] | None"
+        ]
+    )
     _tiled: dict[tuple[Sizes, int | None], TiledGroup | None] = field(
         default_factory=dict[tuple[Sizes, "int | None"], "TiledGroup | None"]
     )
@@ -161,7 +167,7 @@ class OuterSearch:
         seen = set[Sizes]()
         for order in orders:
             sizes = tuple(each[0] for each in self.chains)
-            if self.plan(sizes, roll, stages) is None:
+            if self._room(sizes, roll, stages) is None:
                 continue
             for axis in order:
                 sizes = self._grown(sizes, axis, roll, stages)
@@ -177,7 +183,7 @@ class OuterSearch:
         while low < high:
             middle = (low + high + 1) // 2
             grown = (*sizes[:axis], chain[middle], *sizes[axis + 1 :])
-            if self.plan(grown, roll, stages) is not None:
+            if self._room(grown, roll, stages) is not None:
                 low = middle
             else:
                 high = middle - 1
@@ -232,6 +238,25 @@ class OuterSearch:
         return self.known[key]
 
     def _plan(self, sizes: Sizes, roll: int | None, stages: int) -> OuterPlan | None:
+        tiled = self._tiling(sizes, roll)
+        if tiled is None or (room := self._room(sizes, roll, stages)) is None:
+            return None
+        footprint, needed = room
+        cost = tiled.cost(stages, footprint, self.keeping)
+        return OuterPlan(sizes, roll, stages, cost, needed)
+
+    def _room(
+        self, sizes: Sizes, roll: int | None, stages: int
+    ) -> tuple[Footprint, int] | None:
+        """The buffers of legal sizes and their bytes, or None where they do not fit."""
+        key = sizes, roll, stages
+        if key not in self._rooms:
+            self._rooms[key] = self._new_room(*key)
+        return self._rooms[key]
+
+    def _new_room(
+        self, sizes: Sizes, roll: int | None, stages: int
+    ) -> tuple[Footprint, int] | None:
         if (tiled := self._tiling(sizes, roll)) is None:
             return None
         if roll is not None and not tiled.tiling.windows:
@@ -239,10 +264,8 @@ class OuterSearch:
         if stages > 1 and not tiled.tiling.loops:
             return None
         footprint = tiled.footprint(stages, self.keeping)
-        if (needed := live_bytes(footprint.buffers)) > self.capacity:
-            return None
-        cost = tiled.cost(stages, footprint, self.keeping)
-        return OuterPlan(sizes, roll, stages, cost, needed)
+        needed = live_bytes(footprint.buffers)
+        return None if needed > self.capacity else (footprint, needed)
 
     def _tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
         """The group with tiles of some sizes, or None where these are illegal."""

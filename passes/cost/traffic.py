@@ -9,7 +9,6 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Box, Interval
-from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.nest import Moves
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Loop
@@ -65,9 +64,7 @@ class Movements:
         return prod(loop.trips for loop in loops if not moves_with(box, (loop,)))
 
     def _all(self, value: SSAValue, box: Box, times: int, *, inward: bool) -> Traffic:
-        type_ = tensor_type(value)
-        shape = type_.get_shape()
-        item = dtype_of(type_.element_type).itemsize
+        shape, item, _ = self.moves.measure(value)
         covered = [
             covered_extent(interval, extent)
             for interval, extent in zip(box, shape, strict=True)

@@ -35,6 +35,7 @@ class Instructions:
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
+        self._costs: dict[tuple[int, bool], Cost] = {}
         self._known: dict[Operation, tuple[bool, ...]] = {}
         self._roles: dict[Operation, tuple[str, ...]] = {}
 
@@ -47,16 +48,22 @@ class Instructions:
             case ContractionInterface():
                 yield self._product(op, tiled)
             case AccumulatingInterface():
-                yield self.costs.elementwise(_count(tiled.box))
+                yield self._elementwise(_count(tiled.box))
             case ElementwiseInterface():
                 count = self._computed(tiled)
                 for slow in self._body(op):
-                    yield self.costs.elementwise(count, slow)
+                    yield self._elementwise(count, slow)
             case _:
-                yield self.costs.elementwise(self._computed(tiled))
+                yield self._elementwise(self._computed(tiled))
 
     def _computed(self, tiled: TiledOperation) -> int:
         return elements(tiled.computed)
+
+    def _elementwise(self, count: int, slow: bool = False) -> Cost:
+        key = count, slow
+        if (known := self._costs.get(key)) is None:
+            known = self._costs[key] = self.costs.elementwise(*key)
+        return known
 
     def _product(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
         """A product; iterators have roles by which operands and results they move."""

@@ -16,8 +16,9 @@ def live_bytes(buffers: Sequence[Buffer]) -> int:
     Return the most bytes that are live at one step, what is shared counted once.
     """
     changes: list[tuple[int, int]] = []
-    for block in blocks_of(buffers):
-        for start, end, count in live_counts(block.spans):
+    apart = all(buffer.within is None for buffer in buffers)
+    for each in buffers if apart else blocks_of(buffers):
+        for start, end, count in live_counts(each.spans):
             changes += (start, count), (end, -count)
     return highest(changes)
 
