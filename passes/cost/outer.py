@@ -23,7 +23,7 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.traffic import Movements, Traffic
-from tlf.passes.cost.work import Instructions, is_free
+from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 
@@ -87,7 +87,7 @@ class OuterModel:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
         busy: dict[int, dict[int, float]] = {}
         for tiled in tiling.tiles.values():
-            if not is_free(tiled.op):
+            if not tiled.form.is_free:
                 nest = busy.setdefault(nests[tiled.op], {})
                 for cost in self._instructions(tiling, tiled, nests):
                     nest[cost.queue] = nest.get(cost.queue, 0) + self._share(cost)

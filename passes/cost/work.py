@@ -13,11 +13,8 @@ from xdsl.traits import ConstantLike
 from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
-    ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
-    TilingInterface,
-    ViewInterface,
 )
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
@@ -42,9 +39,9 @@ class Instructions:
     def of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """The instructions, in order; a sum starts from what is there."""
         op = tiled.op
+        if tiled.form.is_free:
+            return
         match op:
-            case ConstantInterface() | ViewInterface():
-                return
             case ContractionInterface():
                 yield self._product(op, tiled)
             case AccumulatingInterface():
@@ -113,11 +110,6 @@ def _roles(form: Form) -> Iterator[str]:
             yield "batch"
         else:
             yield "n" if in_right else "m"
-
-
-def is_free(op: TilingInterface) -> bool:
-    """Whether an operation takes no instruction."""
-    return isinstance(op, ConstantInterface | ViewInterface)
 
 
 def _count(box: Box) -> int:

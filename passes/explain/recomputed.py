@@ -15,7 +15,6 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.traffic import covered_extent
-from tlf.passes.cost.work import is_free
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Loop, Scope
 
@@ -56,7 +55,8 @@ def recomputed(tiling: GroupTiling) -> Recomputed:
     """What the tiles of a group compute, over all of its loops."""
     products = products_once = elements = elements_once = 0
     for tiled in tiling.tiles.values():
-        if is_free(op := tiled.op):
+        op = tiled.op
+        if tiled.form.is_free:
             continue
         each = _terms(op)
         once = tensor_type(op.results[0]).element_count() * each

@@ -112,11 +112,8 @@ class _Analysis:
 
     def run(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
         root = self._root()
-        anchors = [
-            op for op in self.operations if isinstance(op, AccumulatingInterface)
-        ]
-        if reduce and anchors:
-            self.tiling.anchor = anchors[-1]
+        if reduce:
+            self.tiling.anchor = self._anchor()
         root_box = self._root_box(root, tile)
         self.tiling.rolled = self._rolled_loop(root, reduce)
         self.root_region = region(self.forms.of(root).result, root_box)
@@ -132,6 +129,13 @@ class _Analysis:
         if not self.rules.views:
             self._check_no_views()
         return self.tiling
+
+    def _anchor(self) -> AccumulatingInterface | None:
+        """The last operation that may have a loop over its reduction."""
+        backwards = reversed(self.operations)
+        return next(
+            (o for o in backwards if isinstance(o, AccumulatingInterface)), None
+        )
 
     def _finish(self) -> None:
         """Put operations into the order of the program, and find what they read."""
@@ -289,7 +293,7 @@ class _Analysis:
         if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
             result = window.whole
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form)
-        if is_gathered(op, self.members, self.rules):
+        if form.is_movement and is_gathered(op, self.members, self.rules):
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
@@ -299,10 +303,9 @@ class _Analysis:
             if accesses is None or is_moved:
                 continue
             operand = op.operands[position]
-            is_init = isinstance(op, AccumulatingInterface) and (
-                op.init_value is operand and position == len(op.operands) - 1
-            )
-            needed = Scope.INNER if inner and not is_init else scope
+            needed = scope
+            if inner and not _is_init(op, position):
+                needed = Scope.INNER
             part = read_box(self.rules, op, position, box, form)
             need = Read(op, position, part, needed)
             self.needs.setdefault(operand, []).append(need)
@@ -377,3 +380,12 @@ class _Analysis:
                 boxes[position] = hull
                 return
         boxes.append(box)
+
+
+def _is_init(op: TilingInterface, position: int) -> bool:
+    """Whether an operand is what a reduction starts from."""
+    return (
+        isinstance(op, AccumulatingInterface)
+        and position == len(op.operands) - 1
+        and op.init_value is op.operands[position]
+    )

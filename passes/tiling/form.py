@@ -8,11 +8,14 @@ from xdsl.ir import Operation
 
 from tlf.dialects.access import Accesses
 from tlf.dialects.interfaces import (
+    ConstantInterface,
     ElementwiseInterface,
     Iterator,
     IteratorKind,
+    MovementInterface,
     Scalar,
     TilingInterface,
+    ViewInterface,
 )
 from tlf.dialects.padded import PaddedInterface
 from tlf.dialects.types import dtype_of, tensor_type
@@ -79,8 +82,18 @@ class Form:
         return dtype_of(tensor_type(self._op.results[0]).element_type).itemsize
 
     @cached_property
+    def is_free(self) -> bool:
+        """Whether the operation takes no instruction."""
+        return isinstance(self._op, ConstantInterface | ViewInterface)
+
+    @cached_property
+    def is_movement(self) -> bool:
+        """Whether it moves elements."""
+        return isinstance(self._op, MovementInterface)
+
+    @cached_property
     def is_padded(self) -> bool:
-        """Whether the operation may pad its first operand by itself."""
+        """Whether it may pad its first operand by itself."""
         return isinstance(self._op, PaddedInterface)
 
     @cached_property
