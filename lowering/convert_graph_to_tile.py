@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -16,10 +16,11 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import graph
+from tlf.dialects import graph, tile
 from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
+from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -48,8 +49,7 @@ class TileGroupPattern(RewritePattern):
             rules_of(self.target, level),
             rolling_of(op, plan),
         )
-        pairs = zip(op.body.block.args, op.inputs, strict=True)
-        inputs = dict[SSAValue, SSAValue](pairs)
+        inputs = _inputs(op, plan)
         tiles = TileBuilder(
             tiling,
             inputs,
@@ -73,6 +73,25 @@ class TileGroupPattern(RewritePattern):
             )
 
 
+def _inputs(op: graph.GroupOp, plan: graph.PlanAttr) -> dict[SSAValue, SSAValue]:
+    """What tiles are cut from; operands that the plan holds are brought near, whole."""
+    builder, level = Builder(InsertPoint.before(op)), plan.level.data
+    inputs: dict[SSAValue, SSAValue] = {}
+    for number, argument in enumerate(op.body.block.args):
+        value = op.inputs[number]
+        if number in plan.held and tile.level_of(value.type) != level:
+            type_ = tensor_type(value)
+            near = TensorType(
+                type_.element_type, type_.get_shape(), tile.EncodingAttr(level)
+            )
+            start = [0] * type_.get_num_dims()
+            name, value = value.name_hint, tile.SliceOp(value, start, near).result
+            builder.insert(value.owner)
+            value.name_hint = name
+        inputs[argument] = value
+    return inputs
+
+
 def _built(
     op: graph.GroupOp, plan: graph.PlanAttr, tiles: TileBuilder
 ) -> list[SSAValue]:
@@ -85,9 +104,7 @@ def _built(
     )
     built = dict(zip(wanted, values, strict=True))
     for number in plan.kept:
-        op.results[number].replace_uses_with_if(
-            built[number, True], lambda use: isinstance(use.operation, graph.GroupOp)
-        )
+        op.results[number].replace_uses_with_if(built[number, True], _is_near)
     return [
         built[number, (number, False) not in built] for number in range(len(op.results))
     ]
@@ -103,8 +120,15 @@ def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool
 
 
 def _is_stored(value: SSAValue) -> bool:
-    """Whether a value is looked for in the outermost level: not by groups alone."""
-    return any(not isinstance(use.operation, graph.GroupOp) for use in value.uses)
+    """Whether a value that is kept is looked for in the outermost level, too."""
+    return not all(map(_is_near, value.uses))
+
+
+def _is_near(use: Use) -> bool:
+    """Whether a group holds what it uses in the level that its tiles are brought to."""
+    op = use.operation
+    plan = op.plan if isinstance(op, graph.GroupOp) else None
+    return plan is not None and use.index in plan.held
 
 
 def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -166,6 +166,7 @@ def _carry_out(
     """Make one group of each set of the schedule, with its plan, in this order."""
     stated, made = partition.stated, list[graph.GroupOp | None]()
     ordered: list[Operation] = []
+    current: dict[SSAValue, SSAValue] = {}
     for step in partition.found.schedule.steps:
         picked = [stated.nodes[number] for number in members(step.group)]
         groups = [op for op in picked if isinstance(op, graph.GroupOp)]
@@ -174,10 +175,18 @@ def _carry_out(
             made.append(groups[0] if groups else None)
             ordered += picked
             continue
-        values = {stated.values[number] for number in members(step.context.kept)}
         merged, results = _merge(groups)
-        kept = [number for number, each in enumerate(results) if each in values]
-        merged.plan = plan.attribute(level.name, kept)
+        current.update(zip(results, merged.results, strict=True))
+        merged.plan = plan.attribute(
+            level.name,
+            _numbers(results, stated, step.context.kept, {}),
+            _numbers(
+                merged.inputs,
+                stated,
+                step.context.kept | step.context.resident,
+                current,
+            ),
+        )
         if len(groups) > 1:
             text = (
                 f"{len(groups)} groups run as one: {plan.cost.cycles} cycles, "
@@ -198,6 +207,18 @@ def _put_last(operations: Sequence[Operation]) -> None:
     for op in operations:
         op.detach()
         block.insert_op_before(op, block.last_op)
+
+
+def _numbers(
+    values: Sequence[SSAValue],
+    stated: BlockProblem,
+    wanted: int,
+    current: Mapping[SSAValue, SSAValue],
+) -> list[int]:
+    """Which of some values are in a set of those of a problem, as these are now."""
+    picked = (stated.values[number] for number in members(wanted))
+    found = {current.get(each, each) for each in picked}
+    return [number for number, each in enumerate(values) if each in found]
 
 
 def _merge(

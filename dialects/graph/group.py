@@ -220,6 +220,11 @@ class GroupOp(IRDLOperation):
                 f"expected numbers of {len(self.outputs)} results to keep, "
                 f"got {list(plan.kept)}"
             )
+        if any(number >= len(self.inputs) for number in plan.held):
+            raise VerifyException(
+                f"expected numbers of {len(self.inputs)} operands to hold, "
+                f"got {list(plan.held)}"
+            )
         if not len(plan.reduce):
             return
         if (reducing := self.reducing_operation) is None:

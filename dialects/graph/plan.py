@@ -36,13 +36,16 @@ class PlanAttr(ParametrizedAttribute):
     instead, but for the values that `recompute` names: by their number among the
     operands of the group and then the results of the operations of its body.
 
-    The results that `keep` numbers stay in the level, whole, for the groups that read
-    them; they are written to the outermost memory only where others do. The last of
-    several tiles has room for all of it.
+    The operands that `hold` numbers lie in the level, whole: they are brought there
+    before all tiles, unless they are there already. Groups of a block that hold an
+    operand share it. The results that `keep` numbers stay in the level, whole, for the
+    groups that hold them; they are written to the outermost memory only where others
+    read them. The last of several tiles has room for all of it.
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, keep [0], hold [0, 2]>
     ```
     """
 
@@ -57,6 +60,7 @@ class PlanAttr(ParametrizedAttribute):
     roll: ArrayAttr[IntAttr]
     recompute: ArrayAttr[IntAttr]
     keep: ArrayAttr[IntAttr]
+    hold: ArrayAttr[IntAttr]
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class PlanAttr(ParametrizedAttribute):
         roll: Sequence[int] = (),
         recompute: Sequence[int] = (),
         keep: Sequence[int] = (),
+        hold: Sequence[int] = (),
     ):
         super().__init__(
             StringAttr(level),
@@ -80,6 +85,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(roll),
             _integers(recompute),
             _integers(keep),
+            _integers(hold),
         )
 
     @property
@@ -123,6 +129,11 @@ class PlanAttr(ParametrizedAttribute):
         """The numbers of the results that stay in the level."""
         return tuple(number.data for number in self.keep)
 
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The numbers of the operands that lie in the level, whole."""
+        return tuple(number.data for number in self.hold)
+
     def verify(self) -> None:
         if not LEVEL_NAME.fullmatch(self.level.data):
             raise VerifyException(
@@ -161,7 +172,7 @@ class PlanAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
-            names = ("tile", "reduce", "order", "roll", "recompute", "keep")
+            names = ("tile", "reduce", "order", "roll", "recompute", "keep", "hold")
             sizes: dict[str, list[int]] = {name: [] for name in names}
             mapping, stages = str(Mapping.LOOP), 1
             while parser.parse_optional_punctuation(",") is not None:
@@ -178,7 +189,7 @@ class PlanAttr(ParametrizedAttribute):
                     case key:
                         parser.raise_error(
                             "expected tile, reduce, mapping, order, stages, roll, "
-                            f"recompute or keep, got {key}",
+                            f"recompute, keep or hold, got {key}",
                             position,
                         )
         return (
@@ -191,6 +202,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(sizes["roll"]),
             _integers(sizes["recompute"]),
             _integers(sizes["keep"]),
+            _integers(sizes["hold"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -209,3 +221,5 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", recompute {list(self.recomputed)}")
             if self.kept:
                 printer.print_string(f", keep {list(self.kept)}")
+            if self.held:
+                printer.print_string(f", hold {list(self.held)}")

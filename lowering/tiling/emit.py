@@ -70,7 +70,10 @@ class TileBuilder:
         if order is not None:
             loops = [loops[number] for number in order]
         stages = self.stages if self.tiling.rolled is None else None
-        return Nest(loops, mapping, self.indices, names, stages=stages, split=True)
+        late = self.tiling.rules.pads
+        return Nest(
+            loops, mapping, self.indices, names, stages=stages, split=True, late=late
+        )
 
     def build(
         self, builder: Builder, results: Sequence[SSAValue], kept: Sequence[bool] = ()

@@ -44,6 +44,8 @@ class Nest:
     stages: int | None = None
     split: bool = False
     """Whether tiles are cut as far outside as they can be."""
+    late: bool = False
+    """Whether tiles are cut just before they are used where there is no loop."""
     bare: bool = False
     """Whether nothing is built where there is no loop."""
     builders: list[tuple[int, Builder]] = field(
@@ -84,7 +86,8 @@ class Nest:
             return body(builder, destinations)
         if self.split:
             splits |= {self._depth(box) for box in boxes}
-            self.builders.append((0, builder))
+            if count or not self.late:
+                self.builders.append((0, builder))
         frames = list(pairwise(sorted(splits))) if count else [(0, 0)]
         return self._frame(builder, destinations, frames, body)
 

@@ -219,7 +219,8 @@ class Tiles:
         number = next(n for n, each in enumerate(boxes) if covers(each, box))
         whole, window = boxes[number], None
         if self._is_near(value):
-            return self.cut(builder if moving else self.home(box), value, box, border)
+            stays = not moving and not self._rolls(box)
+            return self.cut(self.home(box) if stays else builder, value, box, border)
         if place is Scope.OUTER:
             window = self.tiling.windows.get((value, number))
             builder = builder if self._rolls(whole) else self.home(whole)

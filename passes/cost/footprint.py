@@ -10,7 +10,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Box
+from tlf.dialects.access import Box, Interval
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -27,7 +27,7 @@ class Part:
     """What a buffer is for, and how many bytes it takes."""
 
     kind: str
-    """`input`, `window`, `value`, `output` or `temporary`."""
+    """`input`, `window`, `value`, `output`, `held` or `temporary`."""
     value: SSAValue
     buffer: Buffer
     box: Box
@@ -55,16 +55,18 @@ def footprint_of(
     stages: int,
     nests: Nests | None = None,
     apart: Collection[SSAValue] = (),
+    held: Collection[SSAValue] = (),
 ) -> Footprint:
     """
     The buffers that the tiles of a group take, `stages` iterations being in flight.
-    Inputs that lie `apart` are in the level already, and are not counted.
+    Inputs that lie `apart` are in the level already, and are not counted; inputs and
+    results that are `held` lie there whole.
 
     In the nearest level, where there are no `nests`, every operation computes:
     elementwise ones in place where they may. In others only what one nest over nearer
     tiles leaves for the next is there.
     """
-    return Footprint(tuple(_Builder(tiling, stages, nests, apart).parts()))
+    return Footprint(tuple(_Builder(tiling, stages, nests, apart, held).parts()))
 
 
 class _Builder:
@@ -74,8 +76,10 @@ class _Builder:
         stages: int,
         nests: Nests | None,
         apart: Collection[SSAValue],
+        held: Collection[SSAValue] = (),
     ) -> None:
         self.apart = apart
+        self.held = held
         self.tiling = tiling
         self.stages = stages
         self.nests = nests or {}
@@ -102,6 +106,9 @@ class _Builder:
         for (value, _), boxes in self.tiling.reads.items():
             if value in self.apart:
                 continue
+            if value in self.held:
+                yield self._whole(value)
+                continue
             for number, box in enumerate(boxes):
                 window = self.tiling.windows.get((value, number))
                 size = self._bytes(value, box)
@@ -115,6 +122,12 @@ class _Builder:
                     yield self._live("input", value, size, box)
                 else:
                     yield Part("input", value, self._passing(value, size), box)
+
+    def _whole(self, value: SSAValue) -> Part:
+        """A buffer of all of a value, whatever its tiles."""
+        shape = tensor_type(value).get_shape()
+        box = tuple(Interval.whole(extent) for extent in shape)
+        return self._live("held", value, self._bytes(value, box), box)
 
     def _passing(self, value: SSAValue, size: int) -> Buffer:
         """A buffer that is there from shortly before its first use to its last."""
@@ -132,6 +145,8 @@ class _Builder:
         owner = value.owner
         assert isinstance(owner, Operation)
         box = self.tiling.tiles[owner].result
+        if value in self.held and self.tiling.loops:
+            return self._whole(value)
         size = self._bytes(value, box)
         ahead = size * (self.stages - 1)
         if (value, 0) in self.tiling.windows:

@@ -15,8 +15,9 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Box
+from tlf.dialects.access import Box, Interval
 from tlf.dialects.target import Level, Target
+from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.footprint import Footprint, footprint_of
 from tlf.passes.cost.machine import machine_of
@@ -25,7 +26,13 @@ from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.traffic import Movements, Traffic
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
+from tlf.passes.tiling.model import (
+    GroupTiling,
+    Scope,
+    TiledOperation,
+    last_end,
+    same_box,
+)
 
 NEST = 400
 """Cycles until a nest over nearer tiles is in full swing, and until it is over."""
@@ -41,6 +48,13 @@ class Keeping:
     """Results that stay there, whole."""
     unstored: frozenset[SSAValue] = frozenset()
     """Results that are not written to the outermost memory."""
+    loaded: frozenset[SSAValue] = frozenset()
+    """Inputs that are brought there before all tiles, whole."""
+
+    @property
+    def near(self) -> frozenset[SSAValue]:
+        """Inputs of which tiles are views."""
+        return self.resident | self.loaded
 
 
 NOTHING = Keeping()
@@ -130,7 +144,18 @@ class TiledGroup:
 
     def footprint(self, stages: int, keeping: Keeping = NOTHING) -> Footprint:
         """The buffers of the level that it takes."""
-        return footprint_of(self.tiling, stages, self.nests, keeping.resident)
+        held = keeping.loaded | keeping.kept
+        return footprint_of(self.tiling, stages, self.nests, keeping.resident, held)
+
+    def is_legal(self, keeping: Keeping) -> bool:
+        """Whether tiles of the results that are kept can be made in their place."""
+        tiling = self.tiling
+        pairs = zip(tiling.results, tiling.pieces, strict=True)
+        return not tiling.loops or all(
+            _fills(tiling, value, piece)
+            for value, piece in pairs
+            if value in keeping.kept
+        )
 
     def cost(
         self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
@@ -138,12 +163,16 @@ class TiledGroup:
         """What it costs, which takes these buffers."""
         once, inside, stores = Traffic(), Traffic(), Traffic()
         for value, is_inside, moved in self._loads:
-            if value in keeping.resident:
+            if value in keeping.near:
                 continue
             if is_inside:
                 inside += moved
             else:
                 once += moved
+        for value in keeping.loaded:
+            shape = tensor_type(value).get_shape()
+            whole = tuple(Interval.whole(extent) for extent in shape)
+            once += self._movements.into(value, whole)
         for value, moved in self._stores:
             if value not in keeping.unstored:
                 stores += moved
@@ -212,6 +241,18 @@ class TiledGroup:
             return once.cycles + tiles * (load + work + store + waits)
         steady = max(load + store, work)
         return waits + once.cycles + load + (tiles - 1) * steady + work + store
+
+
+def _fills(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:
+    """Whether tiles make up a result, each with no more than its piece."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or (value, 0) in tiling.windows:
+        return False
+    if not same_box(tiling.tiles[owner].result, piece):
+        return False
+    shape = tensor_type(value).get_shape()
+    ends = map(last_end, piece)
+    return all(end == extent for end, extent in zip(ends, shape, strict=True))
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:

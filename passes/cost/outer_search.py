@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TypeAlias
@@ -20,8 +21,8 @@ from tlf.passes.tiling.rolling import Rolling
 
 Sizes: TypeAlias = tuple[int, ...]
 
-TilingKey: TypeAlias = "tuple[Sizes, int | None]"
-"""Sizes, and the axis along which tiles roll."""
+TilingKey: TypeAlias = "tuple[Sizes, Rolling | None]"
+"""Sizes, and how tiles roll, if they do."""
 
 Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
 
@@ -58,12 +59,25 @@ class OuterPlan:
         moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
         return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
 
-    def attribute(self, level: str, keep: Sequence[int] = ()) -> graph.PlanAttr:
-        """The plan of a group of which some results stay in the level."""
+    def attribute(
+        self, level: str, keep: Sequence[int] = (), hold: Sequence[int] = ()
+    ) -> graph.PlanAttr:
+        """
+        The plan of a group of which some results stay in the level, and some operands
+        lie there whole.
+        """
         roll = () if self.roll is None else (self.roll,)
         return graph.PlanAttr(
-            level, self.tile, stages=self.stages, roll=roll, keep=keep
+            level, self.tile, stages=self.stages, roll=roll, keep=keep, hold=hold
         )
+
+
+Known: TypeAlias = dict[tuple[Sizes, int | None, int], OuterPlan | None]
+"""Plans by tile sizes, the axis along which tiles roll, and iterations in flight."""
+
+
+Rooms: TypeAlias = dict[tuple[Sizes, int | None, int], tuple[Footprint, int] | None]
+"""What such plans take: the buffers, and their bytes."""
 
 
 @dataclass
@@ -79,22 +93,25 @@ class OuterSearch:
     capacity: int
     keeping: Keeping = field(default_factory=Keeping)
     freedom: Freedom = ANYTHING
-    known: dict[tuple[Sizes, int | None, int], OuterPlan | None] = field(
+    known: Known = field(
         default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
     )
     tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
     """The tiles of the group, by their sizes and what rolls."""
-
-    _rooms: dict[tuple[Sizes, int | None, int], tuple[Footprint, int] | None] = field(
+    _rooms: Rooms = field(
         default_factory=dict[
             tuple[Sizes, "int | None", int], "tuple[Footprint, int] | None"
         ]
     )
-    _tiled: dict[tuple[Sizes, int | None], TiledGroup | None] = field(
-        default_factory=dict[tuple[Sizes, "int | None"], "TiledGroup | None"]
+    _tiled: dict[TilingKey, TiledGroup | None] = field(
+        default_factory=dict[TilingKey, "TiledGroup | None"]
+    )
+    _by_keeping: dict[Keeping, tuple[Known, Rooms]] = field(
+        default_factory=dict[Keeping, "tuple[Known, Rooms]"]
     )
 
     def __post_init__(self) -> None:
+        self.limit = self.capacity
         self.axes = self.freedom.cut(self.members.axes(self.model.rules))
         self.chains = [
             halves(extent, 1) if free else (extent,)
@@ -105,15 +122,14 @@ class OuterSearch:
         """The plan with one tile, or None where it does not fit."""
         return self.plan(self.axes.parallel, None, 1)
 
-    def held(self, keeping: Keeping, room: int) -> OuterPlan | None:
-        """The plan with one tile and what is kept around it, if it fits the room."""
-        if (only := self._tiling(self.axes.parallel, None)) is None:
-            return None
-        footprint = only.footprint(1, keeping)
-        if (needed := live_bytes(footprint.buffers)) > room:
-            return None
-        cost = only.cost(1, footprint, keeping)
-        return OuterPlan(self.axes.parallel, None, 1, cost, needed)
+    def around(self, keeping: Keeping, room: int) -> OuterSearch:
+        """The search for a plan that fits so much room, with values in the level."""
+        made = copy(self)
+        made.keeping, made.capacity = keeping, room
+        if keeping.kept:
+            made.chains = [_divisors(each) for each in self.chains]
+        made.known, made._rooms = self._by_keeping.setdefault(keeping, ({}, {}))
+        return made
 
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
@@ -233,6 +249,8 @@ class OuterSearch:
     ) -> OuterPlan | None:
         """The plan with some sizes, or None where it is illegal or does not fit."""
         key = tuple(sizes), roll, stages
+        if self._room(*key) is None:
+            return None
         if key not in self.known:
             self.known[key] = self._plan(*key)
         return self.known[key]
@@ -252,7 +270,8 @@ class OuterSearch:
         key = sizes, roll, stages
         if key not in self._rooms:
             self._rooms[key] = self._new_room(*key)
-        return self._rooms[key]
+        found = self._rooms[key]
+        return None if found is None or found[1] > self.capacity else found
 
     def _new_room(
         self, sizes: Sizes, roll: int | None, stages: int
@@ -263,26 +282,28 @@ class OuterSearch:
             return None
         if stages > 1 and not tiled.tiling.loops:
             return None
+        if not tiled.is_legal(self.keeping):
+            return None
         footprint = tiled.footprint(stages, self.keeping)
         needed = live_bytes(footprint.buffers)
-        return None if needed > self.capacity else (footprint, needed)
+        return None if needed > self.limit else (footprint, needed)
 
     def _tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
         """The group with tiles of some sizes, or None where these are illegal."""
-        key = sizes, roll
+        rolling = None if roll is None else Rolling(roll, self.keeping.near)
+        key = sizes, rolling
         if key not in self._tiled:
             self._tiled[key] = self._new_tiling(*key)
         return self._tiled[key]
 
-    def _new_tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
-        key = sizes, roll
+    def _new_tiling(self, sizes: Sizes, rolling: Rolling | None) -> TiledGroup | None:
+        key = sizes, rolling
         if key not in self.tilings:
             self.tilings[key] = self._analysed(*key)
         tiling = self.tilings[key]
         return None if tiling is None else self.model.tiled(tiling, self.nests)
 
-    def _analysed(self, sizes: Sizes, roll: int | None) -> GroupTiling | None:
-        rolling = None if roll is None else Rolling(roll)
+    def _analysed(self, sizes: Sizes, rolling: Rolling | None) -> GroupTiling | None:
         try:
             return self.members.tiling(sizes, (), self.model.rules, rolling)
         except TilingError:
@@ -293,6 +314,14 @@ def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
     """The best of some plans, the given one where none is better."""
     known = (each for each in plans if each is not None)
     return min((best, *known), key=lambda plan: plan.rank)
+
+
+def _divisors(chain: Sizes) -> Sizes:
+    """The sizes that make up an axis without a rest, if it may be cut at all."""
+    if len(chain) < 2:
+        return chain
+    extent = max(chain)
+    return tuple(size for size in range(1, extent + 1) if extent % size == 0)
 
 
 def _last(axes: Sequence[int], axis: int) -> list[int]:

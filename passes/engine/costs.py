@@ -11,13 +11,13 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
-from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import Keeping, OuterModel
 from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
 from tlf.passes.engine.merged import MergedGroup
-from tlf.passes.search import Context, Costs, Option, members
+from tlf.passes.engine.problem import aligned_bytes
+from tlf.passes.search import Context, Costs, Option, mask_of, members
 
 
 class GroupCosts(Costs):
@@ -45,6 +45,7 @@ class GroupCosts(Costs):
         self.freedom = freedom
         self.model = OuterModel(target, level)
         self.nesting = Nesting(target)
+        self._numbers = {value: number for number, value in enumerate(values)}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
 
@@ -83,13 +84,15 @@ class GroupCosts(Costs):
             held = context.resident | context.kept
             return [] if held else [Option(0, 0, 0)]
         merged = self._merge(group, picked)
+        results = mask_of(map(self._numbers.__getitem__, merged.results))
         keeping = Keeping(
             self._inside(merged, context.resident),
-            self._inside(merged, context.kept),
-            self._inside(merged, context.kept & ~context.stored),
+            self._inside(merged, context.kept & results),
+            self._inside(merged, context.kept & results & ~context.stored),
+            self._inside(merged, context.kept & ~results & ~context.resident),
         )
         held = sum(
-            byte_count(tensor_type(self.values[number]))
+            aligned_bytes(self.values[number], self.level)
             for number in members(context.resident)
         )
         room = self.level.capacity - context.taken - held
@@ -100,17 +103,13 @@ class GroupCosts(Costs):
         return [Option(plan.cost.cycles, plan.cost.bytes, needed, plan)]
 
     def _plan(self, group: int, keeping: Keeping, room: int) -> OuterPlan | None:
-        """The best plan in so much room; one tile where values are held."""
+        """The best plan in so much room, with values in the level around it."""
         if group not in self._searches:
             merged = self._merged[group]
             self._searches[group] = self._search(merged, self.level.capacity)
         if (search := self._searches[group]) is None:
             return None
-        if keeping.resident or keeping.kept:
-            return search.held(keeping, room)
-        return (
-            search.best() if room == self.level.capacity else search.held(keeping, room)
-        )
+        return search.around(keeping, room).best()
 
     def _search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
         try:

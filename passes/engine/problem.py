@@ -13,6 +13,7 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.structure import structure_of
+from tlf.passes.placement import align
 from tlf.passes.search import Node, Problem, Value
 
 
@@ -67,7 +68,7 @@ def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
             ),
             tuple(
                 Value(
-                    byte_count(tensor_type(value)),
+                    aligned_bytes(value, level),
                     any(use.operation not in inside for use in value.uses),
                     str(value.type),
                 )
@@ -76,6 +77,11 @@ def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
             level.capacity,
         ),
     )
+
+
+def aligned_bytes(value: SSAValue, level: Level) -> int:
+    """The bytes that a tensor takes in a level."""
+    return align(byte_count(tensor_type(value)), level.alignment)
 
 
 def _is_node(op: Operation) -> bool:

@@ -142,15 +142,34 @@ def keeping_of(group: graph.GroupOp) -> Keeping:
     """
     What plans keep in the level around a group, named as it is inside of the group.
     """
-    pairs = zip(group.body.block.args, group.inputs, strict=True)
-    resident = {argument for argument, operand in pairs if is_kept(operand)}
+    arguments = group.body.block.args
+    held = [number for number in range(len(group.inputs)) if holds(group, number)]
+    there = [number for number in held if _is_there(group, group.inputs[number])]
     kept = [number for number, each in enumerate(group.results) if is_kept(each)]
     unstored = [n for n in kept if _only_groups_read(group.results[n])]
     return Keeping(
-        frozenset(resident),
+        frozenset(arguments[number] for number in there),
         frozenset(group.yielded[number] for number in kept),
         frozenset(group.yielded[number] for number in unstored),
+        frozenset(arguments[number] for number in held if number not in there),
     )
+
+
+def holds(group: graph.GroupOp, number: int) -> bool:
+    """Whether an operand lies in the level of a group's plan, whole."""
+    return group.plan is not None and number in group.plan.held
+
+
+def _is_there(group: graph.GroupOp, value: SSAValue) -> bool:
+    """Whether a value that a group holds is kept, or an earlier group holds it."""
+    others = {
+        use.operation
+        for use in value.uses
+        if isinstance(use.operation, graph.GroupOp) and holds(use.operation, use.index)
+    }
+    block = group.parent
+    first = next(op for op in block.ops if op in others) if block else group
+    return is_kept(value) or first is not group
 
 
 def is_kept(value: SSAValue) -> bool:
@@ -162,4 +181,7 @@ def is_kept(value: SSAValue) -> bool:
 
 
 def _only_groups_read(value: SSAValue) -> bool:
-    return all(isinstance(use.operation, graph.GroupOp) for use in value.uses)
+    return all(
+        isinstance(use.operation, graph.GroupOp) and holds(use.operation, use.index)
+        for use in value.uses
+    )

@@ -23,8 +23,9 @@ def rolling_of(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
         )
     near = {
         argument
-        for argument, value in zip(op.body.block.args, op.inputs, strict=True)
-        if tile.level_of(value.type) == plan.level.data
+        for number, argument in enumerate(op.body.block.args)
+        if number in plan.held
+        or tile.level_of(op.inputs[number].type) == plan.level.data
     }
     again = (values[number] for number in plan.recomputed)
     return Rolling(axis, frozenset(again) | near)

@@ -18,11 +18,11 @@ func.func @keep(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>)
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], keep [0]> -> (tensor<10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], keep [0], hold [0]> -> (tensor<10x20xf32>) {
     %0 = graph.tanh %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %z = graph.group ins(%i = %y : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20]> -> (tensor<10x20xf32>) {
+  %z = graph.group ins(%i = %y : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (tensor<10x20xf32>) {
     %0 = graph.neg %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -45,7 +45,7 @@ func.func @tiles(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20]> -> (tensor<10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
     %0 = graph.tanh %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -65,9 +65,49 @@ func.func @halo(%x: tensor<1x1x10x20xf32>) -> tensor<1x1x10x20xf32> {
     %0 = graph.exp %i : tensor<1x1x10x20xf32>
     graph.yield %0 : tensor<1x1x10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20]> -> (tensor<1x1x10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20], hold [0]> -> (tensor<1x1x10x20xf32>) {
     %0 = graph.max_pool2d %i kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] : (tensor<1x1x10x20xf32>) -> tensor<1x1x10x20xf32>
     graph.yield %0 : tensor<1x1x10x20xf32>
   }
   func.return %y : tensor<1x1x10x20xf32>
+}
+
+// -----
+
+// Who does not hold what is kept reads it where it is stored, too.
+// CHECK-LABEL: func.func @hold
+// CHECK:         [[W:%.*]], [[N:%.*]] = tile.while (%i = 0 to 10 step 5)
+// CHECK:         tile.while ([[I:%.*]] = 0 to 10 step 5)
+// CHECK-NEXT:      tile.slice [[N]]{{\[}}[[I]], 0]
+// CHECK:         tile.while ([[J:%.*]] = 0 to 10 step 2)
+// CHECK-NEXT:      tile.slice [[W]]{{\[}}[[J]], 0] : tensor<10x20xf32> ->
+func.func @hold(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], keep [0]> -> (tensor<10x20xf32>) {
+    %0 = graph.exp %i : tensor<10x20xf32>
+    graph.yield %0 : tensor<10x20xf32>
+  }
+  %b = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
+    %0 = graph.tanh %i : tensor<10x20xf32>
+    graph.yield %0 : tensor<10x20xf32>
+  }
+  %c = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [2, 20]> -> (tensor<10x20xf32>) {
+    %0 = graph.neg %i : tensor<10x20xf32>
+    graph.yield %0 : tensor<10x20xf32>
+  }
+  func.return %b, %c : tensor<10x20xf32>, tensor<10x20xf32>
+}
+
+// -----
+
+// What is held and was not kept is brought near before the loops.
+// CHECK-LABEL: func.func @bring
+// CHECK-NEXT:    [[H:%.*]] = tile.slice %x[0, 0] : {{.*}} -> tensor<10x20xf32, #tile.encoding<L2>>
+// CHECK:         tile.while (%i = 0 to 10 step 5)
+// CHECK-NEXT:      tile.slice [[H]][%i, 0]
+func.func @bring(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
+    %0 = graph.exp %i : tensor<10x20xf32>
+    graph.yield %0 : tensor<10x20xf32>
+  }
+  func.return %a : tensor<10x20xf32>
 }

@@ -13,7 +13,6 @@ from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import Rules, TilingError
 from tlf.tools.driver import PASSES
@@ -63,8 +62,7 @@ def _plans(
 ) -> Iterator[graph.PlanAttr]:
     """Random plans, those that are legal."""
     members = members_of_group(group)
-    parallel = Form(members.root).parallel_extents
-    free = members.axes(rules).free
+    axes = members.axes(rules)
     wanted = [
         number
         for number, result in enumerate(group.results)
@@ -74,11 +72,14 @@ def _plans(
     while True:
         sizes = [
             int(rng.integers(1, extent + 1)) if free and rng.random() < 0.7 else extent
-            for extent, free in zip(parallel, free, strict=True)
+            for extent, free in zip(axes.parallel, axes.free, strict=True)
         ]
+        held = [n for n in range(len(group.inputs)) if rng.random() < 0.6]
         roll = [2] if len(sizes) == 4 and rng.random() < 0.3 else []
         stages = int(rng.integers(1, 4))
-        plan = graph.PlanAttr("L2", sizes, stages=stages, roll=roll, keep=wanted)
+        plan = graph.PlanAttr(
+            "L2", sizes, stages=stages, roll=roll, keep=wanted, hold=held
+        )
         try:
             members.tiling(sizes, (), rules)
         except TilingError:

@@ -25,5 +25,5 @@
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, roll, recompute or keep, got tiles}}
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, roll, recompute, keep or hold, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()

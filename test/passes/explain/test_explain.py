@@ -155,6 +155,7 @@ def test_bounds_of_groups_leave_out_what_stays_near():
     pricing = Pricing(load("npu"))
     apart = [pricing.price(each) for each in (first, second)]
     first.plan = graph.PlanAttr("L2", first.plan.tile_sizes, keep=[0])
+    second.plan = graph.PlanAttr("L2", first.plan.tile_sizes, hold=[0])
     near = [pricing.price(each) for each in (first, second)]
 
     assert [p.bounds.payload_bytes for p in apart if p] == [3 * tensor, 3 * tensor]
