@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
-from tlf.dialects.access import Box
+from tlf.dialects.access import Box, Interval
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -91,7 +91,7 @@ class TileBuilder:
         return [
             self._whole(builder, written[value, is_near], value, is_near)
             if (value, is_near) in written
-            else self.tiles.values[value]
+            else self._only(builder, value)
             for value, is_near in pairs
         ]
 
@@ -149,6 +149,14 @@ class TileBuilder:
         made = builder.insert(tile.EmptyOp(type_)).result
         made.name_hint = result.name_hint
         return made
+
+    def _only(self, builder: Builder, result: SSAValue) -> SSAValue:
+        """The only tile of a result, without what others read around it."""
+        owner, shape = result.owner, tensor_type(result).get_shape()
+        assert isinstance(owner, Operation)
+        have = self.tiling.tiles[owner].result
+        wanted = tuple(Interval.whole(extent) for extent in shape)
+        return self.tiles.view(builder, self.tiles.values[result], have, wanted)
 
     def _whole(
         self, builder: Builder, written: SSAValue, result: SSAValue, kept: bool
