@@ -109,8 +109,10 @@ class Stitching:
     def _check_whole(self, value: SSAValue) -> None:
         """Whether a tensor is computed as a whole, or made of one that is."""
         match value.owner:
-            case tile.DesliceOp(destination=source) | tile.SliceOp(source=source):
+            case tile.SliceOp(source=source):
                 pass
+            case tile.DesliceOp() as op:
+                source = op.source if _replaces(op) else op.destination
             case ViewInterface() as op:
                 source = op.operands[0]
             case tile.WhileOp() as op:
@@ -122,6 +124,12 @@ class Stitching:
                 return
         if self.missing(source) is not None:
             raise UncountedError("it is made of a tensor that is not complete")
+
+
+def _replaces(op: tile.DesliceOp) -> bool:
+    """Whether a tile is put at all of a tensor, outside of loops."""
+    extents = [tensor_type(each).get_shape() for each in (op.source, op.destination)]
+    return extents[0] == extents[1] and all(each == 0 for each in op.mixed_offsets)
 
 
 def examine(nest: tile.WhileOp, number: int, chain: Chain) -> Destination:
