@@ -18,7 +18,7 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.freedom import Freedom
-from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.outer_search import LIGHT, OuterPlan
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.merged import MergedGroup
@@ -29,6 +29,7 @@ from tlf.passes.search import (
     STRATEGIES,
     Limits,
     NoScheduleError,
+    Objective,
     Result,
     members,
     search,
@@ -64,6 +65,12 @@ class GraphPartitionPass(ModulePass):
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
+    traffic: int = LIGHT
+    """
+    Of how many cycles that moves take the channel of the farther memory one counts,
+    beside the time that all takes.
+    """
+
     keep: bool = True
     """Whether results may stay in the level between groups."""
 
@@ -84,6 +91,11 @@ class GraphPartitionPass(ModulePass):
             known = ", ".join(STRATEGIES)
             raise PassFailedException(
                 f"expected a strategy among {known}, got {self.strategy}"
+            )
+        if self.traffic < 0:
+            raise PassFailedException(
+                "expected at least 0 cycles of traffic for one that counts, "
+                f"got {self.traffic}"
             )
         target = Target.of(op)
         level = level_named(target, self.level)
@@ -129,7 +141,8 @@ class GraphPartitionPass(ModulePass):
                 stated.problem,
                 costs,
                 self.strategy,
-                limits=self.limits,
+                self._objective(target, level),
+                self.limits,
                 alternatives=alternatives,
                 retain=self.keep,
             )
@@ -142,6 +155,12 @@ class GraphPartitionPass(ModulePass):
         freedom = Freedom(self.roll, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.contractions
         return GroupCosts(*args, freedom)
+
+    def _objective(self, target: Target, level: Level) -> Objective:
+        """Time, and a part of that of all moves from and to the farther memory."""
+        names = list(target.levels)
+        farther = target.levels[names[names.index(level.name) + 1]]
+        return Objective(self.traffic * farther.bandwidth, 1)
 
     @property
     def limits(self) -> Limits:

@@ -8,6 +8,10 @@
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{contractions=1}" | filecheck %s --check-prefix=KEPT
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{contractions=1 keep=false}" | filecheck %s --check-prefix=STORED
 
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{roll=false}" | filecheck %s --check-prefix=FAST
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{roll=false traffic=1}" | filecheck %s --check-prefix=LITTLE
+// RUN: not tlf-opt %s --target npu -p "graph-partition{traffic=-1}" 2>&1 | filecheck %s --check-prefix=NEGATIVE
+
 // Rows of the first convolution that two tiles need are kept for the next tile.
 // CHECK: plan #graph.plan<L2, tile [{{.*}}stages 2, roll [2]>
 
@@ -24,6 +28,14 @@
 // BATCH: plan #graph.plan<L2, tile [1, 8, 60, 60]
 
 // LARGE: error: graph.conv2d: its smallest tiles need {{[0-9]+}} bytes, and L2 has 65536
+
+// To compute rows again takes longer than to store and load them, and moves less.
+// FAST-COUNT-2: plan #graph.plan<L2
+// LITTLE:       2 groups run as one
+// LITTLE:       plan #graph.plan<L2
+// LITTLE-NOT:   plan
+
+// NEGATIVE: expected at least 0 cycles of traffic for one that counts, got -1
 
 // KEPT: keep [0]
 // STORED-NOT: keep [
