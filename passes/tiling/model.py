@@ -89,7 +89,7 @@ class Rules:
 
     def widen(self, box: Box) -> Box:
         """Give every interval the room that tiles have."""
-        if not self.power_of_two and all(each.capacity == each.room for each in box):
+        if not self.power_of_two:
             return box
         return tuple(
             Interval(each.offset, each.size, self.capacity(each.room)) for each in box

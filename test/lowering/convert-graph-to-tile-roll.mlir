@@ -53,3 +53,20 @@ func.func @again(%x: tensor<1x4x10x12xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<
   }
   func.return %y : tensor<1x4x10x12xf32>
 }
+
+// What is kept of a value is less than the tile that another one reads of it.
+// CHECK-LABEL: func.func @pooled
+// CHECK:         graph.max_pool2d {{.*}} -> tensor<1x4x2x8xf32, #tile.encoding<L2>>
+// CHECK:         tile.while (%{{.*}} = 0 to 8 step 4) sequential
+// CHECK:           graph.max_pool2d {{.*}} -> tensor<1x4x4x8xf32, #tile.encoding<L2>>
+func.func @pooled(%x: tensor<1x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = graph.group ins(%i = %x, %k = %w : tensor<1x4x16x16xf32>, tensor<4x4x3x3xf32>) plan #graph.plan<L2, tile [1, 4, 4, 8], roll [2]> -> (tensor<1x4x8x8xf32>) {
+    %1 = graph.relu %i : tensor<1x4x16x16xf32>
+    %2 = graph.max_pool2d %1 kernel [3, 3] strides [2, 2] padding [1, 1, 1, 1] : (tensor<1x4x16x16xf32>) -> tensor<1x4x8x8xf32>
+    %3 = graph.relu %2 : tensor<1x4x8x8xf32>
+    %4 = graph.conv2d %3, %k padding [1, 1, 1, 1] : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32>
+    %5 = graph.add %4, %3 : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+    graph.yield %5 : tensor<1x4x8x8xf32>
+  }
+  func.return %0 : tensor<1x4x8x8xf32>
+}
