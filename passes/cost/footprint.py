@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -18,7 +19,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.nests import Nests
-from tlf.passes.placement import Buffer, align
+from tlf.passes.placement import Buffer, align, live_bytes
 from tlf.passes.tiling.model import WIDEST, GroupTiling, elements
 
 
@@ -48,6 +49,11 @@ class Footprint:
     def buffers(self) -> list[Buffer]:
         """All buffers."""
         return [part.buffer for part in self.parts]
+
+    @cached_property
+    def needed(self) -> int:
+        """The most bytes that are live at once."""
+        return live_bytes(self.buffers)
 
 
 def footprint_of(

@@ -17,7 +17,6 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
 from tlf.passes.cost.work import Instructions
-from tlf.passes.placement import live_bytes
 from tlf.passes.tiling.group import Axes, Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError
 
@@ -231,7 +230,7 @@ class NearestSearch:
 
 def needed(tiling: GroupTiling, stages: int) -> int:
     """The bytes that tiles take at once."""
-    return live_bytes(footprint_of(tiling, stages).buffers)
+    return footprint_of(tiling, stages).needed
 
 
 def options(extent: int) -> tuple[int, ...]:

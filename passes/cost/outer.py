@@ -8,7 +8,7 @@ computed and stored, `n` tiles take `tL + (n - 1) max(tL + tS, tC) + tC + tS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -50,6 +50,8 @@ class Keeping:
     """Results that are not written to the outermost memory."""
     loaded: frozenset[SSAValue] = frozenset()
     """Inputs that are brought there before all tiles, whole."""
+    early: frozenset[SSAValue] = frozenset()
+    """Inputs that are there while an earlier group runs, and may be loaded then."""
 
     @property
     def near(self) -> frozenset[SSAValue]:
@@ -99,13 +101,19 @@ class OuterModel:
 
     def compute(self, tiling: GroupTiling, nests: Nests) -> float:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
+        return sum(self.by_nest(tiling, nests).values())
+
+    def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
+        """The cycles that each nest over nearer tiles takes for a tile."""
         busy: dict[int, dict[int, float]] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_free:
                 nest = busy.setdefault(nests[tiled.op], {})
                 for cost in self._instructions(tiling, tiled, nests):
                     nest[cost.queue] = nest.get(cost.queue, 0) + self._share(cost)
-        return sum(max(each.values()) + NEST for each in busy.values() if each)
+        return {
+            number: max(each.values()) + NEST for number, each in busy.items() if each
+        }
 
     def _share(self, cost: Cost) -> float:
         """The cycles of an instruction, in the cores or at a port that they share."""
@@ -161,30 +169,43 @@ class TiledGroup:
         self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
     ) -> OuterCost:
         """What it costs, which takes these buffers."""
-        once, inside, stores = Traffic(), Traffic(), Traffic()
-        for value, is_inside, moved in self._loads:
-            if value in keeping.near:
-                continue
+        early = keeping.early if self._is_roomy(footprint) else frozenset[SSAValue]()
+        ahead, inside = Traffic(), Traffic()
+        once: dict[SSAValue, Traffic] = {}
+        for value, is_inside, moved in self._all_loads(keeping):
             if is_inside:
                 inside += moved
+            elif value in early:
+                ahead += moved
             else:
-                once += moved
-        for value in keeping.loaded:
-            shape = tensor_type(value).get_shape()
-            whole = tuple(Interval.whole(extent) for extent in shape)
-            once += self._movements.into(value, whole)
-        for value, moved in self._stores:
-            if value not in keeping.unstored:
-                stores += moved
-        cycles = self._time(stages, once, inside, stores)
+                once[value] = once.get(value, Traffic()) + moved
+        back = {v: each for v, each in self._stores if v not in keeping.unstored}
+        stores = sum(back.values(), Traffic())
+        moved = sum(once.values(), ahead + inside)
+        alone = self._time(stages, once, inside, back)
+        cycles = max(alone, moved.cycles + stores.cycles)
         return OuterCost(
             round(cycles),
-            once.bytes + inside.bytes + stores.bytes,
-            once + inside,
+            moved.bytes + stores.bytes,
+            moved,
             stores,
             self.compute,
             footprint,
         )
+
+    def _is_roomy(self, footprint: Footprint) -> bool:
+        """Whether the level has room for another group like this one at once."""
+        return 2 * footprint.needed <= self.model.level.capacity
+
+    def _all_loads(self, keeping: Keeping) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+        """What is loaded of each input, and whether in loops rather than before."""
+        for value, is_inside, moved in self._loads:
+            if value not in keeping.near:
+                yield value, is_inside, moved
+        for value in keeping.loaded:
+            shape = tensor_type(value).get_shape()
+            whole = tuple(Interval.whole(extent) for extent in shape)
+            yield value, False, self._movements.into(value, whole)
 
     @property
     def tiles(self) -> int:
@@ -227,20 +248,51 @@ class TiledGroup:
                     yield value, True, movements.into(value, part)
 
     def _time(
-        self, stages: int, once: Traffic, loads: Traffic, stores: Traffic
+        self,
+        stages: int,
+        once: Mapping[SSAValue, Traffic],
+        loads: Traffic,
+        stores: Mapping[SSAValue, Traffic],
     ) -> float:
+        """The cycles from the first load on that no earlier group can do."""
         tiles = self.tiles
-        load, store = loads.cycles / tiles, stores.cycles / tiles
-        work = self.compute / tiles
         waits = 2 * self.model.latency
         if tiles == 1:
-            # Operations follow each other; what later ones read comes in meanwhile.
-            moved = once.cycles + loads.cycles
-            return waits + max(moved, work) + min(moved, work) / 4 + store
+            return waits + self._in_order(once, stores)
+        first = sum(each.cycles for each in once.values())
+        load = loads.cycles / tiles
+        store = sum(each.cycles for each in stores.values()) / tiles
+        work = self.compute / tiles
         if stages == 1:
-            return once.cycles + tiles * (load + work + store + waits)
+            return first + tiles * (load + work + store + waits)
         steady = max(load + store, work)
-        return waits + once.cycles + load + (tiles - 1) * steady + work + store
+        return waits + first + load + (tiles - 1) * steady + work + store
+
+    def _in_order(
+        self, loads: Mapping[SSAValue, Traffic], stores: Mapping[SSAValue, Traffic]
+    ) -> float:
+        """
+        The cycles of the only tile: each nest waits for the one before, and for what it
+        and they read, which is loaded in this order; results are stored as they come.
+        """
+        needed: dict[int, float] = {}
+        for value, moved in loads.items():
+            users = (use.operation for use in value.uses)
+            first = min((self.nests[op] for op in users if op in self.nests), default=0)
+            needed[first] = needed.get(first, 0.0) + moved.cycles
+        made: dict[int, float] = {}
+        for value, moved in stores.items():
+            owner = value.owner
+            number = self.nests[owner] if isinstance(owner, Operation) else 0
+            made[number] = made.get(number, 0.0) + moved.cycles
+        work = self.model.by_nest(self.tiling, self.nests)
+        time = loaded = stored = 0.0
+        for number in sorted({*work, *needed, *made}):
+            loaded += needed.get(number, 0.0)
+            time = max(time, loaded) + work.get(number, 0.0)
+            if number in made:
+                stored = max(time, stored) + made[number]
+        return max(time, stored)
 
 
 def _fills(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:

@@ -14,7 +14,6 @@ from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import halves
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
-from tlf.passes.placement import live_bytes
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import GroupTiling, TilingError
 from tlf.passes.tiling.rolling import Rolling
@@ -136,7 +135,9 @@ class OuterSearch:
         whole, floor = self.whole(), self.floor()
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
-        found: list[OuterPlan] = []
+        # What stays near is not loaded, so that there is little to overlap.
+        is_near = self.keeping != Keeping()
+        found = [whole] if whole is not None and is_near else []
         for roll in (None, *self._rolled_axes()):
             for stages in self.freedom.counts((STAGES, 1)):
                 for start in self._starts(roll, stages):
@@ -285,7 +286,7 @@ class OuterSearch:
         if not tiled.is_legal(self.keeping):
             return None
         footprint = tiled.footprint(stages, self.keeping)
-        needed = live_bytes(footprint.buffers)
+        needed = footprint.needed
         return None if needed > self.limit else (footprint, needed)
 
     def _tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:

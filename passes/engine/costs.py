@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -46,6 +46,8 @@ class GroupCosts(Costs):
         self.model = OuterModel(target, level)
         self.nesting = Nesting(target)
         self._numbers = {value: number for number, value in enumerate(values)}
+        inside = set(nodes)
+        self._given = {value for value in values if value.owner not in inside}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
 
@@ -90,6 +92,7 @@ class GroupCosts(Costs):
             self._inside(merged, context.kept & results),
             self._inside(merged, context.kept & results & ~context.stored),
             self._inside(merged, context.kept & ~results & ~context.resident),
+            early_inputs(merged, self._given),
         )
         held = sum(
             aligned_bytes(self.values[number], self.level)
@@ -134,6 +137,19 @@ class GroupCosts(Costs):
         return frozenset(
             merged.values[self.values[number]] for number in members(values)
         )
+
+
+def early_inputs(
+    group: MergedGroup, given: Collection[SSAValue]
+) -> frozenset[SSAValue]:
+    """
+    The inputs that may be loaded while an earlier group runs, as they are named inside:
+    those that are given, if the group reads what another one makes.
+    """
+    early = [value for value in group.inputs if value in given]
+    if len(early) == len(group.inputs):
+        return frozenset()
+    return frozenset(group.values[value] for value in early)
 
 
 def _is_open(op: Operation) -> bool:

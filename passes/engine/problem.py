@@ -70,7 +70,7 @@ def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
                 Value(
                     aligned_bytes(value, level),
                     any(use.operation not in inside for use in value.uses),
-                    str(value.type),
+                    f"{'made' if value.owner in inside else 'given'} {value.type}",
                 )
                 for value in values
             ),

@@ -112,7 +112,7 @@ def test_order_of_operations_decides_nothing(seed: int, name: str):
     found, expected = (
         cycles(chip(name), each) for each in (moved, grouped(seed, name))
     )
-    assert abs(found - expected) <= 0.02 * expected
+    assert abs(found - expected) <= 0.05 * expected
 
 
 @pytest.mark.parametrize("name", CHIPS)

@@ -19,8 +19,8 @@ def layers(count: int) -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def efforts() -> list[compile_time.Effort]:
-    """What transformers of 2, 4 and 6 layers take."""
-    found = [compile_time.efforts(layers(count), NPU) for count in (2, 4, 6)]
+    """What transformers of 4, 6 and 8 layers take."""
+    found = [compile_time.efforts(layers(count), NPU) for count in (4, 6, 8)]
     assert [len(each) for each in found] == [1] * len(found)
     return [each for (each,) in found]
 
