@@ -91,8 +91,10 @@ class _Builder:
         self.nests = nests or {}
         self.nearest = nests is None
         self.operations = list(tiling.tiles)
-        self.step = {op: number for number, op in enumerate(self.operations)}
-        self.end = len(self.operations)
+        order = {op: number for number, op in enumerate(self.operations)}
+        self.step = order if nests is None else {op: nests[op] for op in order}
+        """When each operation runs; those of a nest over nearer tiles at once."""
+        self.end = 1 + max(self.step.values(), default=-1)
         self.results = set(tiling.results)
         self.shares: dict[SSAValue, SSAValue] = {}
         """For a value computed in place, the value whose buffer it takes."""
@@ -155,8 +157,9 @@ class _Builder:
             return self._whole(value)
         size = self._bytes(value, box)
         ahead = size * (self.stages - 1)
-        if (value, 0) in self.tiling.windows:
-            return self._live("window", value, size, box)
+        if (window := self.tiling.windows.get((value, 0))) is not None:
+            ahead = self._bytes(value, window.fresh) * (self.stages - 1)
+            return self._live("window", value, size, box, ahead)
         first, last = self.step[owner], self._last_use(value)
         sharing = list(self._sharing(value))
         if any(each in self.results for each in sharing):

@@ -1,0 +1,28 @@
+"""What the choice of plans takes to fit in L2 has a place there."""
+
+import numpy as np
+import pytest
+from differential import new_context
+from kept_groups import groups_of, run_passes, ungrouped
+
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import pipelines_for
+
+ENDS = "mem-plan"
+"""The pass that says whether buffers fit."""
+
+
+@pytest.mark.parametrize("room", ["8K", "16K"])
+@pytest.mark.parametrize("seed", range(6))
+def test_planned_room(seed: int, room: str) -> None:
+    context, target = new_context(), load(f"npu-tiny:L2={room}")
+    module = ungrouped(context, np.random.default_rng(seed))
+    target.attach(module)
+    passes = pipelines_for(target)["npu-pipeline"]
+    first, rest = passes.split("dce,graph-mark-in-place", 1)
+    run_passes(context, module, target, f"{first}dce")
+    assert all(group.plan is not None for group in groups_of(module))
+    run_passes(
+        context, module, target, f"graph-mark-in-place{rest.split(',' + ENDS)[0]}"
+    )
+    run_passes(context, module, target, ENDS)
