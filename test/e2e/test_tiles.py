@@ -49,17 +49,19 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
     """A pipeline whose first tiles have a size."""
     options = f"tile={rows} reduce={columns}"
     text = PIPELINES[pipeline]
-    text = text.replace("{level=L2}", f"{{level=L2 {options}}}")
-    text = text.replace("graph-group{level=L2 " + options, "graph-group{level=L2")
+    for name, given in (("choose-tiles", options), ("partition", f"tile={rows}")):
+        step = f"graph-{name}{{level=L2"
+        text = text.replace(step, f"{step} {given}")
     return text.replace("graph-choose-tiles,", f"graph-choose-tiles{{{options}}},")
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
     target = load("npu-tiny")
-    pipeline = pipelines_for(target)["npu-pipeline"].replace(
-        "graph-choose-tiles{", "graph-choose-tiles{strategy=largest "
-    )
+    pipeline = pipelines_for(target)["npu-pipeline"]
+    pipeline = pipeline.replace("graph-partition{level=L2},", "")
+    largest = "graph-choose-tiles{strategy=largest "
+    pipeline = pipeline.replace("graph-choose-tiles{", largest)
     found = loops(tiled(variant.program.text(), target, pipeline))
 
     assert variant.tiled
