@@ -37,6 +37,7 @@ from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.globals import Globals
 from tlf.lowering.bufferize.locations import locate
 from tlf.lowering.bufferize.scope import Scope
+from tlf.passes.analysis.origin import origin_of
 from tlf.passes.analysis.tile_liveness import Storage
 
 
@@ -108,19 +109,10 @@ class FunctionConverter:
 
     def _destine(self, op: Operation, value: SSAValue, place: SSAValue) -> None:
         """Let the tile that a returned value is built in be its result argument."""
-        origin = value
-        while not isinstance(owner := origin.owner, tile.EmptyOp):
-            match owner:
-                case tile.WhileOp():
-                    origin = owner.inits[list[SSAValue](owner.results).index(origin)]
-                case ViewInterface():
-                    origin = owner.operands[0]
-                case tile.DesliceOp():
-                    origin = owner.destination
-                case _:
-                    raise BufferizationError(
-                        op, "expected a returned value that tiles were put into"
-                    )
+        if (origin := origin_of(value)) is None:
+            raise BufferizationError(
+                op, "expected a returned value that tiles were put into"
+            )
         if origin in self.scope.destinations:
             raise BufferizationError(op, "expected every value to be returned once")
         shape = tensor_type(origin).get_shape()

@@ -21,12 +21,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tlf.dialects import tile
 from tlf.dialects.access import Linear
 from tlf.dialects.cuts import row_major
-from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.target import Target
 from tlf.dialects.tile import EncodingAttr, level_of
 from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs
+from tlf.passes.analysis.origin import origin_of
 from tlf.passes.analysis.parts import find_parts
 from tlf.passes.analysis.rings import Ring, find_rings
 from tlf.passes.analysis.tile_liveness import Liveness, Storage
@@ -97,19 +97,10 @@ class Reader:
 
     def _destine(self, value: SSAValue) -> None:
         """Let what a returned value is put together in be one place."""
-        origin = value
-        while not isinstance(owner := origin.owner, tile.EmptyOp):
-            match owner:
-                case tile.WhileOp():
-                    origin = owner.inits[list[SSAValue](owner.results).index(origin)]
-                case ViewInterface():
-                    origin = owner.operands[0]
-                case tile.DesliceOp():
-                    origin = owner.destination
-                case _:
-                    raise UnknownTimeError(
-                        self.function, "expected results that tiles were put into"
-                    )
+        if (origin := origin_of(value)) is None:
+            raise UnknownTimeError(
+                self.function, "expected results that tiles were put into"
+            )
         self.destinations[origin] = self.allocate(tensor_type(origin))
 
     def block(self, block: Block) -> None:
