@@ -1,7 +1,9 @@
 """Functions of several groups that hand values on in L2, with random plans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+from differential import Array, Arrays, run_lowered
 from numpy.random import Generator
 from random_stacks import stack
 from xdsl.context import Context
@@ -10,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
 from tlf.dialects import graph
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.graph_choose_tiles import members_of_group
@@ -18,6 +21,13 @@ from tlf.passes.tiling.model import Rules, TilingError
 from tlf.tools.driver import PASSES
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
+
+TILES = (
+    "graph-mark-in-place,convert-graph-to-tile,graph-decompose,tidy,"
+    "graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy"
+)
+BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps"
+INSTRUCTIONS = "mem-plan,convert-mem-to-npu,tidy"
 
 
 def run_passes(context: Context, module: ModuleOp, target: Target, passes: str) -> None:
@@ -85,3 +95,28 @@ def _plans(
         except TilingError:
             continue
         yield plan
+
+
+def lowered(
+    context: Context,
+    module: ModuleOp,
+    target: Target,
+    arguments: Arrays,
+    expected: Sequence[Array],
+) -> Iterator[None]:
+    """
+    Lower planned groups to tiles, to buffers and to instructions. After each step, once
+    the next one is asked for, what is computed is compared with what is expected.
+    """
+    for passes in (TILES, BUFFERS, INSTRUCTIONS):
+        run_passes(context, module, target, passes)
+        yield
+        if passes == INSTRUCTIONS:
+            results = run_lowered(context, module, target, arguments)
+        else:
+            results = tuple(interpret(module, arguments))
+        for found, wanted in zip(results, expected, strict=True):
+            bound = 2e-2 * np.abs(wanted.astype(float)).max()
+            np.testing.assert_allclose(
+                found.astype(float), wanted.astype(float), 0, bound
+            )
