@@ -242,7 +242,7 @@ class Access:
                 continue
             tile = self._tile(position, room)
             if position.offset.constant is not None and not position.terms:
-                tile = f"tl.full([], {tile}, tl.int32)"
+                tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
             if low < 0:
                 conditions.append(_condition(tile, ">= 0"))
             if high >= limit:

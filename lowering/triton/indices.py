@@ -162,6 +162,8 @@ class Indices:
 
     source: Source | None = None
     known: dict[SSAValue, Index] = field(default_factory=dict[SSAValue, Index])
+    greatest: int = 0
+    """The greatest magnitude of all that was computed on the way to results."""
 
     def of(self, value: SSAValue | int) -> Index:
         """
@@ -174,6 +176,7 @@ class Indices:
         Evaluate an operation of index arithmetic.
         """
         result = self._evaluate(op)
+        self._note(result)
         if self.source is not None and not result.is_atom and result.constant is None:
             name = self.source.assign("i", result.text)
             result = Index(name, result.low, result.high)
@@ -206,14 +209,28 @@ class Indices:
     ) -> Index:
         dims = operands[: op.map.data.num_dims]
         symbols = operands[op.map.data.num_dims :]
-        results = [_expression(e, dims, symbols) for e in op.map.data.results]
+        results = [self._expression(e, dims, symbols) for e in op.map.data.results]
         combined = results[0]
         for result in results[1:]:
             combined = combined.minimum(result)
         return combined
 
+    def _expression(
+        self, expr: AffineExpr, dims: list[Index], symbols: list[Index]
+    ) -> Index:
+        if not isinstance(expr, AffineBinaryOpExpr):
+            return _leaf(expr, dims, symbols)
+        lhs = self._expression(expr.lhs, dims, symbols)
+        rhs = self._expression(expr.rhs, dims, symbols)
+        result = _combined(expr, lhs, rhs)
+        self._note(result)
+        return result
 
-def _expression(expr: AffineExpr, dims: list[Index], symbols: list[Index]) -> Index:
+    def _note(self, index: Index) -> None:
+        self.greatest = max(self.greatest, abs(index.low), abs(index.high))
+
+
+def _leaf(expr: AffineExpr, dims: list[Index], symbols: list[Index]) -> Index:
     match expr:
         case AffineConstantExpr():
             return Index.of(expr.value)
@@ -221,19 +238,19 @@ def _expression(expr: AffineExpr, dims: list[Index], symbols: list[Index]) -> In
             return dims[expr.position]
         case AffineSymExpr():
             return symbols[expr.position]
-        case AffineBinaryOpExpr():
-            lhs = _expression(expr.lhs, dims, symbols)
-            rhs = _expression(expr.rhs, dims, symbols)
-            if expr.kind is AffineBinaryOpKind.Add:
-                return lhs + rhs
-            if expr.kind is AffineBinaryOpKind.Mul:
-                return lhs * rhs
-            if (divisor := rhs.constant) is None or divisor < 1:
-                raise DiagnosticException(f"expected a positive divisor in {expr}")
-            if expr.kind is AffineBinaryOpKind.FloorDiv:
-                return lhs.floordiv(divisor)
-            if expr.kind is AffineBinaryOpKind.CeilDiv:
-                return lhs.ceildiv(divisor)
-            return lhs.modulo(divisor)
         case _:
             raise DiagnosticException(f"unsupported affine expression {expr}")
+
+
+def _combined(expr: AffineBinaryOpExpr, lhs: Index, rhs: Index) -> Index:
+    if expr.kind is AffineBinaryOpKind.Add:
+        return lhs + rhs
+    if expr.kind is AffineBinaryOpKind.Mul:
+        return lhs * rhs
+    if (divisor := rhs.constant) is None or divisor < 1:
+        raise DiagnosticException(f"expected a positive divisor in {expr}")
+    if expr.kind is AffineBinaryOpKind.FloorDiv:
+        return lhs.floordiv(divisor)
+    if expr.kind is AffineBinaryOpKind.CeilDiv:
+        return lhs.ceildiv(divisor)
+    return lhs.modulo(divisor)

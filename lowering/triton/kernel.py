@@ -59,7 +59,7 @@ def print_kernel(
     """
     writer = KernelWriter(op, ranges or {}, wide=False)
     text = writer.write()
-    if writer.access.greatest > OFFSET_LIMIT:
+    if max(writer.access.greatest, writer.indices.greatest) > OFFSET_LIMIT:
         text = KernelWriter(op, ranges or {}, wide=True).write()
     return text
 
@@ -97,20 +97,19 @@ class KernelWriter:
 
     def _parameter(self, argument: BlockArgument) -> str:
         type_: Attribute = argument.type
-        if isinstance(type_, MemRefType):
-            name = self.source.fresh("p")
-            self.access.views[argument] = View.of(name, argument)
-        elif isinstance(type_, IndexType):
-            name = self.source.fresh("h")
-            low, high = self.ranges.get(argument.index, (0, OFFSET_LIMIT))
-            self.indices.known[argument] = Index(name, low, high)
-        else:
+        if not isinstance(type_, MemRefType | IndexType):
             raise DiagnosticException(
                 f"kernel {self.kernel.sym_name.data}: expected arguments that are "
                 f"buffers or indices, got {type_}"
             )
+        name = self.source.fresh("h" if isinstance(type_, IndexType) else "p")
         hint = f"%{argument.name_hint} " if argument.name_hint else ""
         self.source.comment(f"{name}: {hint}{type_}")
+        if isinstance(type_, MemRefType):
+            self.access.views[argument] = View.of(name, argument)
+            return name
+        low, high = self.ranges.get(argument.index, (0, OFFSET_LIMIT))
+        self._enter(argument, Index(name, low, high))
         return name
 
     def _block(self, block: Block) -> None:

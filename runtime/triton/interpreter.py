@@ -4,12 +4,13 @@ Repairs for Triton's CPU interpreter, so that kernels compute what a GPU compute
 As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
 they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
 lets NaN through `maxnum`, has no libdevice, reduces with a user's function one element
-at a time, repeats comparisons of single numbers as numbers, and fails in loops with
-numpy 2.4. Import this module only once Triton's mode is chosen (see `device`).
+at a time, repeats comparisons of single numbers as numbers, fails in loops with numpy
+2.4, and copies arguments that lie on the host onto themselves. Import this module only
+once Triton's mode is chosen (see `device`).
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, partialmethod
 from importlib import import_module
 from typing import Any, cast
 
@@ -36,6 +37,8 @@ def install() -> None:
     _triton.interpreter_builder.__class__ = RepairedBuilder
     patch_tensor = partial(_patch_tensor, _triton._patch_lang_tensor)
     setattr(_triton, "_patch_lang_tensor", patch_tensor)
+    copy_back = partialmethod(_copy_back, _triton.GridExecutor._restore_args_dev)
+    setattr(_triton.GridExecutor, "_restore_args_dev", copy_back)
     _triton.ReduceOps.generic_reduce = _reduce_by_halves
     _triton.ReduceOps.sum = _sum
     sanitizers.install_launch_hook()
@@ -167,6 +170,28 @@ def _patch_tensor(original: Callable[..., None], tensor: Any, scope: Any) -> Non
 
 def _index(tensor: Any) -> int:
     return int(tensor.handle.data.item())
+
+
+def _copy_back(
+    self: Any,
+    original: Callable[..., None],
+    arguments: Sequence[Any],
+    copies: Sequence[Any],
+    named: Mapping[str, Any],
+    named_copies: Mapping[str, Any],
+) -> None:
+    """
+    Copy arguments back to their device after a launch, but for those that lie on the
+    host, which the kernel worked on itself: to copy a tensor onto itself would touch
+    all of its memory.
+    """
+    moved = [
+        (argument, copy)
+        for argument, copy in zip(arguments, copies, strict=True)
+        if hasattr(argument, "data_ptr") and argument.data_ptr() != copy.data_ptr()
+    ]
+    devices = [argument for argument, _ in moved]
+    original(self, devices, [copy for _, copy in moved], named, named_copies)
 
 
 def _sum(self: Any, operand: Any) -> Any:
