@@ -4,18 +4,33 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from differential import new_context, printed
+from kept_groups import (
+    BUFFERS,
+    INSTRUCTIONS,
+    TILES,
+    groups_of,
+    plan_all,
+    run_passes,
+    ungrouped,
+)
+from numpy.random import Generator
+from random_layouts import shuffle
+from xdsl.dialects.builtin import ModuleOp
 
 import tlf
-from tlf.runtime.npu import parse, run
+from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.target import load
+from tlf.passes.tile_verify_coverage import ATTRIBUTE
+from tlf.runtime.npu import Report, parse, run
 from tlf.runtime.npu.dtypes import DTYPES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["residual_mlp", "rolling_bottleneck", "softmax"])
-def test_exactly_once(name: str):
-    compiled = tlf.compile(EXAMPLES / f"{name}.mlir", target="npu-tiny")
-    program = parse(compiled.ir("program.npu"))
+def stored_once(text: str) -> Report:
+    """Run a program with random inputs; it traps where a byte is stored again."""
+    program = parse(text)
     generator = np.random.default_rng(0)
     inputs = {
         each: generator.random(buffer.shape).astype(DTYPES[buffer.dtype])
@@ -24,3 +39,43 @@ def test_exactly_once(name: str):
     report = run(program, inputs, exactly_once=True)
     written = sum(buffer.nbytes for buffer in program.outputs.values())
     assert report.traffic["L3"].written >= written
+    return report
+
+
+@pytest.mark.parametrize("name", ["residual_mlp", "rolling_bottleneck", "softmax"])
+def test_exactly_once(name: str):
+    compiled = tlf.compile(EXAMPLES / f"{name}.mlir", target="npu-tiny")
+    stored_once(compiled.ir("program.npu"))
+
+
+def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
+    """Random groups that keep and hold tensors in L2, several results, layouts."""
+    context, target = new_context(), load("npu-tiny")
+    module = ungrouped(context, rng, results)
+    target.attach(module)
+    run_passes(context, module, target, "graph-group{level=L2 operations=2}")
+    plan_all(module, target, rng)
+    if layouts:
+        shuffle(module, rng)
+    module.verify()
+    return module
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_exactly_once_around_kept_tensors(seed: int):
+    """Static and dynamic: tiles cover the results, and no byte is stored twice."""
+    layouts = seed % 2 == 1
+    context, target = new_context(), load("npu-tiny")
+    module = planned(np.random.default_rng(seed), 3, layouts)
+    run_passes(context, module, target, f"{TILES},tile-verify-coverage")
+    assert ATTRIBUTE in entry_point(module).attributes
+    run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")
+    stored_once(printed(context, module, target))
+
+
+def test_random_plans_have_what_is_tried():
+    modules = [planned(np.random.default_rng(seed), 3, False) for seed in range(8)]
+    plans = [group.plan for module in modules for group in groups_of(module)]
+    assert any(plan and plan.kept for plan in plans)
+    assert any(plan and plan.held for plan in plans)
+    assert any(len(group.results) > 1 for m in modules for group in groups_of(m))

@@ -35,9 +35,9 @@ def run_passes(context: Context, module: ModuleOp, target: Target, passes: str) 
     PassManager(made).run(context, module)
 
 
-def ungrouped(context: Context, rng: Generator) -> ModuleOp:
-    """A random stack of operations on whole tensors."""
-    module = Parser(context, stack(rng)).parse_module()
+def ungrouped(context: Context, rng: Generator, results: int = 1) -> ModuleOp:
+    """A random stack of operations on whole tensors, with so many results or fewer."""
+    module = Parser(context, stack(rng, results)).parse_module()
     (group,) = groups_of(module)
     values = dict[SSAValue, SSAValue](
         zip(group.body.block.args, group.inputs, strict=True)

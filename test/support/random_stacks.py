@@ -1,5 +1,7 @@
 """Random stacks of convolutions and poolings: groups whose tiles overlap."""
 
+from collections.abc import Sequence
+
 from numpy.random import Generator
 from random_groups import tensor, text_of
 
@@ -99,14 +101,26 @@ class Stack:
             shape,
         )
 
+    def result(self, value: str, shape: Sequence[int]) -> tuple[str, str]:
+        """One more result, of a value that is there, and its type."""
+        name, type_ = f"e{len(self.lines)}", tensor(shape, self.element)
+        self.lines.append(f"%{name} = graph.neg {value} : {type_}")
+        return name, type_
 
-def stack(rng: Generator) -> str:
-    """A random stack of two to six operations."""
+
+def stack(rng: Generator, results: int = 1) -> str:
+    """
+    A random stack of two to six operations. With more results than one, the others are
+    of values within.
+    """
     made = Stack(rng, str(rng.choice(["f32", "f32", "bf16"])))
     while len(made.lines) < 2:
         made.step()
     for _ in range(int(rng.integers(5))):
         made.step()
     last = made.value.removeprefix("%")
+    within = [made.result(*skip) for skip in made.skips[-results:-1]]
     body = "\n".join(made.lines)
-    return text_of(made.arguments, body, (last, tensor(made.shape, made.element)))
+    return text_of(
+        made.arguments, body, (last, tensor(made.shape, made.element)), *within
+    )
