@@ -8,7 +8,8 @@ A loop of `n` iterations with moves of the iteration `i` issued `a` ahead become
         for m = i + a to min(i + a + 1, n):    the moves of iteration m, if there is one
         the rest of iteration i
 
-so that as many moves are issued as before. (Modulo scheduling by hand: M. Lam, Software
+so that as many moves are issued as before. Moves behind a loop in the body stay behind
+it, in a loop of their own. (Modulo scheduling by hand: M. Lam, Software
 Pipelining, PLDI 1988, with a prologue and an epilogue that are loops of the same text.)
 """
 
@@ -61,12 +62,31 @@ def _split(loop: scf.ForOp, ahead: int, chosen: Sequence[Operation]) -> None:
     inside = IndexBuilder(Builder(InsertPoint.before(first)))
     start = inside.add(body.args[0], ahead * step)
     end = inside.min(inside.add(start, 1), loop.ub)
-    _copies(inside, (start, end, loop.step), needed, body.args[0])
+    bounds = start, end, loop.step
+    for after, run in _runs(body, chosen).items():
+        place = InsertPoint.before(first) if after is None else InsertPoint.after(after)
+        index = IndexBuilder(Builder(place))
+        _copies(index, bounds, _with_operands(run, body), body.args[0])
     for op in reversed(chosen):
         Rewriter.erase_op(op)
     for op in reversed(needed):
         if op.parent is not None and not any(list(each.uses) for each in op.results):
             Rewriter.erase_op(op)
+
+
+def _runs(
+    body: Block, chosen: Sequence[Operation]
+) -> dict[Operation | None, list[Operation]]:
+    """Operations of a body by the last loop before them, if there is one."""
+    runs: dict[Operation | None, list[Operation]] = {}
+    after: Operation | None = None
+    ahead = set(chosen)
+    for op in body.ops:
+        if op in ahead:
+            runs.setdefault(after, []).append(op)
+        elif op.regions:
+            after = op
+    return runs
 
 
 def _with_operands(chosen: Sequence[Operation], body: Block) -> list[Operation]:

@@ -119,19 +119,70 @@ def operands_of(op: Operation) -> list[Operation]:
 
 
 def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
-    """Let moves of a body start so many iterations ahead, from the body's start."""
+    """
+    Let moves of a body start so many iterations ahead: from the body's start, or right
+    after a loop whose own moves they would hold up.
+    """
     if not moves:
         return
     block = moves[0].parent
     assert isinstance(block, Block)
-    needed = set[Operation](moves)
+    behind = {move: loop for move in moves if (loop := _held_up(move, moves))}
+    first = set[Operation](move for move in moves if move not in behind)
     for move in moves:
         move.ahead = IntegerAttr(iterations, i64)
-        needed.update(operands_of(move))
-    first = list(block.ops)
-    ordered = [op for op in first if op in needed]
+        first.update(operands_of(move))
+    ordered = [op for op in block.ops if op in first]
     for op in ordered:
         op.detach()
     start = block.first_op
     assert start is not None
     block.insert_ops_before(ordered, start)
+    for move, loop in reversed(behind.items()):
+        _put_behind(loop, move)
+
+
+def _put_behind(loop: Operation, move: mem.DmaOp) -> None:
+    """Put a move right behind a loop, and the waits for it that stand before."""
+    block = move.parent
+    assert block is not None
+    waits = [use.operation for use in move.token.uses]
+    early = [each for each in waits if each.is_before_in_block(loop)]
+    for op in (*reversed(early), move):
+        op.detach()
+        block.insert_op_after(op, loop)
+
+
+def _held_up(move: mem.DmaOp, moves: Sequence[mem.DmaOp]) -> Operation | None:
+    """
+    The last loop before the tile of a move is used whose moves share its queue.
+
+    The move waits for the slot that the tile of an earlier iteration had, in the queue
+    of its engine: before the loop, moves of the loop would wait behind it. A place in a
+    ring is free when its move starts.
+    """
+    block = move.parent
+    assert block is not None
+    if isinstance(move.destination.owner, mem.WindowOp):
+        return None
+    if any(use.operation.parent is not block for use in move.token.uses):
+        return None
+    buffer, found = root_of(move.destination), None
+    for op in block.ops:
+        if op not in moves and touches(op, buffer):
+            break
+        if isinstance(op, scf.ForOp | scf.ParallelOp) and _shares_queue(op, move):
+            found = op
+    return found
+
+
+def _shares_queue(loop: Operation, move: mem.DmaOp) -> bool:
+    """Whether moves in a loop are between the same levels as another one."""
+    return any(
+        isinstance(op, mem.DmaOp) and _levels(op) == _levels(move) for op in loop.walk()
+    )
+
+
+def _levels(move: mem.DmaOp) -> tuple[str, str]:
+    source, destination = move.source.type, move.destination.type
+    return mem.level_of(source), mem.level_of(destination)

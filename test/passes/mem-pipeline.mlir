@@ -207,3 +207,42 @@ func.func @sum(%x: memref<32x8xf32, "L2">, %w: memref<8x8xf32, "L1">, %y: memref
   } {stages = 2 : i64}
   func.return
 }
+
+// -----
+
+// A tile that is used after a loop is loaded behind it: its slot is in use while the last
+// iteration goes on, and the loads of the loop go through the same queue. A tile that
+// the loop itself uses is loaded before it.
+// CHECK-LABEL: func.func @behind
+// CHECK:       scf.for
+// CHECK:         mem.dma %x{{.*}} ahead 1
+// CHECK-NOT:     mem.dma %x
+// CHECK:         scf.for
+// CHECK:           mem.dma %y{{.*}} ahead 1
+// CHECK:         } {stages = 2 : i64}
+// CHECK-NEXT:    mem.dma %x{{.*}} ahead 1
+func.func @behind(%x: memref<32xf32, "L2">, %y: memref<8xf32, "L2">, %z: memref<64xf32, "L2">) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %2 = arith.constant 2 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  scf.for %i = %0 to %8 step %1 {
+    %first = mem.alloc : memref<4xf32, "L1">
+    %skip = mem.alloc : memref<4xf32, "L1">
+    %t0 = mem.dma %x[%i] to %first[0] size [4] : memref<32xf32, "L2"> to memref<4xf32, "L1">
+    mem.wait %t0
+    %t1 = mem.dma %x[%i] to %skip[0] size [4] : memref<32xf32, "L2"> to memref<4xf32, "L1">
+    mem.wait %t1
+    scf.for %j = %0 to %4 step %1 {
+      %part = mem.alloc : memref<2xf32, "L1">
+      %t2 = mem.dma %y[%j] to %part[0] size [2] : memref<8xf32, "L2"> to memref<2xf32, "L1">
+      mem.wait %t2
+      %t3 = mem.dma %first[0] to %z[%j] size [4] : memref<4xf32, "L1"> to memref<64xf32, "L2">
+      mem.wait %t3
+    } {stages = 2 : i64}
+    %t4 = mem.dma %skip[0] to %z[%i] size [4] : memref<4xf32, "L1"> to memref<64xf32, "L2">
+    mem.wait %t4
+  } {stages = 2 : i64}
+  func.return
+}

@@ -116,13 +116,16 @@ class Clock:
         early = self.layout.ahead[nest]
         if early:
             self.model.time += self._issue * ADVANCE
-        if early and number + early < nest.trips:
-            self._issue_ahead(nest, first, number + early)
-        self._turn(nest, first, number)
+        turned = -1
         for item in nest.body:
+            at = number + (item.ahead if isinstance(item, Step) else 0)
+            if at >= nest.trips:
+                continue
+            if at != turned:
+                self._turn(nest, first, turned := at)
             if isinstance(item, Nest):
                 self._nest(item)
-            elif not item.ahead:
+            else:
                 self._step(item)
 
     def _issue_ahead(

@@ -54,7 +54,7 @@ class Overlaps:
                 early.append(step)
         for step in early:
             step.ahead = slots - 1
-        nest.body.sort(key=lambda each: each not in early)
+        nest.body = _placed(nest, early)
 
     def _moved(self, nest: Nest) -> list[Buffer]:
         """The buffers of a body that moves in it fill or empty: their near ends."""
@@ -122,6 +122,39 @@ class Overlaps:
 
 def _steps(nest: Nest) -> list[Step]:
     return [item for item in nest.body if isinstance(item, Step)]
+
+
+def _placed(nest: Nest, early: Sequence[Step]) -> list[Item]:
+    """The body with early loads at its start, or behind a nest they would hold up."""
+    rest = [item for item in nest.body if item not in early]
+    behind: dict[int, list[Item]] = {}
+    for step in early:
+        behind.setdefault(_held_up(step, nest, rest), []).append(step)
+    body = behind.get(0, [])
+    for number, item in enumerate(rest, 1):
+        body += [item, *behind.get(number, ())]
+    return body
+
+
+def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
+    """
+    How many items of a body an early load goes behind: all up to the last nest before
+    its tile is used that loads in the same queue.
+    """
+    assert step.moves is not None
+    found = 0
+    if _ring_filled(step, nest):
+        return found
+    for number, item in enumerate(rest, 1):
+        if _touches(item, step.moves[1]):
+            break
+        if isinstance(item, Nest) and _shares_queue(item, step):
+            found = number
+    return found
+
+
+def _shares_queue(nest: Nest, step: Step) -> bool:
+    return any(each.queue == step.queue for each in nest.steps())
 
 
 def _touches(item: Item, buffer: Buffer) -> bool:
