@@ -11,7 +11,7 @@ from typing import TypeAlias
 from tlf.dialects import graph
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
-from tlf.passes.cost.nearest import halves
+from tlf.passes.cost.nearest import options
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
 from tlf.passes.tiling.group import Members
@@ -113,7 +113,7 @@ class OuterSearch:
         self.limit = self.capacity
         self.axes = self.freedom.cut(self.members.axes(self.model.rules))
         self.chains = [
-            halves(extent, 1) if free else (extent,)
+            options(extent) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
         ]
 
@@ -217,11 +217,14 @@ class OuterSearch:
             best = better
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with the next size up or down along an axis."""
-        for axis in range(len(self.chains)):
+        """The plans with the next sizes up and down along an axis, near and far."""
+        for axis, size in enumerate(plan.tile):
             below, above = self._options(plan.tile, axis)
-            for size in (*below[-1:], *above[:1]):
-                yield self._resized(plan, {axis: size})
+            half = [each for each in below if 2 * each <= size]
+            double = [each for each in above if each >= 2 * size]
+            near = (*below[-1:], *above[:1], *half[-1:], *double[:1])
+            for other in dict.fromkeys(near):
+                yield self._resized(plan, {axis: other})
 
     def _exchanges(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with the next size up along one axis, room made along another."""
