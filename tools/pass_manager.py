@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.dominance import verify_dominance
 from tlf.tools.locations import locate_all, locations_kept
+from tlf.tools.snapshot import Snapshot, snapshot
 from tlf.tools.stray_attributes import verify_no_stray_attributes
 from tlf.tools.timing import Timing
 
@@ -34,8 +35,8 @@ def verify(module: ModuleOp) -> None:
 @dataclass
 class PassManager:
     """
-    Runs `passes` in order. The module is verified before the first and after each;
-    operations that passes make take the location of what they replace.
+    Runs `passes` in order. The module is verified before the first and after each that
+    changed it; operations that passes make take the location of what they replace.
     """
 
     passes: Sequence[ModulePass]
@@ -45,9 +46,12 @@ class PassManager:
     """Names of passes after which the program is shown in any case."""
     timing: Timing = field(default_factory=Timing)
     show: Callable[[str], object] = sys.stderr.write
+    _verified: Snapshot | None = field(default=None, init=False)
+    """The module as it was when it was last verified."""
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
+        self._verified = None
         self._verify(module, "verifier")
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
         for each in self.passes:
@@ -61,11 +65,15 @@ class PassManager:
             locate_all(module)
             before = self._print(each.name, module, before)
             self._verify(module, step)
+        self._verified = None
 
     def _verify(self, module: ModuleOp, step: str) -> None:
-        if self.verifies:
-            with self.timing.measure("(verify)"), errors_located(module, step):
+        if not self.verifies:
+            return
+        with self.timing.measure("(verify)"), errors_located(module, step):
+            if (found := snapshot(module)) != self._verified:
                 verify(module)
+            self._verified = found
 
     def _print(self, name: str, module: ModuleOp, before: str) -> str:
         """Show `module` if asked to; return the text to compare the next one with."""

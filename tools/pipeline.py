@@ -122,8 +122,12 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
 def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
     """Make a pass or a target from its options, after checking each of them."""
     given = spec.normalize_parameter_names().parameters
+    required = kind.required_fields()
+    if not given and not required:
+        return kind()
+    hints = get_type_hints(kind)
     types = {
-        field.name: get_type_hints(kind)[field.name]
+        field.name: hints[field.name]
         for field in dataclasses.fields(kind)
         if field.init and field.name != "name"
     }
@@ -136,7 +140,7 @@ def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
                 f"{what}: option `{_shown(name)}` expects {type_repr(types[name])}, "
                 f"got {got}"
             )
-    for name in sorted(kind.required_fields() - given.keys()):
+    for name in sorted(required - given.keys()):
         raise PipelineError(f"{what} requires option `{_shown(name)}`")
     try:
         return kind.from_spec(spec)

@@ -1,0 +1,41 @@
+"""Whether a module is still what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.ir import Operation, Region
+
+Snapshot: TypeAlias = Sequence[object]
+"""
+All that a verifier may look at. It holds on to the operations and values themselves, so
+that no other one can take the place of one that is gone.
+"""
+
+
+def snapshot(op: Operation) -> Snapshot:
+    """What `op` and all inside consist of; equal as long as nothing of it changed."""
+    return [_parts(each) for each in op.walk()]
+
+
+def _parts(op: Operation) -> tuple[object, ...]:
+    """An operation with what is its own: all but operations inside."""
+    results = op.results
+    return (
+        op,
+        op.parent,
+        tuple(op.operands),
+        results,
+        tuple([each.type for each in results]),
+        tuple(op.properties.items()),
+        tuple(op.attributes.items()),
+        tuple(op.successors),
+        tuple([_blocks(each) for each in op.regions]),
+    )
+
+
+def _blocks(region: Region) -> tuple[object, ...]:
+    """A region, its blocks, and their arguments with types."""
+    blocks = [(each, each.args, each.arg_types) for each in region.blocks]
+    return (region, *blocks)
