@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -17,6 +17,10 @@ class PaddedInterface(TilingInterface):
     An operation whose iterations may reach out of its first operand, and that then
     reads its border there by itself: windows with padding.
     """
+
+    @abc.abstractmethod
+    def padded_axes(self) -> Collection[int]:
+        """The axes of the first operand along which windows may reach out of it."""
 
     @abc.abstractmethod
     def tiled_padded(
@@ -37,19 +41,21 @@ class PaddedInterface(TilingInterface):
         return self.tiled_padded(operands, result_types, [(0, 0)] * rank)
 
 
-def is_padded(op: TilingInterface, operand: int, interval: Interval) -> bool:
+def is_padded(op: TilingInterface, operand: int, axis: int, interval: Interval) -> bool:
     """Whether an operation itself supplies what lies outside along an axis."""
-    return (
-        operand == 0 and isinstance(op, PaddedInterface) and not interval.offset.terms
-    )
+    if operand != 0 or not isinstance(op, PaddedInterface):
+        return False
+    return axis in op.padded_axes() and not interval.offset.terms
 
 
 def inside(op: TilingInterface, operand: int, box: Box) -> Box:
     """The part of a box of an operand that an operation does not supply itself."""
     shape = tensor_type(op.operands[operand]).get_shape()
     return tuple(
-        _clipped(interval, extent) if is_padded(op, operand, interval) else interval
-        for interval, extent in zip(box, shape, strict=True)
+        _clipped(interval, extent)
+        if is_padded(op, operand, axis, interval)
+        else interval
+        for axis, (interval, extent) in enumerate(zip(box, shape, strict=True))
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
@@ -18,7 +18,7 @@ from tlf.dialects.graph.tensors import (
     result_type,
     shape_of,
 )
-from tlf.dialects.graph.window import Window, padding_of
+from tlf.dialects.graph.window import IMAGE_AXES, Window, padding_of
 from tlf.dialects.interfaces import (
     Array,
     Iterator,
@@ -169,6 +169,9 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
         reason = f"a tile of several of the {groups} groups must hold whole ones"
         extents = [iterator.extent for iterator in self.iterators()]
         return {each: reason for each in (2, 5) if extents[each] > 1}
+
+    def padded_axes(self) -> Collection[int]:
+        return IMAGE_AXES
 
     def tiled_padded(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 from math import prod
 
@@ -20,7 +20,7 @@ from tlf.dialects.graph.tensors import (
     shape_of,
     verify_shape,
 )
-from tlf.dialects.graph.window import padding_of
+from tlf.dialects.graph.window import IMAGE_AXES, padding_of
 from tlf.dialects.graph.windowed import (
     WindowedOperation,
     reduced_windows,
@@ -92,6 +92,9 @@ class PoolOperation(
 
     def result_accesses(self) -> tuple[Accesses, ...]:
         return (identity(4),)
+
+    def padded_axes(self) -> Collection[int]:
+        return IMAGE_AXES
 
     def tiled_padded(
         self,

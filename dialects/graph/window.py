@@ -15,6 +15,9 @@ from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import Array, Scalar, indexing_map
 
+IMAGE_AXES = range(2, 4)
+"""The axes of N x C x H x W images that windows move over."""
+
 
 def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
     """The padding of images, N x C x axes, that lack elements before and after."""

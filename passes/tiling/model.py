@@ -223,8 +223,8 @@ class GroupTiling:
             return None
         shape = tensor_type(op.operands[operand]).get_shape()
         box = self.tiles[op].box
-        for access, extent in zip(accesses, shape, strict=True):
-            if self.rules.pads and is_padded(op, operand, access.interval(box)):
+        for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
+            if self.rules.pads and is_padded(op, operand, axis, access.interval(box)):
                 continue
             if self._reaches_out(op, access, extent):
                 return value

@@ -120,6 +120,21 @@ func.func @main(%x: tensor<1x1x3x4xf32>, %w: tensor<1x1x1x1xf32>)
       : (tensor<1x1x3x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x6x4xf32>
   func.return %y : tensor<1x1x6x4xf32>
 }""",
+    "what windows make is surrounded along all axes": """
+func.func @main(%a: tensor<3x6x9x5xf32>, %w: tensor<4x6x3x3xf32>)
+    -> (tensor<4x9x6x4xf32>, tensor<5x7x11x6xf32>) {
+  %0 = graph.max_pool2d %a kernel [2, 2] strides [2, 3] padding [0, 0, 0, 1]
+      : (tensor<3x6x9x5xf32>) -> tensor<3x6x4x2xf32>
+  %1 = graph.pad %0 low [0, 3, 0, 1] high [1, 0, 2, 1] fill 1.0
+      : (tensor<3x6x4x2xf32>) -> tensor<4x9x6x4xf32>
+  %2 = graph.exp %1 : tensor<4x9x6x4xf32>
+  %3 = graph.conv2d %a, %w padding [1, 1, 1, 1]
+      : (tensor<3x6x9x5xf32>, tensor<4x6x3x3xf32>) -> tensor<3x4x9x5xf32>
+  %4 = graph.pad %3 low [1, 2, 0, 1] high [1, 1, 2, 0] fill 2.0
+      : (tensor<3x4x9x5xf32>) -> tensor<5x7x11x6xf32>
+  %5 = graph.sin %4 : tensor<5x7x11x6xf32>
+  func.return %2, %5 : tensor<4x9x6x4xf32>, tensor<5x7x11x6xf32>
+}""",
     "constants are cast": """
 func.func @main() -> (tensor<17xi1>, tensor<3xi32>, tensor<2xbf16>) {
   %c = graph.constant dense<-1.5> : tensor<17xf16>
