@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.target.gpu import Gpu
 from tlf.dialects.target.sizes import CORES, split_sizes
 
 PRESETS = Path(__file__).parent / "presets"
@@ -106,6 +107,7 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     cores: Count = 1
     engines: dict[str, Figures] = {}
     tiling: Tiling = Tiling()
+    gpu: Gpu | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ class Target:
     """The description as it was written."""
     cores: int = 1
     """How often there are the engines, and the levels of the scope `core`."""
+    gpu: Gpu | None = None
+    """How its processors run programs, if it is a GPU of which that is known."""
 
     @staticmethod
     def is_known(module: ModuleOp) -> bool:
@@ -250,6 +254,7 @@ def from_data(data: Mapping[str, Data]) -> Target:
         tiling=description.tiling,
         data=data,
         cores=description.cores,
+        gpu=description.gpu,
     )
 
 
