@@ -36,6 +36,18 @@ KERNEL = "triton.kernel"
 """The attribute of a function that is a kernel."""
 
 
+WARP = 32
+"""Threads of a warp."""
+
+
+def warps_of(largest: int) -> int:
+    """
+    The warps of a program that nothing else says more of, by the elements of its
+    largest value: at most 128 of them for each thread.
+    """
+    return 8 if largest > 128 * 4 * WARP else 4
+
+
 class _LaunchSymbolUse(SymbolUserOpInterface):
     """
     A launch names a kernel of the module and agrees with its arguments.

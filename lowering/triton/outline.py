@@ -296,16 +296,14 @@ def _check_nested(op: scf.ParallelOp) -> None:
 
 
 def _default_warps(kernel: func.FuncOp) -> int:
-    """
-    Warps for the largest tile: at most 128 of its elements for each thread.
-    """
+    """The warps for the largest tile of a kernel."""
     sizes = [
         math.prod(cast(TensorType[Attribute], result.type).get_shape())
         for op in kernel.walk()
         for result in op.results
         if isinstance(result.type, TensorType)
     ]
-    return 8 if max(sizes, default=0) > 128 * 4 * 32 else 4
+    return triton.warps_of(max(sizes, default=0))
 
 
 def _identifier(name: str) -> str:

@@ -7,13 +7,17 @@ from collections.abc import Hashable
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
+from tlf.passes.cost.estimator import Estimate
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
 from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.program import cycles_of
 from tlf.passes.cost.structure import Structures
+from tlf.passes.cost.traffic import Movements
 from tlf.passes.tiling.group import Members
+from tlf.passes.tiling.model import GroupTiling
 
 
 def is_timed(target: Target) -> bool:
@@ -55,6 +59,24 @@ class TimedTiles:
             find = self._nearest if self.is_nearest else self._outer
             self._known[key] = find(members)
         return self._known[key]
+
+    def estimate(
+        self, members: Members, tiling: GroupTiling, stages: int = 1
+    ) -> Estimate:
+        """What a group costs by itself, by the model of the level."""
+        if not self.is_nearest:
+            tiled = self.outer.tiled(tiling, self.nesting.of(members))
+            cost = tiled.cost(stages, tiled.footprint(stages))
+            return Estimate(cost.cycles, cost.bytes)
+        items = self.machinery.program(tiling, stages)
+        moved = Movements(tiling, self.machinery.moves)
+        traffic = sum(
+            moved.into(value, box).bytes for value, box in tiling.inputs()
+        ) + sum(
+            moved.back(value, box).bytes
+            for value, box in zip(tiling.results, tiling.pieces, strict=True)
+        )
+        return Estimate(cycles_of(items, self.machinery.costs), traffic)
 
     def _nearest(self, members: Members) -> graph.PlanAttr | None:
         axes = self.freedom.cut(members.axes(self.machinery.rules))

@@ -75,7 +75,7 @@ class Instructions:
     def _roles_of(self, tiled: TiledOperation) -> tuple[str, ...]:
         """The role of each iterator of a product."""
         if tiled.op not in self._roles:
-            self._roles[tiled.op] = tuple(_roles(tiled.form))
+            self._roles[tiled.op] = tuple(roles_of(tiled.form))
         return self._roles[tiled.op]
 
     def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
@@ -95,8 +95,10 @@ class Instructions:
         return self._bodies[key]
 
 
-def _roles(form: Form) -> Iterator[str]:
-    """The roles of a product's iterators, by what each moves."""
+def roles_of(form: Form) -> Iterator[str]:
+    """
+    The roles of a product's iterators, by what each moves: `m`, `n`, `k` or `batch`.
+    """
     left, right = form.operands[:2]
     used = [
         {iterator for access in accesses or () for iterator, _ in access.terms}

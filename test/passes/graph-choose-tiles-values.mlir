@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target h200 -p graph-choose-tiles | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-choose-tiles{strategy=largest}" | filecheck %s
 
 // A product gets the preferred tile of rows, columns and depth; other axes are batches.
 // The loops are the grid of a kernel.

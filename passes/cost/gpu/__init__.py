@@ -1,0 +1,1 @@
+"""What a group costs as one kernel of a GPU."""

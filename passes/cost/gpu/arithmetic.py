@@ -1,0 +1,159 @@
+"""What computing a tile keeps the parts of a processor busy with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, log2, prod
+
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+)
+from tlf.dialects.target import Target
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.analysis.work import lane_steps, multiplied_in
+from tlf.passes.cost.gpu.busy import NOTHING, Busy
+from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.work import roles_of
+from tlf.passes.tiling.model import TiledOperation, elements
+
+WARP_GROUP = 4
+"""Warps that run one matrix instruction of full rate."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product of matrices on a tile, its axes filled up as the tile is."""
+
+    rows: int
+    columns: int
+    depth: int
+    batch: int
+    element: str
+    """What is multiplied: an element type, or a precision."""
+    width: int
+    """Bytes of an element of its factors."""
+
+    @property
+    def flops(self) -> int:
+        """Scalar operations, a multiply-accumulate counting as two."""
+        return 2 * self.batch * self.rows * self.columns * self.depth
+
+    @property
+    def factors(self) -> int:
+        """Bytes of both factors."""
+        return self.batch * self.width * self.depth * (self.rows + self.columns)
+
+    def has_axes_of(self, least: int) -> bool:
+        """Whether every axis has so many elements at least."""
+        return min(self.rows, self.columns, self.depth) >= least
+
+
+@dataclass
+class Arithmetic:
+    """
+    Computes how long each part of a processor is busy with a tile. The elements that
+    fill a tile up to its room are computed, too.
+    """
+
+    chip: Chip
+    target: Target
+    _steps: dict[Operation, float] = field(default_factory=dict[Operation, float])
+    _roles: dict[Operation, tuple[str, ...]] = field(
+        default_factory=dict[Operation, tuple[str, ...]]
+    )
+
+    def of(self, tiled: TiledOperation, warps: int) -> Busy:
+        """The time of one tile of an operation, by so many warps."""
+        if tiled.form.is_free:
+            return NOTHING
+        match tiled.op:
+            case ContractionInterface():
+                return self._product(self.product(tiled), warps)
+            case AccumulatingInterface():
+                return self._lanes(elements(tiled.box))
+            case ElementwiseInterface():
+                return self._lanes(elements(tiled.computed) * self._each(tiled.op))
+            case _:
+                return self._lanes(elements(tiled.computed))
+
+    def product(self, tiled: TiledOperation) -> Product:
+        """The product that a tile of a contraction is."""
+        op = tiled.op
+        assert isinstance(op, ContractionInterface)
+        if op not in self._roles:
+            self._roles[op] = tuple(roles_of(tiled.form))
+        sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
+        for role, interval in zip(self._roles[op], tiled.box, strict=True):
+            sizes[role] *= interval.room
+        width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
+        rows, columns = sizes["m"], sizes["n"]
+        return Product(
+            rows, columns, sizes["k"], sizes["batch"], multiplied_in(op), width
+        )
+
+    def is_matrix(self, product: Product) -> bool:
+        """Whether matrix instructions compute a product, or at least its shape."""
+        return product.has_axes_of(self.target.tiling.matrix_minimum)
+
+    def is_fused(self, product: Product) -> bool:
+        """Whether lanes compute a product, a term of the sum at each step."""
+        return self.is_matrix(product) and self.chip.rate(product.element) is None
+
+    def waits(self, tiled: TiledOperation, warps: int) -> float:
+        """Cycles until all warps have combined what each of them has of a reduction."""
+        op = tiled.op
+        if not isinstance(op, AccumulatingInterface):
+            return 0.0
+        if isinstance(op, ContractionInterface) and self.is_matrix(self.product(tiled)):
+            return 0.0
+        rounds = log2(self.chip.gpu.warp) + log2(warps)
+        return rounds * self.chip.near_latency
+
+    def _lanes(self, steps: float) -> Busy:
+        return Busy(lanes=steps / self.chip.lanes)
+
+    def _each(self, op: ElementwiseInterface) -> float:
+        """The steps of a lane for one element."""
+        if op not in self._steps:
+            count = tensor_type(op.results[0]).element_count()
+            self._steps[op] = lane_steps(op, self.target) / max(1, count)
+        return self._steps[op]
+
+    def _product(self, product: Product, warps: int) -> Busy:
+        rate = self.chip.rate(product.element)
+        if rate is None or not self.is_matrix(product):
+            # A product and a sum are one step where they are fused.
+            fused = 2 if self.is_matrix(product) else 1
+            return self._lanes(product.flops / fused)
+        shared = self._read(product, warps) + product.factors
+        return Busy(
+            matrix=product.flops / (rate * self._share(product)),
+            shared=shared / self.chip.gpu.shared_bandwidth,
+        )
+
+    def _share(self, product: Product) -> float:
+        """The share of the full rate that instructions for a product have."""
+        gpu = self.chip.gpu
+        is_wide = max(product.rows, product.columns) >= gpu.matrix_rows
+        return 1.0 if is_wide and product.batch == 1 else gpu.narrow
+
+    def _read(self, product: Product, warps: int) -> float:
+        """
+        Bytes that matrix instructions read of shared memory: those of one group of
+        warps read a strip of rows, and all columns that the group has.
+        """
+        rows = self.chip.gpu.matrix_rows
+        strips = ceil(product.rows / rows)
+        groups = max(1, warps // WARP_GROUP)
+        across = max(1, groups // strips)
+        read = product.rows * across + product.columns * strips
+        return float(product.batch * product.width * product.depth * read)
+
+
+def volume(product: Product) -> int:
+    """The elements of a product before they are summed."""
+    return prod((product.batch, product.rows, product.columns, product.depth))

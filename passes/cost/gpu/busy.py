@@ -1,0 +1,64 @@
+"""How long the parts of one processor are busy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Cycles of each part of a processor; all of them work at once."""
+
+    matrix: float = 0.0
+    """Matrix instructions."""
+    lanes: float = 0.0
+    """Scalar arithmetic."""
+    loads: float = 0.0
+    """Threads that load or store."""
+    shared: float = 0.0
+    """The shared memory."""
+    port: float = 0.0
+    """What comes from the cache, and goes to it."""
+
+    @property
+    def longest(self) -> float:
+        """The time of the busiest part: where all overlap."""
+        return max(self.matrix, self.lanes, self.loads, self.shared, self.port)
+
+    @property
+    def total(self) -> float:
+        """The time of one part after the other: where nothing overlaps."""
+        return self.matrix + self.lanes + self.loads + self.shared + self.port
+
+    @property
+    def binding(self) -> str:
+        """The name of the busiest part."""
+        parts = {
+            "matrix": self.matrix,
+            "lanes": self.lanes,
+            "loads": self.loads,
+            "shared": self.shared,
+            "port": self.port,
+        }
+        return max(parts, key=lambda part: parts[part])
+
+    def __add__(self, other: Busy) -> Busy:
+        return Busy(
+            self.matrix + other.matrix,
+            self.lanes + other.lanes,
+            self.loads + other.loads,
+            self.shared + other.shared,
+            self.port + other.port,
+        )
+
+    def __mul__(self, times: float) -> Busy:
+        return Busy(
+            self.matrix * times,
+            self.lanes * times,
+            self.loads * times,
+            self.shared * times,
+            self.port * times,
+        )
+
+
+NOTHING = Busy()

@@ -1,0 +1,223 @@
+"""What a program takes of a processor, and how many of them run there at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.access import Box, region
+from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
+from tlf.dialects.triton import warps_of
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.cost.gpu.accesses import Accesses
+from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product, volume
+from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
+
+BASE = 32
+"""Registers of a thread for addresses, masks and loops."""
+
+STEP = 8
+"""Threads get registers in multiples of this."""
+
+MARGIN = 7 / 8
+"""The share of its shared memory that a program is planned to take."""
+
+MATRIX = 2
+"""Axes of a factor that is a matrix as it is."""
+
+REGISTER = 4
+"""Bytes of a register."""
+
+ASYNCHRONOUS = 4
+"""The least bytes that a thread has copied to shared memory while it goes on."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one program takes."""
+
+    warps: int
+    registers: int
+    """Of a thread."""
+    shared: int
+    """Bytes."""
+    stages: int
+    """Iterations of its reduction that are in flight."""
+
+    def resident(self, chip: Chip) -> int:
+        """
+        How many programs one processor has room for; at least one, which then spills
+        its registers to memory.
+        """
+        gpu = chip.gpu
+        registers = min(self.registers, gpu.thread_registers)
+        held = -(-registers // STEP) * STEP * gpu.warp * self.warps
+        limits = [
+            gpu.programs,
+            gpu.warps // self.warps,
+            gpu.registers // held,
+            gpu.shared // (self.shared + gpu.reserved)
+            if self.shared + gpu.reserved
+            else gpu.programs,
+        ]
+        return max(1, min(limits))
+
+    def fits(self, chip: Chip) -> bool:
+        """Whether a program needs no more than it may have."""
+        return (
+            self.registers <= chip.gpu.thread_registers
+            and self.shared <= MARGIN * chip.near_capacity
+        )
+
+
+def resources_of(tiling: GroupTiling, arithmetic: Arithmetic, stages: int) -> Resources:
+    """
+    What a program takes, if so many iterations of its reduction are to be in flight. An
+    estimate: the compiler below decides.
+    """
+    return _Builder(tiling, arithmetic, stages).resources()
+
+
+@dataclass
+@dataclass
+class _Builder:
+    tiling: GroupTiling
+    arithmetic: Arithmetic
+    stages: int
+
+    def resources(self) -> Resources:
+        warps = warps_of(max(self._sizes()))
+        threads = warps * self.arithmetic.chip.gpu.warp
+        direct = self._direct(threads)
+        live = self._live() + REGISTER * direct
+        registers = BASE + ceil(live / (threads * REGISTER))
+        if any(self.arithmetic.is_fused(each) for each in self._products()):
+            registers += BASE
+        stages = 1 if direct else self.stages
+        return Resources(warps, registers, self._shared(stages), stages)
+
+    def _products(self) -> Iterator[Product]:
+        for tiled in self.tiling.tiles.values():
+            if isinstance(tiled.op, ContractionInterface):
+                yield self.arithmetic.product(tiled)
+
+    def _sizes(self) -> Iterator[int]:
+        """The elements of every value."""
+        yield self.tiling.largest()
+        for product in self._products():
+            if not self.arithmetic.is_matrix(product):
+                yield volume(product)
+
+    def _direct(self, threads: int) -> int:
+        """
+        The elements that every iteration of the reduction loads into registers: threads
+        can only leave it to the memory to bring `ASYNCHRONOUS` bytes and more.
+        """
+        accesses = Accesses(self.tiling, self.arithmetic.chip.sector, threads)
+        total = 0
+        for (value, scope), boxes in self.tiling.reads.items():
+            if scope is Scope.INNER:
+                total += sum(
+                    elements(box)
+                    for box in boxes
+                    if accesses.width(value, box) < ASYNCHRONOUS
+                )
+        for op in self.tiling.gathered:
+            tiled = self.tiling.tiles[op]
+            is_inner = tiled.scope is Scope.INNER
+            if is_inner and accesses.gathered_width(tiled) < ASYNCHRONOUS:
+                total += elements(tiled.result)
+        return total
+
+    def _live(self) -> int:
+        """
+        The most bytes of values that threads hold at once. A chain of elementwise
+        operations goes element by element, from what it reads to what it leaves; what
+        reductions combine, and what is used after them, is there as a whole.
+        """
+        order = {op: number for number, op in enumerate(self.tiling.tiles)}
+        spans = {
+            value: (size, first, self._last(value, order))
+            for value, size, first in self._values(order)
+        }
+        read = sum(size for size, first, _ in spans.values() if first < 0)
+        left = sum(spans[each][0] for each in self.tiling.results if each in spans)
+        most = max(read, left)
+        for op, at in order.items():
+            if isinstance(op, AccumulatingInterface):
+                held = sum(
+                    size for size, first, last in spans.values() if first <= at <= last
+                )
+                most = max(most, held + self._terms(op))
+        return most
+
+    def _terms(self, op: Operation) -> int:
+        """The bytes of products that are there before they are summed."""
+        if not isinstance(op, ContractionInterface):
+            return 0
+        product = self.arithmetic.product(self.tiling.tiles[op])
+        is_matrix = self.arithmetic.is_matrix(product)
+        return 0 if is_matrix else REGISTER * volume(product)
+
+    def _values(
+        self, order: Mapping[Operation, int]
+    ) -> Iterator[tuple[SSAValue, int, int]]:
+        """Values in registers: bytes, and the operation that makes them, -1 if none."""
+        for value, box in self.tiling.inputs():
+            if not self._is_factor(value):
+                yield value, _bytes(value, box), -1
+        for op, tiled in self.tiling.tiles.items():
+            if not tiled.form.is_free and not self._is_factor(op.results[0]):
+                yield op.results[0], _bytes(op.results[0], tiled.result), order[op]
+
+    def _last(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
+        """The last operation that uses a value."""
+        if value in self.tiling.results:
+            return len(order)
+        users = [use.operation for use in value.uses]
+        return max((order[user] for user in users if user in order), default=-1)
+
+    def _is_factor(self, value: SSAValue) -> bool:
+        """Whether matrix instructions alone read a value, from shared memory."""
+        users = [
+            use.operation for use in value.uses if use.operation in self.tiling.tiles
+        ]
+        return bool(users) and all(self._multiplies(user, value) for user in users)
+
+    def _multiplies(self, op: Operation, value: SSAValue) -> bool:
+        if not isinstance(op, ContractionInterface) or value not in op.operands[:2]:
+            return False
+        tiled = self.tiling.tiles[op]
+        if self._is_folded(tiled, op.operands.index(value)):
+            return False
+        return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
+
+    def _is_folded(self, tiled: TiledOperation, operand: int) -> bool:
+        """Whether several axes of a factor become one, which threads do on the way."""
+        box = region(tiled.form.operands[operand] or (), tiled.box)
+        return sum(interval.room > 1 for interval in box) > MATRIX
+
+    def _shared(self, stages: int) -> int:
+        """
+        Bytes of shared memory: factors of products, as often as they are in flight, or
+        a result that changes from the threads that computed it to those that store it.
+        """
+        factors, results = 0, 0
+        for op, tiled in self.tiling.tiles.items():
+            if isinstance(op, ContractionInterface):
+                product = self.arithmetic.product(tiled)
+                if self.arithmetic.is_matrix(product):
+                    is_looped = op is self.tiling.anchor and self.tiling.inner_loops
+                    folded = any(self._is_folded(tiled, each) for each in range(2))
+                    times = (stages if is_looped else 1) + folded
+                    factors += product.factors * times
+                    results = max(results, _bytes(op.results[0], tiled.result))
+        return max(factors, results)
+
+
+def _bytes(value: SSAValue, box: Box) -> int:
+    return elements(box) * dtype_of(tensor_type(value).element_type).itemsize

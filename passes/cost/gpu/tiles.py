@@ -1,0 +1,104 @@
+"""Plans for groups, by the time that they take as kernels of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level, LevelKind, Target
+from tlf.dialects.tile import Mapping
+from tlf.passes.cost.estimator import Estimate
+from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.kernel import STAGES, Kernels
+from tlf.passes.cost.gpu.search import Choice, Sizes, TileSearch
+from tlf.passes.cost.structure import Structures
+from tlf.passes.tiling.group import Members, rules_of
+from tlf.passes.tiling.largest import Chooser
+from tlf.passes.tiling.model import GroupTiling, TilingError
+
+
+class GpuTiles:
+    """
+    Finds plans for the memory level whose tiles the programs of kernels work on; groups
+    of one structure have one plan.
+    """
+
+    def __init__(
+        self, target: Target, level: Level, chip: Chip, freedom: Freedom = ANYTHING
+    ) -> None:
+        self.target = target
+        self.level = level
+        self.freedom = freedom
+        self.kernels = Kernels(chip, target)
+        self.rules = rules_of(target, level.name)
+        self._structures = Structures()
+        self._known: dict[Hashable, graph.PlanAttr | None] = {}
+
+    @staticmethod
+    def of(
+        target: Target, level: Level, freedom: Freedom = ANYTHING
+    ) -> GpuTiles | None:
+        """A finder for a level, or None where there is no model of the target."""
+        chip = Chip.of(target)
+        if chip is None or level.kind is not LevelKind.VALUE:
+            return None
+        return GpuTiles(target, level, chip, freedom)
+
+    def plan(self, members: Members) -> graph.PlanAttr | None:
+        """The cheapest plan, or None where none of those tried fits."""
+        key = self._structures.of(members.operations, members.results)
+        if key not in self._known:
+            self._known[key] = self._plan(members)
+        return self._known[key]
+
+    def estimate(
+        self, members: Members, tiling: GroupTiling, stages: int = 1
+    ) -> Estimate:
+        """What a group costs as one kernel."""
+        price = self.kernels.price(tiling, stages)
+        return Estimate(round(price.cycles), round(price.bytes))
+
+    def choices(self, members: Members) -> list[Choice]:
+        """What the search for a plan has priced, the cheapest first."""
+        search, starts = self._search(members)
+        search.best(starts)
+        found = (each for each in search.known.values() if each is not None)
+        return sorted(found, key=lambda each: each.price.cycles)
+
+    def attribute(self, members: Members, choice: Choice) -> graph.PlanAttr:
+        """A choice as a plan."""
+        count = len(members.axes(self.rules).parallel)
+        # Loops that say nothing have so many in flight anyway.
+        stages = 1 if choice.stages == STAGES else choice.stages
+        return graph.PlanAttr(
+            self.level.name,
+            choice.sizes[:count],
+            choice.sizes[count:],
+            Mapping.GRID,
+            stages=stages,
+        )
+
+    def _plan(self, members: Members) -> graph.PlanAttr | None:
+        search, starts = self._search(members)
+        best = search.best(starts)
+        return None if best is None else self.attribute(members, best)
+
+    def _search(self, members: Members) -> tuple[TileSearch, list[Sizes]]:
+        """A search, and where it starts: at sizes that are taken without a model."""
+        axes = self.freedom.cut(members.axes(self.rules))
+        search = TileSearch(
+            members,
+            axes,
+            self.level,
+            self.target,
+            self.rules,
+            self.kernels,
+            self.freedom.stages,
+        )
+        chooser = Chooser(members, axes, self.level, self.target, self.rules)
+        try:
+            sizes = chooser.choose()
+        except TilingError:
+            return search, []
+        return search, [(*sizes.tile, *sizes.reduce)]
