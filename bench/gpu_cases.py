@@ -1,0 +1,244 @@
+"""Kernels of many kinds and shapes, as programs of `graph` and in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Tensors: TypeAlias = Sequence[Any]
+"""Tensors of PyTorch, which need not be installed to know the cases."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program: the types of its arguments, and what it computes of them."""
+
+    name: str
+    arguments: tuple[tuple[int, ...], ...]
+    element: str
+    body: str
+    """Operations of `graph` on `%0`, `%1` and so on, the last one being `%y`."""
+    result: tuple[int, ...]
+    torch: Callable[[Any, Tensors], Any]
+    """The same, of the module and the tensors."""
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        arguments = ", ".join(
+            f"%{number}: {tensor(shape, self.element)}"
+            for number, shape in enumerate(self.arguments)
+        )
+        out = tensor(self.result, self.element)
+        return (
+            f"func.func @f({arguments}) -> {out} {{\n  {self.body}\n"
+            f"  func.return %y : {out}\n}}\n"
+        )
+
+    @property
+    def bytes(self) -> int:
+        """Of all arguments and the result."""
+        width = {"f32": 4, "f16": 2, "bf16": 2}[self.element]
+        return width * sum(map(_count, (*self.arguments, self.result)))
+
+
+def tensor(shape: Sequence[int], element: str) -> str:
+    """The type of a tensor."""
+    return f"tensor<{'x'.join(map(str, (*shape, element)))}>"
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def product(rows: int, columns: int, depth: int, element: str) -> Case:
+    """A product of two matrices."""
+    left, right, out = (rows, depth), (depth, columns), (rows, columns)
+    types = f"({tensor(left, element)}, {tensor(right, element)})"
+    return Case(
+        f"matmul {rows}x{columns}x{depth} {element}",
+        (left, right),
+        element,
+        f"%y = graph.matmul %0, %1 : {types} -> {tensor(out, element)}",
+        out,
+        lambda torch, given: torch.matmul(*given),
+    )
+
+
+def linear(rows: int, columns: int, depth: int, element: str) -> Case:
+    """A product with a bias, and what is positive of it."""
+    left, right, out = (rows, depth), (depth, columns), (rows, columns)
+    whole, bias = tensor(out, element), tensor((columns,), element)
+    types = f"({tensor(left, element)}, {tensor(right, element)})"
+    return Case(
+        f"linear {rows}x{columns}x{depth} {element}",
+        (left, right, (columns,)),
+        element,
+        f"%a = graph.matmul %0, %1 : {types} -> {whole}\n"
+        f"  %b = graph.add %a, %2 : ({whole}, {bias}) -> {whole}\n"
+        f"  %y = graph.relu %b : {whole}",
+        out,
+        lambda torch, given: torch.relu(torch.addmm(given[2], given[0], given[1])),
+    )
+
+
+def unary(name: str, shape: tuple[int, ...], element: str, option: str = "") -> Case:
+    """An elementwise function."""
+    whole = tensor(shape, element)
+
+    def run(torch: Any, given: Tensors) -> Any:
+        found = getattr(torch, name, None) or getattr(torch.nn.functional, name)
+        return found(given[0])
+
+    return Case(
+        f"{name} {'x'.join(map(str, shape))} {element}",
+        (shape,),
+        element,
+        f"%y = graph.{name} %0{option} : {whole}",
+        shape,
+        run,
+    )
+
+
+def added(shape: tuple[int, ...], element: str) -> Case:
+    """A sum of two tensors."""
+    whole = tensor(shape, element)
+    return Case(
+        f"add {'x'.join(map(str, shape))} {element}",
+        (shape, shape),
+        element,
+        f"%y = graph.add %0, %1 : ({whole}, {whole}) -> {whole}",
+        shape,
+        lambda torch, given: torch.add(*given),
+    )
+
+
+def reduced(rows: int, columns: int, axis: int, element: str) -> Case:
+    """Sums along an axis."""
+    shape, out = (rows, columns), (columns if axis == 0 else rows,)
+    types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
+    return Case(
+        f"sum {rows}x{columns} axis {axis} {element}",
+        (shape,),
+        element,
+        f"%y = graph.reduce %0 <sum> axes [{axis}] : {types}",
+        out,
+        lambda torch, given: torch.sum(given[0], axis),
+    )
+
+
+def softmax(rows: int, columns: int, element: str) -> Case:
+    """Softmax of rows."""
+    shape = (rows, columns)
+    whole = tensor(shape, element)
+    return Case(
+        f"softmax {rows}x{columns} {element}",
+        (shape,),
+        element,
+        f"%y = graph.softmax %0 axis 1 : ({whole}) -> {whole}",
+        shape,
+        lambda torch, given: torch.softmax(given[0], 1),
+    )
+
+
+def layer_norm(rows: int, columns: int, element: str) -> Case:
+    """Layer normalisation of rows."""
+    shape, row = (rows, columns), (columns,)
+    whole, vector = tensor(shape, element), tensor(row, element)
+    return Case(
+        f"layer norm {rows}x{columns} {element}",
+        (shape, row, row),
+        element,
+        "%y = graph.layer_norm %0 weight %1 bias %2 epsilon 1.0e-05 : "
+        f"({whole}, {vector}, {vector}) -> {whole}",
+        shape,
+        lambda torch, given: torch.nn.functional.layer_norm(
+            given[0], (columns,), given[1], given[2]
+        ),
+    )
+
+
+def transpose(rows: int, columns: int, element: str) -> Case:
+    """A matrix with its axes exchanged."""
+    shape, out = (rows, columns), (columns, rows)
+    types = f"({tensor(shape, element)}) -> {tensor(out, element)}"
+    return Case(
+        f"transpose {rows}x{columns} {element}",
+        (shape,),
+        element,
+        f"%y = graph.transpose %0 permutation [1, 0] : {types}",
+        out,
+        lambda torch, given: given[0].t().contiguous(),
+    )
+
+
+@dataclass(frozen=True)
+class Window:
+    """The window of a convolution: its extent, step and padding."""
+
+    extent: int
+    stride: int = 1
+    padding: int = 0
+
+
+def convolution(
+    images: int, channels: tuple[int, int], size: int, window: Window, element: str
+) -> Case:
+    """A convolution of square images, channels first."""
+    before, after = channels
+    out = (size + 2 * window.padding - window.extent) // window.stride + 1
+    image = (images, before, size, size)
+    weights = (after, before, window.extent, window.extent)
+    result = (images, after, out, out)
+    steps, around = [window.stride] * 2, [window.padding] * 4
+    types = f"({tensor(image, element)}, {tensor(weights, element)})"
+    return Case(
+        f"conv {window.extent}x{window.extent}/{window.stride} {images}x{before}x"
+        f"{size} to {after} {element}",
+        (image, weights),
+        element,
+        f"%y = graph.conv2d %0, %1 strides {steps} padding {around} : {types} -> "
+        f"{tensor(result, element)}",
+        result,
+        lambda torch, given: torch.nn.functional.conv2d(
+            given[0], given[1], None, window.stride, window.padding
+        ),
+    )
+
+
+def cases() -> Iterator[Case]:
+    """All cases, those first of which most is to be learnt."""
+    yield product(4096, 4096, 4096, "bf16")
+    yield added((4096, 4096), "f32")
+    yield unary("relu", (1024,), "f32")
+    yield softmax(32768, 4096, "bf16")
+    yield product(1000, 1000, 1000, "f32")
+    yield reduced(16384, 4096, 1, "f32")
+    yield reduced(4096, 16384, 0, "f32")
+    yield convolution(8, (64, 64), 56, Window(3, 1, 1), "f16")
+    yield layer_norm(32768, 4096, "bf16")
+    yield product(128, 4096, 4096, "bf16")
+    yield product(1023, 2047, 511, "f16")
+    yield unary("gelu", (16384, 8192), "bf16", " <erf>")
+    yield product(8192, 1024, 4096, "bf16")
+    yield product(8192, 4096, 1024, "f16")
+    yield product(512, 512, 512, "f16")
+    yield product(4096, 4096, 64, "bf16")
+    yield product(64, 64, 16384, "f16")
+    yield product(2048, 2048, 2048, "f32")
+    yield product(1, 4096, 4096, "bf16")
+    yield linear(4096, 4096, 4096, "bf16")
+    yield convolution(8, (256, 64), 56, Window(1), "f16")
+    yield convolution(8, (3, 64), 224, Window(7, 2, 3), "f16")
+    yield convolution(32, (256, 256), 14, Window(3, 1, 1), "bf16")
+    yield softmax(16384, 1000, "f32")
+    yield softmax(2048, 16384, "f32")
+    yield layer_norm(4096, 1023, "f32")
+    yield transpose(4096, 4096, "f32")
+    yield unary("exp", (10_000_001,), "f32")
+    yield unary("tanh", (1000, 777), "f16")
+    yield reduced(300, 1000, 1, "f16")

@@ -1,0 +1,394 @@
+"""
+How near the cost model of a GPU comes to one, kernel by kernel.
+
+    python bench/gpu_prediction.py
+    python bench/gpu_prediction.py --out gpu.txt --only matmul --sweep 6
+
+Each case is compiled for Triton with the tiles that the model chooses, timed, and
+compared with PyTorch: its result, in f64, and its time, operation by operation as it is
+without a compiler. `no model` are the tiles that are taken where nothing prices them.
+Times are microseconds of one call among many in a graph of calls, with inputs that are
+not in the cache. Without a GPU there are predictions alone. With `--sweep N`, so many
+other tiles are timed, too: how much longer than the best of all the chosen ones take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gpu_cases import Case, cases
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from tlf.dialects import graph
+from tlf.dialects.target import Target, load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.triton_target import build_plan
+from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.kernel import Kernels
+from tlf.passes.cost.gpu.price import Price
+from tlf.passes.cost.gpu.search import Choice
+from tlf.passes.cost.gpu.tiles import GpuTiles
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.graph_group import level_named
+from tlf.passes.tiling.group import rules_of
+from tlf.tools.diagnostics import CompileError
+from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.source import Source
+
+STEP = "graph-choose-tiles"
+
+TOLERANCE = {"f32": 1e-5, "f16": 4e-3, "bf16": 2e-2}
+"""Of the distance to a result in f64, relative to its size."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program with its tiles: what it is to take, and how it runs."""
+
+    microseconds: float
+    prices: tuple[Price, ...]
+    """Of its kernels."""
+    tiles: str
+    plan: object
+    """For the runtime."""
+
+
+@dataclass
+class Compiler:
+    """Compiles cases for a GPU, and prices their kernels on the way."""
+
+    target: Target
+
+    def __post_init__(self) -> None:
+        chip = Chip.of(self.target)
+        if chip is None:
+            raise DiagnosticException(
+                f"expected a target that describes a GPU, got {self.target.name}"
+            )
+        self.kernels = Kernels(chip, self.target)
+        self.level = level_named(self.target, None)
+        self.before, self.after = PIPELINES["triton-pipeline"].split(f"{STEP},")
+
+    def compiled(
+        self, case: Case, options: str = "", choice: Choice | None = None
+    ) -> Compiled:
+        """A case with the tiles that options of the pass lead to, or given ones."""
+        context, module = self._grouped(case)
+        if choice is not None:
+            self._plan(module, choice)
+        self._run(context, module, f"{STEP}{options}")
+        prices = tuple(self._prices(module))
+        plans = [str(group.plan) for group in _groups(module)]
+        self._run(context, module, self.after)
+        cycles = sum(each.cycles for each in prices)
+        return Compiled(
+            cycles / self.target.clock_ghz / 1e3,
+            prices,
+            "; ".join(map(_shortened, plans)),
+            build_plan(module).json,
+        )
+
+    def choices(self, case: Case) -> list[Choice]:
+        """Tiles that were priced for a case of one kernel, the cheapest first."""
+        _, module = self._grouped(case)
+        groups = _groups(module)
+        tiles = GpuTiles.of(self.target, self.level)
+        if len(groups) != 1 or tiles is None:
+            return []
+        return tiles.choices(members_of_group(groups[0]))
+
+    def _grouped(self, case: Case) -> tuple[Any, ModuleOp]:
+        context = new_context()
+        module = parse(context, Source(case.text, f"{case.name}.mlir"))
+        self.target.attach(module)
+        self._run(context, module, self.before.rstrip(","))
+        return context, module
+
+    def _plan(self, module: ModuleOp, choice: Choice) -> None:
+        tiles = GpuTiles.of(self.target, self.level)
+        (group,) = _groups(module)
+        assert tiles is not None
+        group.plan = tiles.attribute(members_of_group(group), choice)
+
+    def _prices(self, module: ModuleOp) -> Sequence[Price]:
+        found: list[Price] = []
+        rules = rules_of(self.target, self.level.name)
+        for group in _groups(module):
+            plan = group.plan
+            assert plan is not None
+            members = members_of_group(group)
+            tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, rules)
+            found.append(self.kernels.price(tiling, plan.stage_count))
+        return found
+
+    def _run(self, context: Any, module: ModuleOp, pipeline: str) -> None:
+        passes = build_passes(pipeline, PASSES, PIPELINES)
+        PassManager(passes, verifies=False).run(context, module)
+
+
+def _groups(module: ModuleOp) -> list[graph.GroupOp]:
+    return [op for op in module.walk() if isinstance(op, graph.GroupOp)]
+
+
+def _shortened(plan: str) -> str:
+    """The sizes of a plan, and how many iterations are in flight if it says."""
+    text = plan.partition("tile ")[2].rstrip(">")
+    return text.replace(", mapping grid", "").replace(" reduce ", " ").replace(" ", "")
+
+
+@dataclass
+class Measured:
+    """One case on a GPU. Times are microseconds, None where they are not known."""
+
+    time: float | None = None
+    error: float | None = None
+    unguided: float | None = None
+    """With the tiles that are taken without a model."""
+    eager: float | None = None
+    sweep: tuple[float, ...] = ()
+    """With other tiles, those that are to be fastest first."""
+    trouble: list[str] = field(default_factory=list[str])
+
+
+class Bench:
+    """Runs cases on the GPU of this machine."""
+
+    def __init__(self) -> None:
+        self.torch: Any = import_module("torch")
+        self.timing: Any = import_module("gpu_timing")
+        self.triton: Any = import_module("tlf.runtime.triton")
+
+    @staticmethod
+    def is_there() -> bool:
+        """Whether there is a GPU that PyTorch can use."""
+        try:
+            torch: Any = import_module("torch")
+        except ImportError:
+            return False
+        return bool(torch.cuda.is_available())
+
+    def measured(
+        self, case: Case, ways: Sequence[Compiled], sweep: Sequence[Compiled]
+    ) -> Measured:
+        """A case with the model's tiles, without, and with those of a sweep."""
+        given = self.timing.sets(case.arguments, case.element, case.bytes)
+        found = Measured()
+        chosen, *others = ways
+        found.time = self._attempt(
+            found, lambda: self._time(case, chosen, given, found)
+        )
+        if others:
+            found.unguided = self._attempt(
+                found, lambda: self._time(case, others[0], given, None)
+            )
+        elif found.time is not None:
+            found.unguided = found.time
+        peer = partial(case.torch, self.torch)
+        found.eager = self._attempt(
+            found, lambda: self.timing.microseconds(peer, given)
+        )
+        timed = (
+            self._attempt(found, lambda way=way: self._time(case, way, given, None))
+            for way in sweep
+        )
+        found.sweep = tuple(each for each in timed if each is not None)
+        return found
+
+    def _time(
+        self,
+        case: Case,
+        way: Compiled,
+        given: Sequence[list[Any]],
+        into: Measured | None,
+    ) -> float:
+        """The time of a compiled case; its error goes `into` what was measured."""
+        executable = self.triton.prepare(way.plan)
+        name = executable.plan.results[0]
+        result = executable(given[0])[name]
+        if into is not None:
+            wide = [each.double() for each in given[0]]
+            into.error = self.timing.error(result, case.torch(self.torch, wide))
+        return self.timing.microseconds(executable, given)
+
+    def _attempt(self, found: Measured, run: Callable[[], float]) -> float | None:
+        try:
+            return run()
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            found.trouble.append(text[:160])
+            return None
+        finally:
+            self.torch.cuda.synchronize()
+            self.torch.cuda.empty_cache()
+
+
+HEADER = (
+    f"{'case':<38}{'kernels':>8}{'predicted':>11}{'measured':>10}{'ratio':>7}"
+    f"{'error':>9}{'no model':>10}{'predicted':>11}{'eager':>9}  bound by, tiles"
+)
+
+
+@dataclass
+class Table:
+    """Prints a line for each case, and keeps what is to be said of all."""
+
+    outputs: Sequence[io.TextIOBase | Any]
+    ratios: list[float] = field(default_factory=list[float])
+    gains: list[float] = field(default_factory=list[float])
+    peers: list[float] = field(default_factory=list[float])
+    regrets: list[float] = field(default_factory=list[float])
+    wrong: list[str] = field(default_factory=list[str])
+
+    def say(self, line: str) -> None:
+        """Print a line everywhere."""
+        for output in self.outputs:
+            print(line, file=output, flush=True)
+
+    def add(self, case: Case, ways: Sequence[Compiled], found: Measured) -> None:
+        """Print the line of a case."""
+        chosen, unguided = ways[0], ways[-1]
+        bound = ", ".join(dict.fromkeys(each.binding for each in chosen.prices))
+        ratio = chosen.microseconds / found.time if found.time else None
+        error = f"{found.error:.0e}" if found.error is not None else "-"
+        self.say(
+            f"{case.name:<38}{len(chosen.prices):>8}{chosen.microseconds:>11.1f}"
+            f"{_number(found.time):>10}{_number(ratio, 2):>7}{error:>9}"
+            f"{_number(found.unguided):>10}{unguided.microseconds:>11.1f}"
+            f"{_number(found.eager):>9}  {bound}: {chosen.tiles}"
+        )
+        for each in found.trouble:
+            self.say(f"    {each}")
+        self._keep(case, found, ratio)
+
+    def _keep(self, case: Case, found: Measured, ratio: float | None) -> None:
+        if found.error is not None and not found.error <= TOLERANCE[case.element]:
+            self.wrong.append(case.name)
+        if found.time is None or ratio is None:
+            return
+        self.ratios.append(ratio)
+        if found.unguided is not None:
+            self.gains.append(found.unguided / found.time)
+        if found.eager is not None:
+            self.peers.append(found.eager / found.time)
+        if found.sweep:
+            best = min(found.sweep)
+            self.regrets.append(found.time / min(best, found.time))
+            times = ", ".join(f"{each:.1f}" for each in found.sweep)
+            self.say(f"    other tiles, best predicted first: {times}")
+
+    def end(self) -> None:
+        """Print what is to be said of all."""
+        if self.ratios:
+            off = [max(each, 1 / each) for each in self.ratios]
+            self.say(
+                f"predicted and measured differ by a factor of {median(off):.2f} in "
+                f"the median, {max(off):.2f} at most, over {len(off)} cases"
+            )
+        for title, found in (
+            ("tiles without a model take", self.gains),
+            ("PyTorch takes", self.peers),
+            ("chosen tiles take, of the best that were timed,", self.regrets),
+        ):
+            if found:
+                self.say(
+                    f"{title} {_mean(found):.2f} times as long in the mean, from "
+                    f"{min(found):.2f} to {max(found):.2f}"
+                )
+        if self.wrong:
+            self.say(f"wrong results: {', '.join(self.wrong)}")
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The geometric mean."""
+    product = 1.0
+    for value in values:
+        product *= value ** (1 / len(values))
+    return product
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    target: str
+    only: str
+    out: str
+    sweep: int
+    seconds: float
+
+
+def parsed(arguments: Sequence[str] | None) -> Options:
+    """The command line, read."""
+    text = (__doc__ or "").strip().split("\n")[0]
+    parser = argparse.ArgumentParser(prog="gpu_prediction", description=text)
+    parser.add_argument("--target", default="h200", help="the GPU to predict for")
+    parser.add_argument("--only", default="", help="part of the names of cases")
+    parser.add_argument("--out", default="", help="a file for the table, too")
+    parser.add_argument("--sweep", type=int, default=0, help="other tiles to be timed")
+    parser.add_argument(
+        "--seconds", type=float, default=270, help="after which no case is begun"
+    )
+    return parser.parse_args(arguments, namespace=Options())
+
+
+def print_table(options: Options, outputs: Sequence[Any]) -> bool:
+    """Print a line for each case; whether all results are right."""
+    started, table = time.perf_counter(), Table(outputs)
+    compiler = Compiler(load(options.target))
+    bench = Bench() if Bench.is_there() else None
+    if bench is None:
+        table.say("no GPU here: predictions alone")
+    else:
+        torch = bench.torch
+        table.say(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+    table.say(HEADER)
+    for case in cases():
+        if options.only not in case.name:
+            continue
+        if time.perf_counter() - started > options.seconds:
+            table.say(f"{case.name:<38} not begun: {options.seconds:g} s are over")
+            continue
+        ways = [compiler.compiled(case)]
+        unguided = compiler.compiled(case, "{strategy=largest}")
+        if unguided.tiles != ways[0].tiles:
+            ways.append(unguided)
+        others = compiler.choices(case)[1 : 1 + options.sweep] if options.sweep else []
+        sweep = [compiler.compiled(case, choice=each) for each in others]
+        found = bench.measured(case, ways, sweep) if bench else Measured()
+        table.add(case, ways, found)
+    table.end()
+    table.say(f"{time.perf_counter() - started:.0f} s in all")
+    return not table.wrong
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    options = parsed(arguments)
+    try:
+        if not options.out:
+            return int(not print_table(options, [sys.stdout]))
+        with Path(options.out).open("w", encoding="utf-8") as file:
+            return int(not print_table(options, [sys.stdout, file]))
+    except (CompileError, DiagnosticException, PassFailedException, OSError) as error:
+        print(f"gpu_prediction: error: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
