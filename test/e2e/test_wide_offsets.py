@@ -4,6 +4,7 @@ address, and takes its time. No data is needed.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from differential import compiled_text
@@ -35,6 +36,7 @@ func.func @f(%x: {WHOLE}) -> tensor<3xf32> {{
 }}"""
 
 
+@cache
 def compiled(text: str) -> Program:
     return npu.parse(compiled_text(text, "npu"))
 

@@ -21,14 +21,18 @@ from tlf.passes.tiling.model import Rules, TilingError
 
 
 def far_tiles(
-    text: str, target: Target, sizes: Sequence[int], reduce: Sequence[int]
+    text: str,
+    target: Target,
+    sizes: Sequence[int],
+    reduce: Sequence[int],
+    stages: int = 1,
 ) -> tuple[Context, ModuleOp]:
     """A program as one group, as loops over tiles of L2 with given sizes."""
     context, module = parsed(text)
     target.attach(module)
     run_passes(context, module, target, "graph-pipeline,graph-group{level=L2}")
     group = _together(groups_of(module))
-    group.plan = graph.PlanAttr("L2", sizes, reduce)
+    group.plan = graph.PlanAttr("L2", sizes, reduce, stages=stages)
     module.verify()
     run_passes(context, module, target, "graph-mark-in-place,convert-graph-to-tile")
     return context, module
