@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import mem, target
 from tlf.dialects.mixed_index import IntArray
 from tlf.dialects.types import byte_count
+from tlf.passes.mem_early_waits import wait_for_room
 from tlf.passes.mem_liveness import Liveness
 from tlf.passes.placement import (
     Budget,
@@ -80,8 +81,10 @@ class MemPlanPass(ModulePass):
     An allocation is live from its first use to its last, in a loop around its uses for
     the whole loop, and until the wait for the moves from and to it. Buffers of one
     level share bytes where they are not live together, but only if they would not fit
-    otherwise. Sets `at` of every `mem.alloc`, `tlf.arguments` and `tlf.peak` of every
-    function, `tlf.offset` of every `memref.global`.
+    otherwise. Where they still do not fit, waits for moves out of the level come before
+    more of it is allocated, so that what moves out is free earlier. Sets `at` of every
+    `mem.alloc`, `tlf.arguments` and `tlf.peak` of every function, `tlf.offset` of every
+    `memref.global`.
 
     Raises `PassFailedException` when a level is too small.
     """
@@ -143,7 +146,6 @@ class _Planner:
 
     def plan(self, outer_end: int) -> None:
         """Place every allocation; the outermost level is taken up to `outer_end`."""
-        liveness = Liveness.of(self.function.body)
         allocations: dict[str, list[mem.AllocOp]] = {}
         for each in self.function.body.walk():
             if isinstance(each, mem.AllocOp):
@@ -152,9 +154,7 @@ class _Planner:
         for level in self.machine.levels.values():
             start = outer_end if level is self.machine.outermost else 0
             ops = allocations.pop(level.name, [])
-            peaks[level.name] = IntegerAttr(
-                self.plan_level(level, ops, liveness, start), i64
-            )
+            peaks[level.name] = IntegerAttr(self.plan_level(level, ops, start), i64)
         for ops in allocations.values():
             _unknown_level(ops[0], self.machine)
         self.function.attributes[PEAK] = DictionaryAttr(peaks)
@@ -163,19 +163,26 @@ class _Planner:
         self,
         level: target.Level,
         ops: Sequence[mem.AllocOp],
-        liveness: Liveness,
         start: int,
     ) -> int:
         """Place the allocations of one level from `start` on; return their end."""
-        buffers = planned_buffers(ops, liveness, level.alignment)
         start = align(start, level.alignment) if ops else start
-        placement = placed(buffers, level.capacity - start, self.share)
+        room = level.capacity - start
+        buffers = self._buffers(ops, level)
+        placement = placed(buffers, room, self.share)
+        if placement.peak > room and wait_for_room(self.function, level.name):
+            buffers = self._buffers(ops, level)
+            placement = placed(buffers, room, self.share)
         peak = start + placement.peak
         if peak > level.capacity:
             _too_small(self.function, level, peak, start + live_bytes(buffers))
         for op, offset in zip(ops, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
         return peak
+
+    def _buffers(self, ops: Sequence[mem.AllocOp], level: target.Level) -> list[Buffer]:
+        liveness = Liveness.of(self.function.body)
+        return planned_buffers(ops, liveness, level.alignment)
 
 
 def _unknown_level(op: mem.AllocOp, machine: target.Target) -> NoReturn:

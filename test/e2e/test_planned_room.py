@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from differential import new_context
+import zoo
+from differential import compiled_results, disagreement, make_case, new_context
 from kept_groups import groups_of, run_passes, ungrouped
 
 from tlf.dialects.target import load
@@ -26,3 +27,10 @@ def test_planned_room(seed: int, room: str) -> None:
         context, module, target, f"graph-mark-in-place{rest.split(',' + ENDS)[0]}"
     )
     run_passes(context, module, target, ENDS)
+
+
+def test_room_of_what_moves_out() -> None:
+    """A result moves out while the next group needs all that there is of L2."""
+    case = make_case(str(zoo.WORKLOADS["random-dag"].small_module("f32")))
+    results = compiled_results(case.text, case.inputs, "npu-tiny:L2=2K,L1=1K")
+    assert disagreement(case, results) is None

@@ -102,3 +102,27 @@ func.func @move(%y: memref<13xf32, "L3">) {
   mem.fill 0.0 into %2 : memref<12xf32, "L1">
   func.return
 }
+
+// -----
+
+// Where buffers do not fit, a wait comes before more is allocated.
+// CHECK-LABEL: func.func @early
+// CHECK-SAME: L1 = 8192 : i64
+func.func @early(%y: memref<1024xf32, "L3">) {
+  // CHECK: mem.dma %0
+  // CHECK-NEXT: mem.wait
+  // CHECK-NEXT: mem.alloc at {{[0-9]+}} : memref<1024xf32, "L1">
+  // CHECK-NOT: mem.wait
+  %far = mem.alloc : memref<1024xf32, "L2">
+  %0 = mem.alloc : memref<1024xf32, "L1">
+  mem.fill 0.0 into %0 : memref<1024xf32, "L1">
+  %t = mem.dma %0[0] to %far[0] size [1024]
+      : memref<1024xf32, "L1"> to memref<1024xf32, "L2">
+  %1 = mem.alloc : memref<1024xf32, "L1">
+  %2 = mem.alloc : memref<1024xf32, "L1">
+  mem.fill 0.0 into %1 : memref<1024xf32, "L1">
+  mem.fill 0.0 into %2 : memref<1024xf32, "L1">
+  mem.fill 1.0 into %1 : memref<1024xf32, "L1">
+  mem.wait %t
+  func.return
+}
