@@ -19,134 +19,24 @@ import io
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from gpu_cases import Case, cases
-from xdsl.dialects.builtin import ModuleOp
+from gpu_compiled import Compiled, Compiler
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
-from tlf.dialects import graph
-from tlf.dialects.target import Target, load
-from tlf.lowering.pipelines import PIPELINES
-from tlf.lowering.triton_target import build_plan
-from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.kernel import Kernels
-from tlf.passes.cost.gpu.price import Price
-from tlf.passes.cost.gpu.search import Choice
-from tlf.passes.cost.gpu.tiles import GpuTiles
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.graph_group import level_named
-from tlf.passes.tiling.group import rules_of
+from tlf.dialects.target import load
 from tlf.tools.diagnostics import CompileError
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
-
-STEP = "graph-choose-tiles"
 
 TOLERANCE = {"f32": 1e-5, "f16": 4e-3, "bf16": 2e-2}
 """Of the distance to a result in f64, relative to its size."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A program with its tiles: what it is to take, and how it runs."""
-
-    microseconds: float
-    prices: tuple[Price, ...]
-    """Of its kernels."""
-    tiles: str
-    plan: object
-    """For the runtime."""
-
-
-@dataclass
-class Compiler:
-    """Compiles cases for a GPU, and prices their kernels on the way."""
-
-    target: Target
-
-    def __post_init__(self) -> None:
-        chip = Chip.of(self.target)
-        if chip is None:
-            raise DiagnosticException(
-                f"expected a target that describes a GPU, got {self.target.name}"
-            )
-        self.kernels = Kernels(chip, self.target)
-        self.level = level_named(self.target, None)
-        self.before, self.after = PIPELINES["triton-pipeline"].split(f"{STEP},")
-
-    def compiled(
-        self, case: Case, options: str = "", choice: Choice | None = None
-    ) -> Compiled:
-        """A case with the tiles that options of the pass lead to, or given ones."""
-        context, module = self._grouped(case)
-        if choice is not None:
-            self._plan(module, choice)
-        self._run(context, module, f"{STEP}{options}")
-        prices = tuple(self._prices(module))
-        plans = [str(group.plan) for group in _groups(module)]
-        self._run(context, module, self.after)
-        cycles = sum(each.cycles for each in prices)
-        return Compiled(
-            cycles / self.target.clock_ghz / 1e3,
-            prices,
-            "; ".join(map(_shortened, plans)),
-            build_plan(module).json,
-        )
-
-    def choices(self, case: Case) -> list[Choice]:
-        """Tiles that were priced for a case of one kernel, the cheapest first."""
-        _, module = self._grouped(case)
-        groups = _groups(module)
-        tiles = GpuTiles.of(self.target, self.level)
-        if len(groups) != 1 or tiles is None:
-            return []
-        return tiles.choices(members_of_group(groups[0]))
-
-    def _grouped(self, case: Case) -> tuple[Any, ModuleOp]:
-        context = new_context()
-        module = parse(context, Source(case.text, f"{case.name}.mlir"))
-        self.target.attach(module)
-        self._run(context, module, self.before.rstrip(","))
-        return context, module
-
-    def _plan(self, module: ModuleOp, choice: Choice) -> None:
-        tiles = GpuTiles.of(self.target, self.level)
-        (group,) = _groups(module)
-        assert tiles is not None
-        group.plan = tiles.attribute(members_of_group(group), choice)
-
-    def _prices(self, module: ModuleOp) -> Sequence[Price]:
-        found: list[Price] = []
-        rules = rules_of(self.target, self.level.name)
-        for group in _groups(module):
-            plan = group.plan
-            assert plan is not None
-            members = members_of_group(group)
-            tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, rules)
-            found.append(self.kernels.price(tiling, plan.stage_count))
-        return found
-
-    def _run(self, context: Any, module: ModuleOp, pipeline: str) -> None:
-        passes = build_passes(pipeline, PASSES, PIPELINES)
-        PassManager(passes, verifies=False).run(context, module)
-
-
-def _groups(module: ModuleOp) -> list[graph.GroupOp]:
-    return [op for op in module.walk() if isinstance(op, graph.GroupOp)]
-
-
-def _shortened(plan: str) -> str:
-    """The sizes of a plan, and how many iterations are in flight if it says."""
-    text = plan.partition("tile ")[2].rstrip(">")
-    return text.replace(", mapping grid", "").replace(" reduce ", " ").replace(" ", "")
 
 
 @dataclass
@@ -180,13 +70,20 @@ class Bench:
             return False
         return bool(torch.cuda.is_available())
 
+    def name(self) -> str:
+        """The GPU, and what runs it."""
+        torch = self.torch
+        return f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
+
     def measured(
         self, case: Case, ways: Sequence[Compiled], sweep: Sequence[Compiled]
     ) -> Measured:
         """A case with the model's tiles, without, and with those of a sweep."""
-        given = self.timing.sets(case.arguments, case.element, case.bytes)
-        found = Measured()
-        chosen, *others = ways
+        try:
+            given = self.timing.sets(case.arguments, case.element, case.bytes)
+        except Exception as error:
+            return Measured(trouble=[_line(error)])
+        found, (chosen, *others) = Measured(), ways
         found.time = self._attempt(
             found, lambda: self._time(case, chosen, given, found)
         )
@@ -227,12 +124,18 @@ class Bench:
         try:
             return run()
         except Exception as error:
-            text = " ".join(f"{type(error).__name__}: {error}".split())
-            found.trouble.append(text[:160])
+            found.trouble.append(_line(error))
             return None
         finally:
-            self.torch.cuda.synchronize()
-            self.torch.cuda.empty_cache()
+            # What a fault leaves behind is told by the next attempt.
+            with suppress(Exception):
+                self.torch.cuda.synchronize()
+                self.torch.cuda.empty_cache()
+
+
+def _line(error: Exception) -> str:
+    """An error in a line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 
 HEADER = (
@@ -313,10 +216,7 @@ class Table:
 
 def _mean(values: Sequence[float]) -> float:
     """The geometric mean."""
-    product = 1.0
-    for value in values:
-        product *= value ** (1 / len(values))
-    return product
+    return prod(value ** (1 / len(values)) for value in values)
 
 
 def _number(value: float | None, digits: int = 1) -> str:
@@ -355,8 +255,7 @@ def print_table(options: Options, outputs: Sequence[Any]) -> bool:
     if bench is None:
         table.say("no GPU here: predictions alone")
     else:
-        torch = bench.torch
-        table.say(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}")
+        table.say(bench.name())
     table.say(HEADER)
     for case in cases():
         if options.only not in case.name:
