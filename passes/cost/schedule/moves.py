@@ -155,11 +155,26 @@ class MovePrice:
             written.append(cut.size)
             begin += self._ahead(self.source, axis, cut.first + low, laps[0])
             into += self._ahead(self.destination, axis, cut.first, laps[1])
+        axes = self._walked(written)
         ends = (
-            End(begin, tuple(read), source.strides),
-            End(into, tuple(written), destination.strides),
+            _walked_end(begin, read, source.strides, axes),
+            _walked_end(into, written, destination.strides, axes),
         )
         return self.costs.move(self.engine, *ends, source.item)
+
+    def _walked(self, sizes: Sequence[int]) -> list[int]:
+        """
+        The axes as a move walks them, in the order in which they lie in the memory with
+        the longer bursts; in their own where elements repeat there.
+        """
+        at = self._bursts.index(max(self._bursts))
+        strides = (self.source, self.destination)[at].place.strides
+        ones = [axis for axis, size in enumerate(sizes) if size == 1]
+        axes = [axis for axis, size in enumerate(sizes) if size != 1]
+        seen = {abs(strides[axis]) for axis in axes}
+        if 0 in seen or len(seen) < len(axes):
+            return ones + axes
+        return ones + sorted(axes, key=lambda axis: -abs(strides[axis]))
 
     @staticmethod
     def _ahead(side: Side, axis: int, elements: int, lap: int) -> int:
@@ -168,3 +183,14 @@ class MovePrice:
         if window is None or window.axis != axis:
             return elements * stride
         return (lap + elements) % side.place.buffer.slices * stride
+
+
+def _walked_end(
+    first: int, sizes: Sequence[int], strides: Sequence[int], axes: Sequence[int]
+) -> End:
+    """One end of a move that walks axes in an order."""
+    return End(
+        first,
+        tuple(sizes[axis] for axis in axes),
+        tuple(strides[axis] for axis in axes),
+    )
