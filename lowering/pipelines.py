@@ -30,7 +30,10 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     first, then buffers, addresses and instructions.
     """
     outermost, *nearer = levels
-    merge = f"graph-partition{{level={outermost}}},"
+    merge = (
+        f"graph-partition{{level={outermost}}},"
+        f"graph-choose-layouts{{level={outermost}}},"
+    )
     first = tiling(outermost, merge, "graph-mark-in-place,")
     steps = ",".join((first, *map(tiling, nearer)))
     deal = "mem-assign-cores," if cores > 1 else ""

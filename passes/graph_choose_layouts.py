@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.layouts import declared_arguments, declared_results
-from tlf.dialects.prepared import is_preparation, prepared_count
+from tlf.dialects.prepared import is_preparation, preparation_of
 from tlf.dialects.target import Target
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.costs import LayoutCosts
-from tlf.passes.layouts.orders import Order, row_major
+from tlf.passes.layouts.declared import (
+    Wanted,
+    layouts_around,
+    wanted_layouts,
+)
+from tlf.passes.layouts.orders import Order
 from tlf.passes.layouts.search import LayoutSearch
 from tlf.passes.layouts.tensors import StoredTensor, stored_tensors, update_signature
-
-FREE = ("arguments", "results")
-
-Declared: TypeAlias = Mapping[SSAValue, Order | None]
-"""Of arguments and returned values, the layout they must have; None if any will do."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,9 @@ class GraphChooseLayoutsPass(ModulePass):
     Tensors that one group writes and others read get the order with which these take
     least time by the model of the level, each with the tiles that are best then. A
     group whose plan is the model's own gets a new one, other plans stay. Arguments and
-    results lie as `tlf.layout` says, else in row-major order unless they are free.
-    What others than groups read stays in row-major order.
+    results lie as `tlf.layout` says; where it says `"any"`, as is best. Without it,
+    weights lie as is best, others in row-major order. What others than groups read
+    stays in row-major order.
     """
 
     name = "graph-choose-layouts"
@@ -51,15 +48,7 @@ class GraphChooseLayoutsPass(ModulePass):
     level: str | None = None
     """The memory level that tiles are brought to; the outermost one unless given."""
 
-    free: tuple[str, ...] = ()
-    """`arguments`, `results`, or both: they may lie in any order, unless declared."""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if unknown := [each for each in self.free if each not in FREE]:
-            known = ", ".join(FREE)
-            raise PassFailedException(
-                f"expected what is free among {known}, got {unknown[0]}"
-            )
         target = Target.of(op)
         level = level_named(target, self.level)
         timed = TimedTiles.of(target, level)
@@ -68,68 +57,53 @@ class GraphChooseLayoutsPass(ModulePass):
         costs = LayoutCosts(target, level)
         notes = Notes(self.name)
         for function in op.walk():
-            if isinstance(function, func.FuncOp) and function.body.blocks:
-                self._choose(function, costs, notes)
+            if not isinstance(function, func.FuncOp) or is_preparation(function):
+                continue
+            if len(function.body.blocks) != 1:
+                continue
+            preparation = preparation_of(function)
+            _choose(function, wanted_layouts(function), costs, notes)
+            if preparation is not None:
+                wanted = layouts_around(preparation, function)
+                _choose(preparation, wanted, costs, notes)
         notes.write()
 
-    def _choose(self, function: func.FuncOp, costs: LayoutCosts, notes: Notes) -> None:
-        if is_preparation(function) or len(function.body.blocks) != 1:
-            return
-        declared = _declared(function, self.free)
-        tensors = list(stored_tensors(function))
-        _note_unmet(function, declared, tensors, notes)
-        fixed = {
-            tensor: order
-            for tensor in tensors
-            if (order := declared.get(tensor.value)) is not None
-        }
-        free = [tensor for tensor in tensors if tensor not in fixed]
-        search = LayoutSearch(free, fixed, costs)
-        found = search.best()
-        for group, plan in search.plans(found).items():
-            group.plan = plan
-        for tensor, order in found.items():
-            if order != tensor.order:
-                notes.add(tensor.groups[0], "passed", _told(tensor, order))
-                tensor.store_in(order)
-        update_signature(function)
 
-
-def _declared(function: func.FuncOp, free: Sequence[str]) -> Declared:
-    """The layouts of arguments and of returned values."""
-    arguments = list[SSAValue](function.body.block.args)
-    fixed = len(arguments) - prepared_count(function)
-    wanted: dict[SSAValue, Order | None] = {}
-    for number, (value, order) in enumerate(
-        zip(arguments, declared_arguments(function), strict=True)
-    ):
-        is_free = "arguments" in free and number < fixed
-        wanted[value] = order if order or is_free else _plain(value)
-    returned = function.body.block.last_op
-    if isinstance(returned, func.ReturnOp):
-        for value, order in zip(
-            returned.arguments, declared_results(function), strict=True
-        ):
-            is_free = "results" in free
-            wanted[value] = order if order or is_free else _plain(value)
-    return wanted
-
-
-def _plain(value: SSAValue) -> Order:
-    type_ = value.type
-    return row_major(type_.get_num_dims()) if isinstance(type_, TensorType) else ()
+def _choose(
+    function: func.FuncOp, wanted: Wanted, costs: LayoutCosts, notes: Notes
+) -> None:
+    """Store the tensors of a function as is wanted, and others as is best."""
+    tensors = list(stored_tensors(function))
+    _note_unmet(function, wanted, tensors, notes)
+    fixed = {
+        tensor: order
+        for tensor in tensors
+        if (order := wanted.get(tensor.value)) is not None
+    }
+    free = [tensor for tensor in tensors if tensor not in fixed]
+    costs.free = {value for value, order in wanted.items() if order is None}
+    search = LayoutSearch(free, fixed, costs)
+    found = search.best()
+    for group, plan in search.plans(found).items():
+        group.plan = plan
+    for tensor, order in found.items():
+        if order != tensor.order:
+            user = next(iter(tensor.groups), function)
+            notes.add(user, "passed", _told(tensor, order))
+            tensor.store_in(order)
+    update_signature(function)
 
 
 def _note_unmet(
     function: func.FuncOp,
-    declared: Declared,
+    wanted: Wanted,
     tensors: Sequence[StoredTensor],
     notes: Notes,
 ) -> None:
     """Say where a declared layout is not the one that the program works with."""
     known = {tensor.value for tensor in tensors}
-    for value, order in declared.items():
-        if order and value not in known and order != _plain(value):
+    for value, order in wanted.items():
+        if order and value not in known and list(order) != sorted(order):
             name = value.name_hint or "a value"
             text = f"{name} does not lie as declared: others than groups use it"
             notes.add(function, "missed", text)

@@ -25,6 +25,7 @@ from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import BlockProblem, problems_of
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
+from tlf.passes.layouts.declared import free_values
 from tlf.passes.search import (
     STRATEGIES,
     Limits,
@@ -116,8 +117,9 @@ class GraphPartitionPass(ModulePass):
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
+            free = frozenset(free_values(function))
             for block in function.body.blocks:
-                for stated in list(problems_of(block, level)):
+                for stated in list(problems_of(block, level, free)):
                     found = self.searched(stated, target, level, alternatives)
                     if found is not None:
                         yield found
@@ -154,7 +156,7 @@ class GraphPartitionPass(ModulePass):
         """What groups of a problem cost, with the freedom that the options leave."""
         freedom = Freedom(self.roll, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.contractions
-        return GroupCosts(*args, freedom)
+        return GroupCosts(*args, freedom, stated.free)
 
     def _objective(self, target: Target, level: Level) -> Objective:
         """Time, and a part of that of all moves from and to the farther memory."""

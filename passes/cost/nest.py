@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
@@ -18,6 +19,7 @@ from tlf.passes.cores.dealt import gain
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
 from tlf.passes.cost.work import Instructions
+from tlf.passes.layouts.orders import orders
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.passes.tiling.model import Loop as TileLoop
@@ -40,6 +42,8 @@ class Moves:
         self.ordered = ordered
         self.layouts: Mapping[SSAValue, Sequence[int]] = {}
         """The layouts of values that are not to be those of their types."""
+        self.free: AbstractSet[SSAValue] = frozenset()
+        """Values that may lie in any order: each box is moved in the best one."""
         self.phased = False
         """Whether it counts where in a burst the moves start, or all start at one."""
         self.burst = costs.machine.levels[far].burst
@@ -72,14 +76,18 @@ class Moves:
             for interval, extent in zip(box, whole, strict=True)
         )
         axes = tuple(self.layouts.get(value) or layout or range(len(whole)))
+        tried = tuple(orders(whole)) if value in self.free else (axes,)
         starts: Sizes = (0,)
-        if self.phased and self.burst > item:
-            plain = range(len(whole))
-            starts = phases(box, _strides(whole, item, axes, plain), self.burst)
-        key = engine, whole, shape, item, axes, starts
-        if (known := self._known.get(key)) is None:
-            known = self._known[key] = self._cost(*key, inward=inward)
-        return known
+        costs: list[Cost] = []
+        for axes in tried:
+            if self.phased and self.burst > item:
+                plain = range(len(whole))
+                starts = phases(box, _strides(whole, item, axes, plain), self.burst)
+            key = engine, whole, shape, item, axes, starts
+            if (known := self._known.get(key)) is None:
+                known = self._known[key] = self._cost(*key, inward=inward)
+            costs.append(known)
+        return min(costs, key=_busy) if len(costs) > 1 else costs[0]
 
     def _cost(
         self,
@@ -102,6 +110,11 @@ class Moves:
             ends = (far, near) if inward else (near, far)
             costs.append(self.costs.move(engine, *ends, item))
         return _mean(costs)
+
+
+def _busy(cost: Cost) -> int:
+    """The cycles that a move takes of what it shares with others, or by itself."""
+    return max((busy for _, busy in cost.shared), default=cost.cycles)
 
 
 def _mean(costs: Sequence[Cost]) -> Cost:

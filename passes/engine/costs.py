@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -25,7 +26,7 @@ class GroupCosts(Costs):
     Prices sets of the operations of a block by the model of a memory level.
 
     `nodes` are the operations, `values` the tensors they hand on, in the numbering of
-    the problem.
+    the problem. Those that are `free` are to lie in any order of their axes.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class GroupCosts(Costs):
         level: Level,
         contractions: int,
         freedom: Freedom = ANYTHING,
+        free: AbstractSet[SSAValue] = frozenset(),
     ) -> None:
         self.nodes = nodes
         self.values = values
@@ -43,6 +45,7 @@ class GroupCosts(Costs):
         self.level = level
         self.contractions = contractions
         self.freedom = freedom
+        self.free = free
         self.model = OuterModel(target, level)
         self.nesting = Nesting(target)
         self._numbers = {value: number for number, value in enumerate(values)}
@@ -130,7 +133,9 @@ class GroupCosts(Costs):
     def _merge(self, group: int, picked: Sequence[Operation]) -> MergedGroup:
         if group not in self._merged:
             groups = [op for op in picked if isinstance(op, graph.GroupOp)]
-            self._merged[group] = MergedGroup(groups)
+            merged = self._merged[group] = MergedGroup(groups)
+            inside = {merged.values[v] for v in self.free if v in merged.values}
+            self.model.far.free |= inside
         return self._merged[group]
 
     def _inside(self, merged: MergedGroup, values: int) -> frozenset[SSAValue]:

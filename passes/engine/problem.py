@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
@@ -24,12 +25,17 @@ class BlockProblem:
     nodes: tuple[Operation, ...]
     values: tuple[SSAValue, ...]
     problem: Problem
+    free: AbstractSet[SSAValue] = frozenset()
+    """Those of the tensors that may lie in any order of their axes."""
 
 
-def problems_of(block: Block, level: Level) -> Iterator[BlockProblem]:
+def problems_of(
+    block: Block, level: Level, free: AbstractSet[SSAValue] = frozenset()
+) -> Iterator[BlockProblem]:
     """
     The problems of a block, one for each part that hands nothing on to another: groups
-    are its operations, with others between them.
+    are its operations, with others between them. Values that are `free` may lie in any
+    order of their axes.
     """
     nodes = [op for op in block.ops if _is_node(op)]
     parts: dict[Operation, list[Operation]] = {}
@@ -42,10 +48,14 @@ def problems_of(block: Block, level: Level) -> Iterator[BlockProblem]:
                 parts.update((each, joined) for each in joined)
         parts.update((each, joined) for each in joined)
     for part in {id(each): each for each in parts.values()}.values():
-        yield problem_of([op for op in nodes if op in set(part)], level)
+        yield problem_of([op for op in nodes if op in set(part)], level, free)
 
 
-def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
+def problem_of(
+    nodes: Sequence[Operation],
+    level: Level,
+    free: AbstractSet[SSAValue] = frozenset(),
+) -> BlockProblem:
     """The problem of some operations of a block, in order."""
     inside = set(nodes)
     numbers: dict[SSAValue, int] = {}
@@ -70,12 +80,14 @@ def problem_of(nodes: Sequence[Operation], level: Level) -> BlockProblem:
                 Value(
                     aligned_bytes(value, level),
                     any(use.operation not in inside for use in value.uses),
-                    f"{'made' if value.owner in inside else 'given'} {value.type}",
+                    f"{'made' if value.owner in inside else 'given'} {value.type}"
+                    f"{' in any order' if value in free else ''}",
                 )
                 for value in values
             ),
             level.capacity,
         ),
+        free & numbers.keys(),
     )
 
 

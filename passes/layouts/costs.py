@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
 from tlf.dialects.encoding import layout_of
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.nests import Nests, nests_of
-from tlf.passes.cost.outer import OuterModel
+from tlf.passes.cost.outer import Keeping, OuterModel
 from tlf.passes.cost.outer_search import OuterPlan, OuterSearch, Tilings
 from tlf.passes.cost.structure import structure_of
 from tlf.passes.graph_choose_tiles import members_of_group
@@ -30,6 +34,8 @@ class LayoutCosts:
     def __init__(self, target: Target, level: Level) -> None:
         self.target = target
         self.level = level
+        self.free: AbstractSet[SSAValue] = frozenset()
+        """What the plans that groups have were made to find in any order."""
         self.model = OuterModel(target, level)
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _Priced | None] = {}
@@ -42,30 +48,78 @@ class LayoutCosts:
         The best plan of a group with some layouts of tensors, by their names inside of
         it; None where the model has none.
         """
+        if (priced := self._of(group)) is None:
+            return None
+        return self._planned(priced, _changes(layouts), frozenset())
+
+    def limit(
+        self,
+        group: graph.GroupOp,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue],
+    ) -> OuterPlan | None:
+        """
+        The best plan of a group each of whose moves has the best order of the axes of
+        tensors that are free: no layouts of these have a better one.
+        """
+        if (priced := self._of(group)) is None:
+            return None
+        return self._planned(priced, _changes(layouts), free)
+
+    def estimate(
+        self,
+        group: graph.GroupOp,
+        layouts: Mapping[SSAValue, Order],
+        plans: Sequence[OuterPlan],
+    ) -> OuterPlan | None:
+        """The best of some plans of a group, with some layouts of tensors."""
+        if (priced := self._of(group)) is None:
+            return None
+        layouts = _changes(layouts)
+        sizes = tuple((plan.tile, plan.roll, plan.stages) for plan in plans)
+        key = sizes, priced.key, priced.near, priced.orders(layouts)
+        if key not in self._known:
+            search = self._search(priced)
+            with self._stored(layouts):
+                tried = [search.plan(*each) for each in sizes]
+            known = (plan for plan in tried if plan is not None)
+            self._known[key] = min(known, key=lambda plan: plan.rank, default=None)
+        return self._known[key]
+
+    def _of(self, group: graph.GroupOp) -> _Priced | None:
         if group not in self._groups:
             self._groups[group] = self._priced(group)
-        if (priced := self._groups[group]) is None:
-            return None
-        layouts = {
-            value: order for value, order in layouts.items() if order != _order(value)
-        }
-        orders = tuple(layouts.get(value) for value in priced.values)
-        key = priced.key, priced.given, orders
+        return self._groups[group]
+
+    def _planned(
+        self,
+        priced: _Priced,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue],
+    ) -> OuterPlan | None:
+        orders = priced.orders(layouts, free)
+        key = priced.key, priced.near, priced.given, orders
         if key not in self._known:
-            self.model.far.layouts = layouts
-            self._known[key] = self._found(priced)
-            self.model.far.layouts = {}
+            with self._stored(layouts, free):
+                self._known[key] = self._found(priced)
         return self._known[key]
+
+    @contextmanager
+    def _stored(
+        self,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue] = frozenset(),
+    ) -> Generator[None]:
+        """Let the model take values to lie in some layouts, others in any order."""
+        far, near = self.model.far, self.model.near
+        far.layouts, near.layouts, far.free = layouts, layouts, free
+        yield
+        far.layouts, near.layouts, far.free = {}, {}, frozenset()
 
     def is_open(self, group: graph.GroupOp) -> bool:
         """Whether a group may get another plan: it has none, or the model's own."""
         priced = self._groups.get(group)
         return priced is not None and priced.given is None
-
-    def floor(self, group: graph.GroupOp) -> float:
-        """The cycles that no layout takes a group below."""
-        priced = self._groups.get(group)
-        return 0 if priced is None else self._search(priced).floor()
 
     def _found(self, priced: _Priced) -> OuterPlan | None:
         search = self._search(priced)
@@ -79,13 +133,15 @@ class LayoutCosts:
             priced.nests,
             self.model,
             self.level.capacity,
+            priced.keeping,
             tilings=priced.tilings,
         )
 
     def _priced(self, group: graph.GroupOp) -> _Priced | None:
         try:
             members = members_of_group(group)
-            priced = _Priced(members, nests_of(members, self.target))
+            keeping = keeping_of(group)
+            priced = _Priced(members, nests_of(members, self.target), keeping)
         except PassFailedException:
             return None
         if group.plan is not None and not self._is_own(group, priced):
@@ -94,27 +150,93 @@ class LayoutCosts:
 
     def _is_own(self, group: graph.GroupOp, priced: _Priced) -> bool:
         """Whether the plan of a group is what the model finds for it alone."""
-        if any(is_kept(value) for value in (*group.inputs, *group.results)):
+        if priced.keeping.kept or priced.keeping.near:
             return False
-        self.model.far.phased = False
+        far = self.model.far
+        far.phased, far.free = False, frozenset(self._free_in(group))
         best = self._search(priced).best()
-        self.model.far.phased = True
+        far.phased, far.free = True, frozenset()
         return best is not None and best.attribute(self.level.name) == group.plan
+
+    def _free_in(self, group: graph.GroupOp) -> Iterator[SSAValue]:
+        """The values inside of a group that stand for what may lie in any order."""
+        for outside, inside in (
+            *zip(group.inputs, group.body.block.args, strict=True),
+            *zip(group.results, group.yielded, strict=True),
+        ):
+            if outside in self.free:
+                yield inside
 
 
 class _Priced:
     """A group, as the model takes it."""
 
-    def __init__(self, members: Members, nests: Nests) -> None:
+    def __init__(self, members: Members, nests: Nests, keeping: Keeping) -> None:
         self.members = members
         self.nests = nests
+        self.keeping = keeping
         self.key = structure_of(members.operations, members.results)
         used = (value for op in members.operations for value in op.operands)
         self.values = tuple(dict.fromkeys((*used, *members.results)))
         """What may have a layout, in an order that the structure tells."""
+        self.near = tuple(map(self._place, self.values))
+        """Of each of them, where it lies around the group."""
         self.tilings: Tilings = {}
         self.given: graph.PlanAttr | None = None
         """The plan that stays."""
+
+    def orders(
+        self,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue] = frozenset(),
+    ) -> tuple[Layout | None, ...]:
+        """The layout of each of the values, where it is not that of its type."""
+        return tuple(
+            ANY if value in free else layouts.get(value) for value in self.values
+        )
+
+    def _place(self, value: SSAValue) -> tuple[bool, ...]:
+        near = self.keeping
+        sets = near.resident, near.kept, near.unstored, near.loaded, near.early
+        return tuple(value in each for each in sets)
+
+
+def keeping_of(group: graph.GroupOp) -> Keeping:
+    """Which values are in the level around a group, as its plan says."""
+    inputs = list(zip(group.inputs, group.body.block.args, strict=True))
+    plan = group.plan
+    held = set[int]() if plan is None else set(plan.held)
+    resident = {n for n in held if is_kept(group.inputs[n])}
+    results = list(zip(group.results, group.yielded, strict=True))
+    kept = [pair for pair in results if is_kept(pair[0])]
+    given = [
+        inside
+        for outside, inside in inputs
+        if isinstance(outside.owner, Block | ConstantInterface)
+    ]
+    early = () if len(given) == len(inputs) else given
+    return Keeping(
+        frozenset(inputs[n][1] for n in resident),
+        frozenset(inside for _, inside in kept),
+        frozenset(inside for outside, inside in kept if _is_read_near(outside)),
+        frozenset(inputs[n][1] for n in held - resident),
+        frozenset(early),
+    )
+
+
+def _is_read_near(value: SSAValue) -> bool:
+    """Whether all that read a value hold it in the level."""
+    return all(
+        isinstance(use.operation, graph.GroupOp)
+        and use.operation.plan is not None
+        and use.index in use.operation.plan.held
+        for use in value.uses
+    )
+
+
+def _changes(layouts: Mapping[SSAValue, Order]) -> Mapping[SSAValue, Order]:
+    """The layouts that are not those of the types."""
+    return {value: each for value, each in layouts.items() if each != _order(value)}
 
 
 def _order(value: SSAValue) -> Order:

@@ -21,8 +21,8 @@ def orders(shape: Sequence[int]) -> Iterator[Order]:
     """
     plain = row_major(len(shape))
     seen = set[Order]()
-    for last in reversed(plain):
-        order = with_last(last, len(shape))
+    lasts = (with_last(axis, len(shape)) for axis in reversed(plain[:-1]))
+    for order in (plain, *lasts):
         key = tuple(axis for axis in order if shape[axis] > 1)
         if key not in seen:
             seen.add(key)

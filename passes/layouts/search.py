@@ -25,8 +25,9 @@ GAIN = 0.005
 class LayoutSearch:
     """
     Starts from tensors as they are, and from all of a rank with one axis last; then
-    changes one tensor after the other while that helps. Some have a layout that they
-    must have.
+    changes one tensor after the other while that helps, by the tiles that groups have
+    and those that they would have with the best orders. What is found counts with the
+    best tiles. Some tensors have a layout that they must have.
     """
 
     tensors: Sequence[StoredTensor]
@@ -48,7 +49,9 @@ class LayoutSearch:
         """The layouts that are best, of the tensors that have one to gain from."""
         given = {tensor: tensor.order for tensor in self.tensors} | self.fixed
         self.tensors = [each for each in self.tensors if self._may_gain(each, given)]
-        found = min(map(self._improved, self._starts(given)), key=self._total)
+        if not self.tensors:
+            return given
+        found = min(map(self._improved, self._starts(given)), key=self._estimated)
         worth = GAIN * self._total(given)
         return found if self._total(given) - self._total(found) > worth else given
 
@@ -63,12 +66,19 @@ class LayoutSearch:
         return plans
 
     def _may_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
-        """Whether a group around a tensor takes longer than it has to."""
+        """Whether a group around a tensor takes longer than with the best of moves."""
         return any(
             (plan := self._plan(group, given)) is not None
-            and _rank(plan) > self.costs.floor(group) * (1 + GAIN)
+            and (limit := self._limit(group, given)) is not None
+            and _rank(plan) > _rank(limit) * (1 + GAIN)
             for group in tensor.groups
         )
+
+    def _limit(self, group: graph.GroupOp, given: Assignment) -> OuterPlan | None:
+        """The plan of a group were all orders best but those that are fixed."""
+        around = self._names[group]
+        free = frozenset(name for tensor, name in around if tensor not in self.fixed)
+        return self.costs.limit(group, self._layouts(group, given), free)
 
     def _starts(self, given: Assignment) -> Iterator[Assignment]:
         yield given
@@ -102,7 +112,7 @@ class LayoutSearch:
 
         def price(order: Order) -> tuple[float, bool, bool]:
             tried = {**assignment, tensor: order}
-            cost = sum(self._cost(group, tried) for group in tensor.groups)
+            cost = sum(self._estimate(group, tried) for group in tensor.groups)
             return cost, order != plain, order != assignment[tensor]
 
         return min(options, key=price)
@@ -110,15 +120,29 @@ class LayoutSearch:
     def _total(self, assignment: Assignment) -> float:
         return sum(self._cost(group, assignment) for group in self._names)
 
+    def _estimated(self, assignment: Assignment) -> float:
+        return sum(self._estimate(group, assignment) for group in self._names)
+
+    def _estimate(self, group: graph.GroupOp, assignment: Assignment) -> float:
+        """The time with the tiles that are best as it is, or were all orders best."""
+        around = [tensor for tensor, _ in self._names[group]]
+        given = {tensor: self.fixed.get(tensor, tensor.order) for tensor in around}
+        plans = self._plan(group, given), self._limit(group, given)
+        known = [plan for plan in plans if plan is not None]
+        best = self.costs.estimate(group, self._layouts(group, assignment), known)
+        return 0 if best is None else _rank(best)
+
     def _cost(self, group: graph.GroupOp, assignment: Assignment) -> float:
         plan = self._plan(group, assignment)
         return 0 if plan is None else _rank(plan)
 
     def _plan(self, group: graph.GroupOp, assignment: Assignment) -> OuterPlan | None:
-        layouts: Mapping[SSAValue, Order] = {
-            name: assignment[tensor] for tensor, name in self._names[group]
-        }
-        return self.costs.plan(group, layouts)
+        return self.costs.plan(group, self._layouts(group, assignment))
+
+    def _layouts(
+        self, group: graph.GroupOp, assignment: Assignment
+    ) -> Mapping[SSAValue, Order]:
+        return {name: assignment[tensor] for tensor, name in self._names[group]}
 
 
 def _rank(plan: OuterPlan) -> float:

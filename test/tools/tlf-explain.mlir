@@ -44,7 +44,7 @@
 // JSON-NEXT: "name": "%a",
 // JSON:      "bound_by": "matrix",
 // JSON:      "double_buffers":
-// JSON:      "gain": 1.0,
+// JSON:      "gain": 1.{{[0-9]+}},
 
 // TOGETHER: a and b: `graph-group` put them into one group
 
