@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 
 from tlf.dialects.graph import ConstantOp, FileAttr
 from tlf.dialects.interpreters.run import entry_point
 from tlf.frontend.torch import ImportedProgram
+
+
+def _says(attributes: DictionaryAttr) -> bool:
+    return bool(attributes.data)
 
 
 def weights_to_constants(imported: ImportedProgram, path: str) -> None:
@@ -15,7 +19,10 @@ def weights_to_constants(imported: ImportedProgram, path: str) -> None:
     block = function.body.block
     first = block.first_op
     assert first is not None
-    function.arg_attrs = None
+    if (attributes := function.arg_attrs) is not None:
+        pairs = zip(attributes, imported.arguments, strict=True)
+        inputs = [each for each, source in pairs if not isinstance(source, str)]
+        function.arg_attrs = ArrayAttr(inputs) if any(map(_says, inputs)) else None
     for argument, source in zip(tuple(block.args), imported.arguments, strict=True):
         if not isinstance(source, str):
             continue

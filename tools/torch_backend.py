@@ -25,8 +25,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tlf.dialects.target import Target
 from tlf.frontend.torch.convert import name_of
 from tlf.frontend.torch.decompositions import decompositions
-from tlf.frontend.torch.graph import Function, import_graph
+from tlf.frontend.torch.graph import Function, import_graph, result_orders
 from tlf.frontend.torch.partition import partitioned
+from tlf.frontend.torch.strides import lying
 from tlf.runtime.triton.device import choose_mode
 from tlf.tools.compiled import CompiledProgram
 
@@ -59,6 +60,7 @@ class CompiledGraph:
 
     def __init__(self, function: Function, target: str | Target) -> None:
         self.function = function
+        self.orders = result_orders(function)
         self.program = CompiledProgram(function.module, target)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
@@ -67,7 +69,9 @@ class CompiledGraph:
         device = next((each.device for each in inputs), torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         return [
-            results[place].to(device) if isinstance(place, int) else place.copy()
+            lying(results[place].to(device), self.orders[place])
+            if isinstance(place, int)
+            else place.copy()
             for place in self.function.outputs
         ]
 

@@ -10,6 +10,8 @@ from torch.utils import _pytree as pytree
 
 from tlf.dialects.target import Target
 from tlf.frontend.torch.export import ImportedProgram, from_torch
+from tlf.frontend.torch.graph import result_orders
+from tlf.frontend.torch.strides import lying
 from tlf.runtime.triton.device import choose_mode
 from tlf.tools.compiled import CompiledProgram
 
@@ -24,6 +26,7 @@ class CompiledModule:
         self.imported = imported
         self.program = CompiledProgram(imported.module, target)
         self.weights = dict(imported.weights)
+        self._orders = result_orders(imported.function)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run the module on tensors."""
@@ -36,7 +39,9 @@ class CompiledModule:
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         places = self.imported.function.outputs
         found = [
-            results[place] if isinstance(place, int) else place.copy()
+            lying(results[place], self._orders[place])
+            if isinstance(place, int)
+            else place.copy()
             for place in places
         ]
         for position, source in self.imported.mutated.items():

@@ -16,6 +16,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.layouts import (
+    ANY,
+    declare_arguments,
+    declare_results,
+    declared_results,
+)
 from tlf.dialects.parameters import mark_parameters
 from tlf.frontend.torch.convert import (
     Value,
@@ -29,6 +35,7 @@ from tlf.frontend.torch.emitter import NOTHING, Nothing
 from tlf.frontend.torch.errors import ImportFailure, Unsupported
 from tlf.frontend.torch.fx_arguments import map_nodes
 from tlf.frontend.torch.locations import location_of, named
+from tlf.frontend.torch.strides import order_of
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
 """What names of values cannot have: other characters, a digit first, a number last
@@ -81,7 +88,48 @@ def import_graph(
     places = [at for at, each in enumerate(found.inputs) if each in parameters]
     if places:
         mark_parameters(function, places)
+    _declare_layouts(source, found, function, places)
     return found
+
+
+def result_orders(imported: Function) -> list[Sequence[int] | None]:
+    """Of each result, the order of its axes in memory that PyTorch has it in."""
+    functions = [op for op in imported.module.ops if isinstance(op, func.FuncOp)]
+    declared = declared_results(functions[0])
+    return [None if each == ANY else each for each in declared]
+
+
+def _declare_layouts(
+    source: fx.GraphModule,
+    found: Function,
+    function: func.FuncOp,
+    weights: Container[int],
+) -> None:
+    """
+    Let arguments and results lie as the strides of their tensors say, but for weights,
+    which are put in order once.
+    """
+    placeholders = source.graph.find_nodes(op="placeholder")
+    inputs = {
+        at: _order(placeholders[position])
+        for at, position in enumerate(found.inputs)
+        if at not in weights
+    }
+    (output,) = source.graph.find_nodes(op="output")
+    nodes = [output.args[0]] if isinstance(output.args[0], fx.Node) else output.args[0]
+    results = {
+        place: _order(node)
+        for node, place in zip(cast(Sequence[Any], nodes), found.outputs, strict=True)
+        if isinstance(place, int)
+    }
+    declare_arguments(function, {at: each for at, each in inputs.items() if each})
+    declare_results(function, {at: each for at, each in results.items() if each})
+
+
+def _order(node: fx.Node) -> tuple[int, ...] | None:
+    """The order of the axes of a tensor in memory, if it is not row-major."""
+    (tensor,) = cast(tuple[Tensor], fake_tensors(node))
+    return order_of(tensor)
 
 
 class _Import:
