@@ -28,6 +28,7 @@ from tlf.tools.planned import watched
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import InputError, make_inputs
+from tlf.tools.run_layouts import declare_layouts
 from tlf.tools.run_options import Options
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames
@@ -69,6 +70,7 @@ def _run(options: Options) -> bool:
         module = parse(context, source)
     with errors_located(module, "the verifier"):
         verify(module)
+    declare_layouts(entry_point(module, options.entry), options.layout)
     base = Path(options.file).parent
     name = options.target or _own_target(module)
     target = _resized(name, options.l2) if options.l2 is not None else name

@@ -21,6 +21,7 @@ class Options(argparse.Namespace):
     l2: str | None
     passes: str | None
     input: list[str]
+    layout: list[str]
     seed: int
     check: bool
     timing: bool
@@ -62,6 +63,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         default=[],
         metavar="NAME=FILE.npy",
         help="array for an argument; others are random",
+    )
+    parser.add_argument(
+        "--layout",
+        action="append",
+        default=[],
+        metavar="any|NAME=ORDER",
+        help="order of axes in memory of an argument or result, as 0,2,3,1 or any",
     )
     parser.add_argument("--seed", type=int, default=0, help="of random arrays")
     parser.add_argument(

@@ -1,0 +1,84 @@
+"""The layouts of arguments and results that a command line declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import TensorType
+
+from tlf.dialects.interpreters.run import argument_names, result_names
+from tlf.dialects.layouts import (
+    ANY,
+    Layout,
+    declare_arguments,
+    declare_results,
+    declared_arguments,
+    declared_results,
+)
+from tlf.tools.run_inputs import InputError
+
+
+def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
+    """
+    Declare layouts of the arguments and results of a function.
+
+    `given` has words `NAME=0,2,3,1` with the axes of an argument or a result, outermost
+    first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`.
+    """
+    named = dict(map(_pair, (word for word in given if word != ANY)))
+    inputs, outputs = argument_names(function), result_names(function)
+    for name, layout in named.items():
+        if name not in (*inputs, *outputs):
+            known = ", ".join(dict.fromkeys((*inputs, *outputs))) or "none"
+            raise InputError(f"expected a layout of one of {known}, got `{name}`")
+        _check(function, name, layout)
+    everything = ANY in given
+    arguments = _numbered(inputs, named, declared_arguments(function), everything)
+    results = _numbered(outputs, named, declared_results(function), everything)
+    declare_arguments(function, arguments)
+    declare_results(function, results)
+
+
+def _numbered(
+    names: Sequence[str],
+    named: Mapping[str, Layout],
+    declared: Sequence[object],
+    everything: bool,
+) -> dict[int, Layout]:
+    """What is declared for some names, by their number."""
+    found: dict[int, Layout] = {}
+    for number, (name, before) in enumerate(zip(names, declared, strict=False)):
+        if name in named:
+            found[number] = named[name]
+        elif everything and before is None:
+            found[number] = ANY
+    return found
+
+
+def _pair(word: str) -> tuple[str, Layout]:
+    name, _, text = word.partition("=")
+    axes = text.split(",")
+    if name and text == ANY:
+        return name, ANY
+    if not name or not all(axis.isdecimal() for axis in axes):
+        raise InputError(
+            f"expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `{word}`"
+        )
+    return name, tuple(map(int, axes))
+
+
+def _check(function: func.FuncOp, name: str, layout: Layout) -> None:
+    types = function.function_type
+    pairs = (
+        *zip(argument_names(function), types.inputs, strict=False),
+        *zip(result_names(function), types.outputs, strict=False),
+    )
+    for each, type_ in pairs:
+        rank = type_.get_num_dims() if isinstance(type_, TensorType) else 0
+        if each == name and layout != ANY and sorted(layout) != list(range(rank)):
+            text = ",".join(map(str, layout))
+            raise InputError(
+                f"expected the layout of {name} to order {rank} axes, each once, "
+                f"got {text}"
+            )
