@@ -25,6 +25,7 @@ from tlf.tools.diagnostics import CompileError, errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.tools.pass_manager import PassManager, verify
 from tlf.tools.pipeline import build_passes, build_target
+from tlf.tools.snapshot import snapshot
 from tlf.tools.source import Source, read_source
 
 ROOT = Path(__file__).parents[1]
@@ -78,11 +79,16 @@ def stages(name: str, target_name: str) -> Iterator[tuple[str, str]]:
     module = parsed(path.read_text(encoding="utf-8"), path.name)
     target = load(target_name)
     target.attach(module)
-    context, before = new_context(), ""
-    known = pipelines_for(target)
-    for each in build_passes(f"{target.backend}-pipeline", PASSES, known):
-        PassManager([each]).run(context, module)
-        if (after := generic(module)) != before:
+    context, known, before = new_context(), snapshot(module), ""
+    manager = PassManager(())
+    pipelines = pipelines_for(target)
+    for each in build_passes(f"{target.backend}-pipeline", PASSES, pipelines):
+        manager.passes = [each]
+        manager.run(context, module)
+        if (now := snapshot(module)) == known:
+            continue
+        known, after = now, generic(module)
+        if after != before:
             yield f"{name} on {target_name} after {each.name}", after
         before = after
 

@@ -36,7 +36,8 @@ def verify(module: ModuleOp) -> None:
 class PassManager:
     """
     Runs `passes` in order. The module is verified before the first and after each that
-    changed it; operations that passes make take the location of what they replace.
+    changed it, but not as it was when it was last verified here; operations that passes
+    make take the location of what they replace.
     """
 
     passes: Sequence[ModulePass]
@@ -51,7 +52,6 @@ class PassManager:
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
-        self._verified = None
         self._verify(module, "verifier")
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
         for each in self.passes:
@@ -65,7 +65,6 @@ class PassManager:
             locate_all(module)
             before = self._print(each.name, module, before)
             self._verify(module, step)
-        self._verified = None
 
     def _verify(self, module: ModuleOp, step: str) -> None:
         if not self.verifies:

@@ -38,6 +38,7 @@ from tlf.tools.pass_manager import PassManager, verify
 from tlf.tools.pipeline import build_passes, build_target
 from tlf.tools.run_check import LARGEST, TOLERANCES
 from tlf.tools.run_inputs import make_inputs
+from tlf.tools.snapshot import snapshot
 from tlf.tools.source import Source
 
 Arrays = Mapping[str, Array]
@@ -183,18 +184,22 @@ def lowered(
     is not.
     """
     target.attach(module)
-    before = ""
+    known, before = snapshot(module), ""
+    manager = PassManager(())
     for each in steps_of(target):
+        manager.passes = [each]
         try:
-            PassManager([each]).run(context, module)
+            manager.run(context, module)
         except CompileError as error:
             yield Stage(each.name, False, _compile_fault(each.name, error))
             return
         if plans is not None and each.name == "graph-choose-tiles":
             scramble(module, plans)
         fault, runs = None, stages and runnable(module)
-        if runs and (after := str(module)) != before:
-            fault, before = _interpreted(case, each.name, module), after
+        if runs and (now := snapshot(module)) != known:
+            known = now
+            if (after := str(module)) != before:
+                fault, before = _interpreted(case, each.name, module), after
         yield Stage(each.name, runs, fault)
 
 

@@ -168,4 +168,7 @@ def test_verifies_after_passes_that_change_the_module(
     assert len(verified) == 2
 
     manager.run(new_context(), module)
-    assert len(verified) == 3
+    assert len(verified) == 2
+
+    manager.run(new_context(), Program().module)
+    assert len(verified) == 4
