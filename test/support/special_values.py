@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from differential import compiled_results, parsed, steps_of
+from differential import parsed, run_lowered, steps_of
 from graph_program import Program, Step, Value
 
 from tlf.dialects.interfaces import Array
@@ -19,15 +19,14 @@ DTYPE = {str(element): dtype for element, dtype in DTYPES.items()}
 TOLERANCE = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}
 """By how much functions may differ, relative to the result."""
 
-INTERPRETED: Mapping[str, tuple[str, str]] = {
-    "tiles": ("npu-tiny", "convert-graph-to-tile"),
-    "buffers": ("npu-tiny", "mem-plan"),
-    "values": ("h200", "convert-tile-to-mem"),
+INTERPRETED: Mapping[str, Mapping[str, str]] = {
+    "npu-tiny": {"convert-graph-to-tile": "tiles", "mem-plan": "buffers"},
+    "h200": {"convert-tile-to-mem": "values"},
 }
-"""What is interpreted: a target, and the last pass before."""
+"""Of each target, after the last run of which pass a program is interpreted as what."""
 
-WAYS = ("npu-tiny", "h200", *INTERPRETED)
-"""Ways to run a program: compiled for a target, or interpreted at a lower level."""
+TARGETS = tuple(INTERPRETED)
+"""What programs are compiled for; levels on the way are interpreted, too."""
 
 
 def numbers_of_bits(element: str) -> Array:
@@ -91,19 +90,28 @@ def step(
     return Step(Value(f"r{number}", *result), f"graph.{pattern}", operands)
 
 
-def run(text: str, inputs: Mapping[str, Array], way: str) -> tuple[Array, ...]:
-    """The results of a program in one of `WAYS`, or by the reference."""
-    if way not in INTERPRETED:
-        return compiled_results(text, inputs, way)
-    name, last = INTERPRETED[way]
+def run(
+    text: str, inputs: Mapping[str, Array], name: str
+) -> Iterator[tuple[str, tuple[Array, ...]]]:
+    """
+    The results of a program on each level of a target's pipeline, from the outermost
+    to the target itself, with the name of the level.
+    """
     context, module = parsed(text)
     target = load(name)
     target.attach(module)
-    passes = steps_of(target)
+    passes, manager = steps_of(target), PassManager(())
     names = [each.name for each in passes]
-    count = len(names) - names[::-1].index(last)
-    PassManager(passes[:count]).run(context, module)
-    return interpret(module, inputs)
+    start = 0
+    for last, level in INTERPRETED[name].items():
+        end = len(names) - names[::-1].index(last)
+        manager.passes = passes[start:end]
+        manager.run(context, module)
+        yield level, interpret(module, inputs)
+        start = end
+    manager.passes = passes[start:]
+    manager.run(context, module)
+    yield name, run_lowered(context, module, target, inputs)
 
 
 def differences(
