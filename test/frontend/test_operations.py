@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
 import pytest
 import torch
 from torch_cases import Case
-from torch_check import TOLERANCES, Module, assert_close
+from torch_check import TOLERANCES, Module, assert_close, noted
 from torch_elementwise_cases import ACTIVATIONS, FUNCTIONS
 from torch_movement_cases import INDEXING, MOVEMENTS, REDUCTIONS
 from torch_network_cases import (
@@ -17,7 +21,8 @@ from torch_network_cases import (
     RESAMPLING,
 )
 
-from tlf.tools.torch_module import compile_module
+from tlf.frontend.torch.export import from_torch
+from tlf.tools.torch_module import CompiledModule, compile_module
 
 CASES = [
     *FUNCTIONS,
@@ -34,27 +39,60 @@ CASES = [
 ]
 
 
-def check(case: Case, target: str, dtype: torch.dtype) -> None:
-    arguments = case.arguments(dtype)
+TRITON = {case.name for case in CASES[::5]}
+"""Kernels take longest to load."""
+
+TOGETHER = 8
+"""How many functions are exported as one module: the export takes most of the time."""
+
+
+class Several(torch.nn.Module):
+    """Functions as one module, which takes the arguments of all and returns all."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        super().__init__()
+        self.cases = cases
+
+    def forward(self, *arguments: Any) -> Any:
+        rest = iter(arguments)
+        return tuple(
+            case.function(*islice(rest, len(case.shapes))) for case in self.cases
+        )
+
+
+def expected(case: Case, dtype: torch.dtype) -> Any:
+    """What PyTorch computes, or nothing if it cannot."""
     try:
-        expected = case.function(*arguments)
-    except (NotImplementedError, RuntimeError) as error:
-        pytest.skip(f"PyTorch: {error}")
-    compiled = compile_module(Module(case.function), arguments, target=target)
-    assert_close(compiled(*arguments), expected, TOLERANCES[dtype])
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_reference(case: Case, dtype: torch.dtype):
-    check(case, "reference", dtype)
+        return case.function(*case.arguments(dtype))
+    except (NotImplementedError, RuntimeError):
+        return None
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_npu(case: Case):
-    check(case, "npu-tiny", torch.float32)
+def test_f32(case: Case):
+    arguments = case.arguments(torch.float32)
+    if (wanted := expected(case, torch.float32)) is None:
+        pytest.skip("PyTorch does not compute it")
+    imported = from_torch(Module(case.function), arguments)
+    for target in ("reference", "npu-tiny", "triton"):
+        if target == "triton" and case.name not in TRITON:
+            continue
+        with noted(f"on {target}"):
+            found = CompiledModule(imported, target)(*arguments)
+            assert_close(found, wanted, TOLERANCES[torch.float32])
 
 
-@pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)
-def test_triton(case: Case):
-    check(case, "triton", torch.float32)
+@pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
+def test_bf16(start: int):
+    dtype = torch.bfloat16
+    computed = [
+        (case, result)
+        for case in CASES[start : start + TOGETHER]
+        if (result := expected(case, dtype)) is not None
+    ]
+    cases = [case for case, _ in computed]
+    arguments = [each for case in cases for each in case.arguments(dtype)]
+    found = compile_module(Several(cases), arguments)(*arguments)
+    for (case, wanted), result in zip(computed, found, strict=True):
+        with noted(case.name):
+            assert_close(result, wanted, TOLERANCES[dtype])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -39,6 +40,16 @@ def assert_close(found: Any, expected: Any, tolerance: float) -> None:
         torch.testing.assert_close(
             mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True
         )
+
+
+@contextmanager
+def noted(note: str) -> Generator[None]:
+    """Errors inside tell what they belong to."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(note)
+        raise
 
 
 def relative_error(found: Any, expected: Any) -> float:
