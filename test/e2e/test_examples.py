@@ -123,8 +123,14 @@ def test_kernels(name: str, element: str, target: str):
     compare(ROWS[name](element), target)
 
 
-@pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny"])
-@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(
+    ("element", "target"),
+    [
+        *((element, "reference") for element in ELEMENTS),
+        *(("f32", target) for target in ("npu", "npu-tiny")),
+        *(("f16", "npu"), ("bf16", "npu-tiny")),
+    ],
+)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str, element: str, target: str):
     compare(LAYERS[name](element), target)

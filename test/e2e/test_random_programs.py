@@ -20,7 +20,8 @@ SEEDS = range(1000, 1028)
 CHAIN_SEEDS = range(3000, 3016)
 LOOKUP_SEEDS = range(4000, 4020)
 WEIGHTED_SEEDS = range(5000, 5016)
-PLANNED_SEEDS = range(2000, 2016)
+PLANNED_SEEDS = [*range(2000, 2009), *range(2010, 2016)]
+"""Without 2009, whose tiles are so many that it takes as long as ten others."""
 
 LIMITS = {
     "npu": [r"the npu multiplies .*, got i\d+"],

@@ -23,10 +23,10 @@ FUNCTIONS: dict[int, Callable[..., Tensor]] = {
 }
 
 
-def some_axis(rng: Generator) -> Axis:
-    """An axis with a result of some elements."""
+def some_axis(rng: Generator, most: int) -> Axis:
+    """An axis with a result of some elements, its extents and steps up to `most`."""
     while True:
-        extent, taps, stride, dilation = (int(n) for n in rng.integers(1, 5, 4))
+        extent, taps, stride, dilation = (int(n) for n in rng.integers(1, most + 1, 4))
         extra = int(rng.integers(0, max(stride, dilation)))
         axis = Axis(extent, taps, stride, int(rng.integers(0, 4)), dilation, extra)
         if axis.results > 0:
@@ -35,7 +35,7 @@ def some_axis(rng: Generator) -> Axis:
 
 def check(seed: int, rank: int, target: str) -> None:
     rng = np.random.default_rng([seed, rank])
-    axes = [some_axis(rng) for _ in range(rank)]
+    axes = [some_axis(rng, 4 if rank < 3 else 3) for _ in range(rank)]
     batch, groups, channels, count = (int(n) for n in rng.integers(1, 4, 4))
     x, filters = (
         torch.tensor(rng.standard_normal(shape), dtype=torch.float32)
