@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -135,7 +135,7 @@ class Access:
         """The index is the iterator itself."""
         return Access(((iterator, 1),))
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the index is one iterator."""
         terms = self.terms
@@ -189,7 +189,7 @@ def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
 
 def region(accesses: Accesses, box: Box) -> Box:
     """The box of an operand or a result that a box of iterations touches."""
-    return tuple(access.interval(box) for access in accesses)
+    return tuple([access.interval(box) for access in accesses])
 
 
 def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
