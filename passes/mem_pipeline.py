@@ -35,15 +35,15 @@ class MemPipelinePass(ModulePass):
     """
     Let iterations of loops with `stages` overlap.
 
-    Such a nest becomes one loop that counts from 0. Buffers of its body that moves
-    fill from a farther level, or empty to one, and those that products are summed up
-    in, get as many slots as there are stages:
-    one buffer before the loop, of which every iteration uses the next slot. A move into
-    one of them whose source nothing in the loop writes, from a place that depends on
-    counters alone, goes to the start of the body, or right behind a loop whose own moves
-    it would hold up, and may start `stages - 1` iterations ahead. Tiles that a loop carries keep their one buffer, and loops of one iteration
-    stay. In a body with loops, buffers nearer than the farthest of those that are moved
-    keep one place, too: the loops have slots of their own.
+    Such a nest becomes one loop that counts from 0. Buffers of its body that moves fill
+    from a farther level, or empty to one, and those that products are summed up in, get
+    as many slots as there are stages: one buffer before the loop, of which every
+    iteration uses the next slot. A move into one of them whose source nothing in the
+    loop writes, from a place that depends on counters alone, goes to the start of the
+    body, or right behind a loop whose own moves it would hold up, and may start `stages
+    - 1` iterations ahead. Tiles that a loop carries keep their one buffer, and loops of
+    one iteration stay. In a body with loops, buffers nearer than the farthest of those
+    that are moved keep one place, too: the loops have slots of their own.
     """
 
     name = "mem-pipeline"
