@@ -11,7 +11,7 @@ from typing import TypeAlias
 from tlf.dialects import graph
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
-from tlf.passes.cost.nearest import options
+from tlf.passes.cost.nearest import halves, options
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
 from tlf.passes.tiling.group import Members
@@ -113,7 +113,7 @@ class OuterSearch:
         self.limit = self.capacity
         self.axes = self.freedom.cut(self.members.axes(self.model.rules))
         self.chains = [
-            options(extent) if free else (extent,)
+            halves(extent, 1) if free else (extent,)
             for extent, free in zip(self.axes.parallel, self.axes.free, strict=True)
         ]
 
@@ -132,6 +132,22 @@ class OuterSearch:
 
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
+        found = self._found()
+        if found is None or found.stages == 1:
+            return found
+        while (better := _best(self._nearby(found), found)) is not found:
+            found = better
+        return found
+
+    def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+        """The plans with all sizes along an axis from the half to the double."""
+        for axis, (size, chain) in enumerate(zip(plan.tile, self.chains, strict=True)):
+            for other in options(max(chain)) if len(chain) > 1 else ():
+                if size < 2 * other <= 4 * size:
+                    yield self._resized(plan, {axis: other})
+
+    def _found(self) -> OuterPlan | None:
+        """The best plan of those whose tiles are halves of halves."""
         whole, floor = self.whole(), self.floor()
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
@@ -217,14 +233,11 @@ class OuterSearch:
             best = better
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with the next sizes up and down along an axis, near and far."""
-        for axis, size in enumerate(plan.tile):
+        """The plans with the next size up or down along an axis."""
+        for axis in range(len(self.chains)):
             below, above = self._options(plan.tile, axis)
-            half = [each for each in below if 2 * each <= size]
-            double = [each for each in above if each >= 2 * size]
-            near = (*below[-1:], *above[:1], *half[-1:], *double[:1])
-            for other in dict.fromkeys(near):
-                yield self._resized(plan, {axis: other})
+            for size in (*below[-1:], *above[:1]):
+                yield self._resized(plan, {axis: size})
 
     def _exchanges(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with the next size up along one axis, room made along another."""
