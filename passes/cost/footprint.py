@@ -4,13 +4,14 @@ The bytes of a memory level that the tiles of a group take: what is live at once
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.dialects import tile
 from tlf.dialects.access import Box, Interval
 from tlf.dialects.interfaces import (
     ContractionInterface,
@@ -20,7 +21,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.nests import Nests
 from tlf.passes.placement import Buffer, align, live_bytes
-from tlf.passes.tiling.model import WIDEST, GroupTiling, elements
+from tlf.passes.tiling.model import WIDEST, GroupTiling, Loop, Scope, elements
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class _Builder:
         self.apart = apart
         self.held = held
         self.tiling = tiling
-        self.stages = stages
+        self.stages = _in_flight(tiling.loops, stages)
+        self.inner_stages = _in_flight(tiling.inner_loops, stages)
         self.nests = nests or {}
         self.nearest = nests is None
         self.operations = list(tiling.tiles)
@@ -111,9 +113,10 @@ class _Builder:
             yield from self._temporaries(op)
 
     def _inputs(self) -> Iterator[Part]:
-        for (value, _), boxes in self.tiling.reads.items():
+        for (value, scope), boxes in self.tiling.reads.items():
             if value in self.apart:
                 continue
+            stages = self.inner_stages if scope is Scope.INNER else self.stages
             if value in self.held:
                 yield self._whole(value)
                 continue
@@ -121,10 +124,10 @@ class _Builder:
                 window = self.tiling.windows.get((value, number))
                 size = self._bytes(value, box)
                 if window is not None:
-                    ahead = self._bytes(value, window.fresh) * (self.stages - 1)
+                    ahead = self._bytes(value, window.fresh) * (stages - 1)
                     yield self._live("window", value, size, box, ahead)
                 elif any(interval.offset.terms for interval in box):
-                    ahead = size * (self.stages - 1)
+                    ahead = size * (stages - 1)
                     yield self._live("input", value, size, box, ahead)
                 elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size, box)
@@ -184,7 +187,7 @@ class _Builder:
         if isinstance(op, ViewInterface):
             self._share(op.results[0], op.operands[0])
             return
-        if not isinstance(op, ElementwiseInterface):
+        if not isinstance(op, ElementwiseInterface | tile.MaskOp):
             return
         wanted = self.tiling.tiles[op].result
         type_ = tensor_type(op.results[0])
@@ -237,3 +240,8 @@ class _Builder:
 
     def _align(self, size: int) -> int:
         return align(size, self.tiling.rules.alignment)
+
+
+def _in_flight(loops: Mapping[int, Loop], stages: int) -> int:
+    """How many iterations of some loops are in flight."""
+    return min(stages, prod(loop.trips for loop in loops.values()))
