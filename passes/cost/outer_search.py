@@ -31,6 +31,9 @@ LITTLE = 4
 ENOUGH = 1.02
 """A plan so near to what no tiling beats is good enough."""
 
+CLOSE = 1.05
+"""Plans that are so near to the best are looked at more closely."""
+
 LIGHT = 16
 """A cycle of the channel counts for one part in so many where nothing waits for it."""
 
@@ -132,22 +135,6 @@ class OuterSearch:
 
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
-        found = self._found()
-        if found is None or found.stages == 1:
-            return found
-        while (better := _best(self._nearby(found), found)) is not found:
-            found = better
-        return found
-
-    def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with all sizes along an axis from the half to the double."""
-        for axis, (size, chain) in enumerate(zip(plan.tile, self.chains, strict=True)):
-            for other in options(max(chain)) if len(chain) > 1 else ():
-                if size < 2 * other <= 4 * size:
-                    yield self._resized(plan, {axis: other})
-
-    def _found(self) -> OuterPlan | None:
-        """The best plan of those whose tiles are halves of halves."""
         whole, floor = self.whole(), self.floor()
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
@@ -162,7 +149,9 @@ class OuterSearch:
                         return found[-1]
                 if found and found[-1].stages == STAGES:
                     break
-        return min(found, key=lambda plan: plan.rank, default=None)
+        least = min((plan.cost.cycles for plan in found), default=0)
+        near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
+        return min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
 
     def least(self) -> int | None:
         """The bytes that the smallest tiles take, or None where there are none."""
@@ -231,6 +220,21 @@ class OuterSearch:
             if better is best:
                 return best
             best = better
+
+    def _refined(self, best: OuterPlan) -> OuterPlan:
+        """The plan, or a better one with tiles of about its sizes."""
+        if best.stages == 1:
+            return best
+        while (better := _best(self._nearby(best), best)) is not best:
+            best = better
+        return best
+
+    def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
+        """The plans with all sizes along an axis from the half to the double."""
+        for axis, (size, chain) in enumerate(zip(plan.tile, self.chains, strict=True)):
+            for other in options(max(chain)) if len(chain) > 1 else ():
+                if size < 2 * other <= 4 * size:
+                    yield self._resized(plan, {axis: other})
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with the next size up or down along an axis."""
