@@ -30,7 +30,7 @@ TIMED = 8
 """Of so many choices, the best by estimate, the time is worked out."""
 
 LITTLE = 2048
-"""Of work that takes so few cycles in each core, nothing is to be hidden."""
+"""Of work that takes so few cycles in each core in all, nothing is to be hidden."""
 
 GRID = 256
 """The most points of the grid."""
@@ -84,6 +84,8 @@ class NearestSearch:
     axes: Axes
     level: Level
     machinery: Machinery
+    executions: int = 1
+    """How often loops around run the group."""
     stages: Sequence[int] = STAGES
     large: list[Sizes] = field(default_factory=list[Sizes])
     """Sizes that do not fit."""
@@ -119,8 +121,9 @@ class NearestSearch:
             return None
         if needed(tiling, 1) > self.level.capacity:
             return None
+        work = sum(busy(self.machinery.program(tiling, 1)).values())
         cores = self.machinery.costs.machine.cores
-        if sum(busy(self.machinery.program(tiling, 1)).values()) > LITTLE // cores:
+        if work * self.executions > LITTLE // cores:
             return None
         return self.time(sizes, 1)
 

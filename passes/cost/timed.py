@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import prod
 
-from tlf.dialects import graph
+from xdsl.ir import Operation
+
+from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
 from tlf.passes.cost.estimator import Estimate
@@ -16,6 +19,7 @@ from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.cost.program import cycles_of
 from tlf.passes.cost.structure import Structures
 from tlf.passes.cost.traffic import Movements
+from tlf.passes.nests.systems import loops_of
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import GroupTiling
 
@@ -54,7 +58,8 @@ class TimedTiles:
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""
-        key = self._structures.of(members.operations, members.results)
+        structure = self._structures.of(members.operations, members.results)
+        key = structure, _executions(members.root)
         if key not in self._known:
             find = self._nearest if self.is_nearest else self._outer
             self._known[key] = find(members)
@@ -81,7 +86,8 @@ class TimedTiles:
     def _nearest(self, members: Members) -> graph.PlanAttr | None:
         axes = self.freedom.cut(members.axes(self.machinery.rules))
         stages = self.freedom.counts(STAGES)
-        search = NearestSearch(members, axes, self.level, self.machinery, stages)
+        often = _executions(members.root)
+        search = NearestSearch(members, axes, self.level, self.machinery, often, stages)
         if (choice := search.best()) is None:
             return None
         return graph.PlanAttr(
@@ -99,3 +105,13 @@ class TimedTiles:
         )
         best = search.best()
         return None if best is None else best.attribute(self.level.name)
+
+
+def _executions(op: Operation) -> int:
+    """How often loops around run an operation; one of unknown trips counts once."""
+    count, around = 1, op.parent_op()
+    while around is not None:
+        if isinstance(around, tile.WhileOp):
+            count *= prod(loop.trips or 1 for loop in loops_of(around))
+        around = around.parent_op()
+    return count
