@@ -124,15 +124,22 @@ class TileBuilder:
         builder: Builder,
         destinations: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
-        """What is done in every iteration: compute, and put the results back."""
+        """
+        What is done in every iteration: compute, and put the results back, in the order
+        in which they are computed, so that none waits for a later one to be moved.
+        """
         for each in self.tiling.tiles.values():
             if each.scope is Scope.OUTER:
                 self._compute(builder, each)
         pieces = dict(zip(self.tiling.results, self.tiling.pieces, strict=True))
-        return [
-            self._put_back(builder, value, pieces[value], destination)
-            for value, destination in zip(results, destinations, strict=True)
-        ]
+        places = {op: number for number, op in enumerate(self.tiling.tiles)}
+        pairs = list(enumerate(zip(results, destinations, strict=True)))
+        pairs.sort(key=lambda each: places[_producer(each[1][0])])
+        made = {
+            number: self._put_back(builder, value, pieces[value], destination)
+            for number, (value, destination) in pairs
+        }
+        return [made[number] for number in range(len(results))]
 
     def _near(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
@@ -152,9 +159,8 @@ class TileBuilder:
 
     def _only(self, builder: Builder, result: SSAValue) -> SSAValue:
         """The only tile of a result, without what others read around it."""
-        owner, shape = result.owner, tensor_type(result).get_shape()
-        assert isinstance(owner, Operation)
-        have = self.tiling.tiles[owner].result
+        shape = tensor_type(result).get_shape()
+        have = self.tiling.tiles[_producer(result)].result
         wanted = tuple(Interval.whole(extent) for extent in shape)
         return self.tiles.view(builder, self.tiles.values[result], have, wanted)
 
@@ -243,13 +249,18 @@ class TileBuilder:
     def _put_back(
         self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue
     ) -> SSAValue:
-        owner = value.owner
-        assert isinstance(owner, Operation)
-        whole = self.tiling.tiles[owner].result
+        whole = self.tiling.tiles[_producer(value)].result
         part = self.tiles.view(builder, self.tiles.values[value], whole, piece)
         offsets = self.indices.of_box(builder, piece)
         valid = valid_extents(piece, tensor_type(destination).get_shape())
         return builder.insert(tile.DesliceOp(part, destination, offsets, valid)).result
+
+
+def _producer(value: SSAValue) -> Operation:
+    """What computes a result."""
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    return owner
 
 
 def _is_spare(value: SSAValue) -> bool:

@@ -33,7 +33,8 @@ func.func @transpose(%x: tensor<10x20xf32>) -> tensor<20x10xf32> {
   func.return %y : tensor<20x10xf32>
 }
 
-// Every result has a destination, and every tile writes a piece of each.
+// Every result has a destination, and every tile writes a piece of each, in the order in
+// which they are computed.
 // CHECK-LABEL: func.func @results
 // CHECK-NEXT:    [[E:%.*]] = tile.empty : tensor<10xf32>
 // CHECK-NEXT:    [[F:%.*]] = tile.empty : tensor<10x20xf32>
@@ -41,8 +42,8 @@ func.func @transpose(%x: tensor<10x20xf32>) -> tensor<20x10xf32> {
 // CHECK-NEXT:      [[A:%.*]] = tile.slice %x[[[I]], 0]
 // CHECK-NEXT:      [[X:%.*]] = graph.exp [[A]]
 // CHECK-NEXT:      [[S:%.*]] = graph.reduce [[X]]
-// CHECK-NEXT:      [[C:%.*]] = tile.deslice [[S]] into [[O]][[[I]]]
 // CHECK-NEXT:      [[D:%.*]] = tile.deslice [[X]] into [[P]][[[I]], 0]
+// CHECK-NEXT:      [[C:%.*]] = tile.deslice [[S]] into [[O]][[[I]]]
 // CHECK-NEXT:      tile.yield [[C]], [[D]]
 // CHECK:         func.return [[Z]], [[Y]]
 func.func @results(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10xf32>) {
