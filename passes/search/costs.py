@@ -21,6 +21,11 @@ class Context:
     taken: int
     """Bytes that values which the group neither reads nor writes keep taken."""
 
+    @property
+    def sets(self) -> tuple[int, int, int]:
+        """Which values are there, stay and are stored."""
+        return self.resident, self.kept, self.stored
+
 
 @dataclass(frozen=True)
 class Option:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 
 from tlf.passes.search.costs import Option
@@ -11,6 +12,10 @@ from tlf.passes.search.schedule import Schedule, Step
 
 Rank = tuple[int, int, int, int]
 """That of the objective, then the number of groups: the fewest if costs are equal."""
+
+
+KEYS = (1 << 64) - 1
+"""Keys of ways are taken modulo one more than this."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +28,8 @@ class Label:
     move: Move | None = None
     option: Option | None = None
     before: Label | None = None
+    key: int = 0
+    """Equal for ways that take the same steps, in whatever order."""
 
     def way(self) -> list[Label]:
         """The labels on the way, this one last, without that of the start."""
@@ -54,10 +61,14 @@ class Fronts:
     bytes, the `size` best of them in order of rank: Pareto-optimal labels, as in
     searches for shortest paths by several criteria (Martins 1984). What a way costs
     from a state on does not depend on the way there, so the others never win later.
+
+    With more than one of `ways`, it keeps as many of the best instead, be they beaten
+    or not, of those with the same steps the first.
     """
 
     objective: Objective
     size: int
+    ways: int = 1
 
     def extend(self, front: list[Label], before: list[Label], move: Move) -> None:
         """Put the ways to a state one move further into the front of the next one."""
@@ -66,10 +77,27 @@ class Fronts:
             for option in options:
                 time, bytes_ = label.time + option.time, label.bytes + option.bytes
                 rank = (*self.objective.rank(time, bytes_), label.rank[3] + 1)
-                if self.size > 1 and front:
+                if self.ways > 1:
+                    if len(front) < self.ways or rank < front[-1].rank:
+                        key = label.key + hash((move.group, *move.context.sets))
+                        made = Label(time, bytes_, rank, move, option, label)
+                        made.key = key & KEYS
+                        self._rank(front, made)
+                elif self.size > 1 and front:
                     self._insert(front, Label(time, bytes_, rank, move, option, label))
                 elif not front or rank < front[0].rank:
                     front[:] = [Label(time, bytes_, rank, move, option, label)]
+
+    def _rank(self, front: list[Label], label: Label) -> None:
+        """Put a way among the best."""
+        for number, other in enumerate(front):
+            if other.key == label.key:
+                if other.rank <= label.rank:
+                    return
+                del front[number]
+                break
+        insort(front, label, key=lambda each: each.rank)
+        del front[self.ways :]
 
     def _insert(self, front: list[Label], label: Label) -> None:
         time, bytes_ = label.time, label.bytes

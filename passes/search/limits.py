@@ -21,3 +21,8 @@ class Limits:
     bytes. The best one is always among them, so one is enough for the best schedule;
     more give more of the front.
     """
+    ways: int = 1
+    """
+    Ways to one state that are kept as the best, whether or not others beat them; more
+    give as many of the best schedules, if there are, instead of a front.
+    """

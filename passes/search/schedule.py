@@ -80,6 +80,8 @@ class Result:
     statistics: Statistics
     alternatives: tuple[tuple[Alternative, ...], ...] = ()
     """For each step of the schedule the best other choices, if they were asked for."""
+    ways: tuple[Schedule, ...] = ()
+    """The best schedules, this one first, as many as `Limits.ways` asked for."""
 
 
 @dataclass

@@ -41,7 +41,7 @@ class Task:
         self, candidates: Candidates, width: int = 0, retain: bool = True
     ) -> Sweep:
         """A search that runs these groups."""
-        fronts = Fronts(self.objective, self.limits.front)
+        fronts = Fronts(self.objective, self.limits.front, self.limits.ways)
         outcomes = Outcomes(self.memo, retain and self.retain)
         return Sweep(candidates, outcomes, fronts, self.limits, width)
 
@@ -147,13 +147,14 @@ def search(
         first = next(members(ordered.everything & ~error.done))
         found_by = _name(strategy, error.width)
         raise NoScheduleError(numbering.nodes[first], found_by) from None
-    front = tuple(numbering.schedule(label.schedule()) for label in labels)
+    ways = tuple(numbering.schedule(label.schedule()) for label in labels)
+    front = ways if limits.ways == 1 else ways[:1]
     statistics = _statistics(strategy, sweep, why)
     if not alternatives:
-        return Result(front[0], front, statistics)
+        return Result(front[0], front, statistics, (), ways)
     others = Alternatives(sweep).along(labels[0], alternatives)
     told = tuple(tuple(map(numbering.alternative, each)) for each in others)
-    return Result(front[0], front, statistics, told)
+    return Result(front[0], front, statistics, told, ways)
 
 
 def _name(strategy: str, width: int) -> str:

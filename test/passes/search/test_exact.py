@@ -44,3 +44,18 @@ def test_whole_front(seed: int):
 
     front = [cost_of(schedule) for schedule in result.front]
     assert front == undominated(schedules(problem, costs))
+
+
+@pytest.mark.parametrize("seed", range(300, 320))
+def test_best_few_of_all_schedules(seed: int):
+    problem, work = random_problem(seed, 6)
+    costs = Roofline(problem, work, heavy=30)
+    result = search(problem, costs, limits=Limits(ways=12))
+
+    ways = [cost_of(schedule) for schedule in result.ways]
+    assert result.schedule == result.ways[0]
+    assert ways == sorted(ways)
+    assert len({frozenset(way.steps) for way in result.ways}) == len(ways)
+    every = schedules(problem, costs)
+    assert ways[0] == min(every)
+    assert set(ways) <= set(every)
