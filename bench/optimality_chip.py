@@ -16,6 +16,7 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target, load
 from tlf.dialects.target.description import Data, from_data
 from tlf.lowering.pipelines import pipelines_for
+from tlf.lowering.rehearsal import TileRehearsal
 from tlf.passes.graph_partition import GraphPartitionPass
 from tlf.passes.search import Result
 from tlf.runtime import npu
@@ -106,13 +107,21 @@ class Chip:
     ) -> list[Result]:
         """What the compiler's search finds for each part of a grouped program."""
         made = grouped.clone()
-        choice = GraphPartitionPass(self.level.name, strategy, keep=keep)
+        choice = GraphPartitionPass(self.level.name, strategy, keep=keep, tries=0)
         partitions = choice.partitions(made, Target.of(made), self.level)
         return [each.found for each in partitions]
 
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
         """Apply passes. Raises `CompileError`."""
         PassManager(passes, verifies=False).run(new_context(), module)
+
+    @cached_property
+    def _rehearsal(self) -> TileRehearsal:
+        return TileRehearsal(self.target)
+
+    def predicted(self, grouped: ModuleOp) -> int | None:
+        """What a grouped program will take by the event model; None if refused."""
+        return self._rehearsal.cycles(grouped.clone())
 
     def figures(self, grouped: ModuleOp) -> Figures | None:
         """

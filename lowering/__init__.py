@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tlf.passes.cost.rehearsal import offer
+
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
     from xdsl.utils.target import Target
+
+    from tlf.dialects.target import Target as Chip
+    from tlf.passes.cost.rehearsal import Rehearsal
+
+
+def _rehearsal(target: Chip) -> Rehearsal:
+    """Lowers copies of programs for passes that ask what these will take."""
+    from tlf.lowering.rehearsal import TileRehearsal
+
+    return TileRehearsal(target)
+
+
+offer(_rehearsal)
 
 
 def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import Level, Target
+from tlf.passes.cost.estimator import Estimator
 from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.cost.freedom import Freedom
 from tlf.passes.graph_group import level_named
@@ -86,6 +87,12 @@ class GraphChooseTilesPass(ModulePass):
             )
         fastest = self.strategy == "fastest"
         estimator = estimator_of(target, level, self._freedom) if fastest else None
+        self.choose(op, target, level, estimator)
+
+    def choose(
+        self, op: ModuleOp, target: Target, level: Level, estimator: Estimator | None
+    ) -> None:
+        """Give groups without a plan the best that is known, or else one that fits."""
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue

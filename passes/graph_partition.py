@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
@@ -19,10 +17,12 @@ from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.outer_search import LIGHT, OuterPlan
+from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
-from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import BlockProblem, problems_of
+from tlf.passes.engine.refinement import Refinement
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.declared import free_values
@@ -32,7 +32,7 @@ from tlf.passes.search import (
     NoScheduleError,
     Objective,
     Result,
-    members,
+    Schedule,
     search,
 )
 
@@ -84,6 +84,12 @@ class GraphPartitionPass(ModulePass):
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
+    tries: int = 0
+    """
+    How many schedules and plans that are near the best are compared by the event model,
+    on the whole program; fewer in programs of many operations, and none unless given.
+    """
+
     tile: tuple[int, ...] = ()
     """Tile sizes that `graph-choose-tiles` is to use: groups stay as they are then."""
 
@@ -122,8 +128,9 @@ class GraphPartitionPass(ModulePass):
                 for stated in list(problems_of(block, level, free)):
                     found = self.searched(stated, target, level, alternatives)
                     if found is not None:
+                        self._refine(found, target, level)
                         yield found
-                        found.merged = _carry_out(found, level, notes)
+                        found.merged = _carried_out(found, level, notes)
                 sort_block(block)
         notes.write()
 
@@ -152,6 +159,21 @@ class GraphPartitionPass(ModulePass):
             return None
         return Partition(stated, costs, found)
 
+    def _refine(self, found: Partition, target: Target, level: Level) -> None:
+        """Choose among the best schedules by the event model, where that is known."""
+        rehearsal = rehearsal_on(target) if self.tries else None
+        if rehearsal is not None:
+            refinement = Refinement(
+                found.stated,
+                found.costs,
+                target,
+                level,
+                rehearsal,
+                self._objective(target, level),
+                self.tries,
+            )
+            found.chosen = refinement.best(found.found.ways)
+
     def costs(self, stated: BlockProblem, target: Target, level: Level) -> GroupCosts:
         """What groups of a problem cost, with the freedom that the options leave."""
         freedom = Freedom(self.roll, self.stages, self.axes)
@@ -167,7 +189,8 @@ class GraphPartitionPass(ModulePass):
     @property
     def limits(self) -> Limits:
         """The limits of the search."""
-        return Limits(states=self.states, group=self.groups)
+        ways = max(1, (self.tries + 1) // 2)
+        return Limits(states=self.states, group=self.groups, ways=ways)
 
 
 @dataclass
@@ -177,84 +200,28 @@ class Partition:
     stated: BlockProblem
     costs: GroupCosts
     found: Result
+    chosen: Schedule = field(init=False)
+    """What is carried out: the best by the model, unless another one was faster."""
     merged: Sequence[graph.GroupOp | None] = ()
     """The group of each step, once the schedule is carried out; None for others."""
 
+    def __post_init__(self) -> None:
+        self.chosen = self.found.schedule
 
-def _carry_out(
+
+def _carried_out(
     partition: Partition, level: Level, notes: Notes
 ) -> list[graph.GroupOp | None]:
-    """Make one group of each set of the schedule, with its plan, in this order."""
-    stated, made = partition.stated, list[graph.GroupOp | None]()
-    ordered: list[Operation] = []
-    current: dict[SSAValue, SSAValue] = {}
-    for step in partition.found.schedule.steps:
-        picked = [stated.nodes[number] for number in members(step.group)]
-        groups = [op for op in picked if isinstance(op, graph.GroupOp)]
+    """Carry out the schedule that was chosen, and say which groups run as one."""
+    schedule = partition.chosen
+    made = carry_out(partition.stated, schedule, level)
+    for step, group in zip(schedule.steps, made, strict=True):
         plan = step.option.plan
-        if not groups or not isinstance(plan, OuterPlan):
-            made.append(groups[0] if groups else None)
-            ordered += picked
-            continue
-        merged, results = _merge(groups)
-        current.update(zip(results, merged.results, strict=True))
-        merged.plan = plan.attribute(
-            level.name,
-            _numbers(results, stated, step.context.kept, {}),
-            _numbers(
-                merged.inputs,
-                stated,
-                step.context.kept | step.context.resident,
-                current,
-            ),
-        )
-        if len(groups) > 1:
+        count = step.group.bit_count()
+        if group is not None and isinstance(plan, OuterPlan) and count > 1:
             text = (
-                f"{len(groups)} groups run as one: {plan.cost.cycles} cycles, "
+                f"{count} groups run as one: {plan.cost.cycles} cycles, "
                 f"{plan.cost.bytes} bytes by the model"
             )
-            notes.add(merged, "passed", text)
-        made.append(merged)
-        ordered.append(merged)
-    _put_last(ordered)
+            notes.add(group, "passed", text)
     return made
-
-
-def _put_last(operations: Sequence[Operation]) -> None:
-    """Move operations of a block to its end, in this order, ahead of its terminator."""
-    block = operations[0].parent
-    assert block is not None
-    assert block.last_op is not None
-    for op in operations:
-        op.detach()
-        block.insert_op_before(op, block.last_op)
-
-
-def _numbers(
-    values: Sequence[SSAValue],
-    stated: BlockProblem,
-    wanted: int,
-    current: Mapping[SSAValue, SSAValue],
-) -> list[int]:
-    """Which of some values are in a set of those of a problem, as these are now."""
-    picked = (stated.values[number] for number in members(wanted))
-    found = {current.get(each, each) for each in picked}
-    return [number for number, each in enumerate(values) if each in found]
-
-
-def _merge(
-    groups: Sequence[graph.GroupOp],
-) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
-    """One group of several, and for each of its results the one that it stands for."""
-    if len(groups) == 1:
-        return groups[0], groups[0].results
-    made = MergedGroup(groups)
-    merged = made.operation()
-    merged.location = groups[-1].location
-    Rewriter.insert_op(merged, InsertPoint.after(groups[-1]))
-    for old, new in zip(made.results, merged.results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    for group in reversed(groups):
-        Rewriter.erase_op(group)
-    return merged, made.results

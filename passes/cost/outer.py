@@ -3,13 +3,17 @@ What a group costs whose tiles are brought to an outer level and computed furthe
 
 The moves of all tiles share the channel of the farther memory; while one tile is
 computed, the next one comes in. With `tL`, `tC` and `tS` for a tile that is loaded,
-computed and stored, `n` tiles take `tL + (n - 1) max(tL + tS, tC) + tC + tS`.
+computed and stored, `n` tiles take `tL + (n - 1) max(tL + tS, tC) + tC + tS`, or longer
+where slots are not free in time. There is one for each of `s` iterations in flight; a
+tile is loaded into it, which takes a latency `w` more, and computed from it, so that
+the tiles of one slot take `tL + w + tC` each, and where they are stored from, `tC + tS
++ w`: `(n - 1) / s` times, of which the greatest whole number below counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -23,6 +27,7 @@ from tlf.passes.cost.footprint import Footprint, footprint_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nests import Nests
+from tlf.passes.cost.program import LINES
 from tlf.passes.cost.traffic import Movements, Traffic
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import rules_of
@@ -33,9 +38,6 @@ from tlf.passes.tiling.model import (
     last_end,
     same_box,
 )
-
-NEST = 400
-"""Cycles until a nest over nearer tiles is in full swing, and until it is over."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,35 @@ class OuterCost:
     footprint: Footprint
 
 
+@dataclass
+class _Nest:
+    """What a nest over nearer tiles does for a tile."""
+
+    busy: dict[int, float] = field(default_factory=dict[int, float])
+    """Cycles, by engine."""
+    latencies: dict[int, int] = field(default_factory=dict[int, int])
+    """How long what an engine does takes to have its effect."""
+    instructions: int = 0
+
+    def add(self, cost: Cost, cycles: float) -> None:
+        """Count an instruction."""
+        self.busy[cost.queue] = self.busy.get(cost.queue, 0) + cycles
+        known = self.latencies.get(cost.queue, 0)
+        self.latencies[cost.queue] = max(known, cost.latency)
+        self.instructions += 1
+
+    def cycles(self, issue: float, fill: float) -> float:
+        """
+        Cycles of the busiest engine, or of the control processor at `issue` for each
+        instruction. The first and the last of the nearer tiles overlap nothing: all
+        latencies, and what the other engines do for them, in `fill` cycles at most.
+        """
+        most = max(self.busy.values())
+        others = min(sum(self.busy.values()) - most, fill)
+        most = max(most + others, self.instructions * issue)
+        return most + sum(self.latencies.values())
+
+
 class OuterModel:
     """
     Prices groups that are tiled for a level other than the nearest.
@@ -94,6 +125,9 @@ class OuterModel:
         self.near = Moves(self.costs, names[at - 1], level.name, ordered=nearer.ordered)
         self.work = Instructions(self.costs)
         self.latency = target.levels[names[at + 1]].latency
+        nearest = target.levels[names[at - 1]]
+        self.fill = nearest.capacity / 2 / level.bandwidth
+        self.issue = self.costs.machine.issue_cycles * LINES
 
     def tiled(self, tiling: GroupTiling, nests: Nests) -> TiledGroup:
         """A group with these tiles, `nests` over nearer ones inside."""
@@ -105,14 +139,16 @@ class OuterModel:
 
     def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
         """The cycles that each nest over nearer tiles takes for a tile."""
-        busy: dict[int, dict[int, float]] = {}
+        found: dict[int, _Nest] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_free:
-                nest = busy.setdefault(nests[tiled.op], {})
+                nest = found.setdefault(nests[tiled.op], _Nest())
                 for cost in self._instructions(tiling, tiled, nests):
-                    nest[cost.queue] = nest.get(cost.queue, 0) + self._share(cost)
+                    nest.add(cost, self._share(cost))
         return {
-            number: max(each.values()) + NEST for number, each in busy.items() if each
+            number: each.cycles(self.issue, self.fill)
+            for number, each in found.items()
+            if each.busy
         }
 
     def _share(self, cost: Cost) -> float:
@@ -256,17 +292,23 @@ class TiledGroup:
     ) -> float:
         """The cycles from the first load on that no earlier group can do."""
         tiles = self.tiles
-        waits = 2 * self.model.latency
-        if tiles == 1:
-            return waits + self._in_order(once, stores)
         first = sum(each.cycles for each in once.values())
         load = loads.cycles / tiles
         store = sum(each.cycles for each in stores.values()) / tiles
+        coming = self.model.latency if once or load else 0
+        going = self.model.latency if stores else 0
+        if tiles == 1:
+            return coming + going + self._in_order(once, stores)
         work = self.compute / tiles
         if stages == 1:
-            return first + tiles * (load + work + store + waits)
-        steady = max(load + store, work)
-        return waits + first + load + (tiles - 1) * steady + work + store
+            wait = self.model.latency if load else going
+            return first + coming + going + tiles * (load + work + store + wait) - wait
+        arrives = load + self.model.latency if load else 0
+        slots = work + max(arrives, store + going)
+        steady = max(
+            (tiles - 1) * max(load + store, work), (tiles - 1) // stages * slots
+        )
+        return coming + first + load + steady + work + store + going
 
     def _in_order(
         self, loads: Mapping[SSAValue, Traffic], stores: Mapping[SSAValue, Traffic]

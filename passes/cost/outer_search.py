@@ -25,7 +25,7 @@ TilingKey: TypeAlias = "tuple[Sizes, Rolling | None]"
 
 Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
 
-LITTLE = 4
+LITTLE = 1
 """Work of so many latencies of the farther memory leaves nothing to hide."""
 
 ENOUGH = 1.02
@@ -138,20 +138,32 @@ class OuterSearch:
         whole, floor = self.whole(), self.floor()
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
-        # What stays near is not loaded, so that there is little to overlap.
-        is_near = self.keeping != Keeping()
-        found = [whole] if whole is not None and is_near else []
+        found = [whole] if whole is not None else []
         for roll in (None, *self._rolled_axes()):
             for stages in self.freedom.counts((STAGES, 1)):
                 for start in self._starts(roll, stages):
                     found.append(self._climb(start))
-                    if found[-1].cost.cycles <= floor * ENOUGH:
+                    if self._is_enough(found[-1], floor):
                         return found[-1]
                 if found and found[-1].stages == STAGES:
                     break
         least = min((plan.cost.cycles for plan in found), default=0)
         near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
         return min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
+
+    def ranked(self, count: int) -> list[OuterPlan]:
+        """The best few of the plans that are on the way to the best one."""
+        for roll in (None, *self._rolled_axes()):
+            for stages in self.freedom.counts((STAGES, 1)):
+                for start in self._starts(roll, stages):
+                    self._climb(start)
+        self.whole()
+        plans = (
+            plan
+            for plan in self.known.values()
+            if plan is not None and plan.needed <= self.capacity
+        )
+        return sorted(plans, key=lambda plan: plan.rank)[:count]
 
     def least(self) -> int | None:
         """The bytes that the smallest tiles take, or None where there are none."""
@@ -162,10 +174,22 @@ class OuterSearch:
 
     def floor(self) -> float:
         """What no tiling beats: everything is moved once, and computed once."""
-        if (only := self._tiling(self.axes.parallel, None)) is None:
+        if (only := self._only_tile()) is None:
             return 0
-        cost = only.cost(1, only.footprint(1, self.keeping), self.keeping)
-        return max(cost.loads.cycles + cost.stores.cycles, cost.compute)
+        return max(only.loads.cycles + only.stores.cycles, only.compute)
+
+    def _is_enough(self, plan: OuterPlan, floor: float) -> bool:
+        """Whether a plan can hardly be beaten, in what it moves as in its time."""
+        only = self._only_tile()
+        least = only.bytes if only is not None else 0
+        cost = plan.cost
+        return cost.cycles <= floor * ENOUGH and cost.bytes <= least * ENOUGH
+
+    def _only_tile(self) -> OuterCost | None:
+        """What one tile costs, whether or not it fits."""
+        if (only := self._tiling(self.axes.parallel, None)) is None:
+            return None
+        return only.cost(1, only.footprint(1, self.keeping), self.keeping)
 
     def _rolled_axes(self) -> Iterator[int]:
         """The axes along which tiles overlap."""

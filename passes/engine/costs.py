@@ -84,11 +84,35 @@ class GroupCosts(Costs):
         return None if search is None else search.least()
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
-        picked = [self.nodes[number] for number in members(group)]
-        if not all(_is_open(op) for op in picked):
+        if not all(_is_open(self.nodes[number]) for number in members(group)):
             held = context.resident | context.kept
             return [] if held else [Option(0, 0, 0)]
-        merged = self._merge(group, picked)
+        search = self._around(group, context)
+        plan = None if search is None else search.best()
+        return [] if plan is None else [self._option(plan, context)]
+
+    def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
+        """The best few ways to run a group, whatever beats them; none for no group."""
+        if not all(_is_open(self.nodes[number]) for number in members(group)):
+            return []
+        search = self._around(group, context)
+        plans = [] if search is None else search.ranked(count)
+        return [self._option(plan, context) for plan in plans]
+
+    def _option(self, plan: OuterPlan, context: Context) -> Option:
+        needed = plan.needed + self._held(context)
+        return Option(plan.cost.cycles, plan.cost.bytes, needed, plan)
+
+    def _held(self, context: Context) -> int:
+        """The bytes of inputs that are there already."""
+        return sum(
+            aligned_bytes(self.values[number], self.level)
+            for number in members(context.resident)
+        )
+
+    def _around(self, group: int, context: Context) -> OuterSearch | None:
+        """The search for plans, with values in the level around the group."""
+        merged = self._merge(group, [self.nodes[number] for number in members(group)])
         results = mask_of(map(self._numbers.__getitem__, merged.results))
         keeping = Keeping(
             self._inside(merged, context.resident),
@@ -97,25 +121,12 @@ class GroupCosts(Costs):
             self._inside(merged, context.kept & ~results & ~context.resident),
             early_inputs(merged, self._given),
         )
-        held = sum(
-            aligned_bytes(self.values[number], self.level)
-            for number in members(context.resident)
-        )
-        room = self.level.capacity - context.taken - held
-        plan = self._plan(group, keeping, room)
-        if plan is None:
-            return []
-        needed = plan.needed + held
-        return [Option(plan.cost.cycles, plan.cost.bytes, needed, plan)]
-
-    def _plan(self, group: int, keeping: Keeping, room: int) -> OuterPlan | None:
-        """The best plan in so much room, with values in the level around it."""
         if group not in self._searches:
-            merged = self._merged[group]
             self._searches[group] = self._search(merged, self.level.capacity)
         if (search := self._searches[group]) is None:
             return None
-        return search.around(keeping, room).best()
+        room = self.level.capacity - context.taken - self._held(context)
+        return search.around(keeping, room)
 
     def _search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
         try:

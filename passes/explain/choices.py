@@ -80,7 +80,7 @@ class RecordingPartitionPass(GraphPartitionPass):
             yield each
         for partition, others, unfused in told:
             found = partition.found
-            cost = Cost(found.schedule.time, found.schedule.bytes)
+            cost = Cost(partition.chosen.time, partition.chosen.bytes)
             self.choices.append(
                 Choice(partition.merged, others, cost, unfused, found.statistics)
             )
@@ -100,17 +100,32 @@ def opened(node: Operation) -> Sequence[Operation]:
 
 
 def _others(partition: Partition) -> list[list[Other]]:
-    return [
-        [
-            Other(
-                operations_of(partition, each.step),
-                each.step.context.kept.bit_count(),
-                Cost(each.time, each.bytes),
-            )
-            for each in step
+    """
+    For each step of what was chosen, what else there was: by the search, or where it
+    would have run other groups, these.
+    """
+    found = partition.found
+    told = {
+        step.group: [
+            _other(partition, each.step, Cost(each.time, each.bytes)) for each in others
         ]
-        for step in partition.found.alternatives
+        for step, others in zip(found.schedule.steps, found.alternatives, strict=True)
+    }
+    best = Cost(found.schedule.time, found.schedule.bytes)
+    return [
+        told[step.group]
+        if step.group in told
+        else [
+            _other(partition, each, best)
+            for each in found.schedule.steps
+            if each.group & step.group
+        ]
+        for step in partition.chosen.steps
     ]
+
+
+def _other(partition: Partition, step: Step, cost: Cost) -> Other:
+    return Other(operations_of(partition, step), step.context.kept.bit_count(), cost)
 
 
 def _unfused(partition: Partition) -> Cost | None:

@@ -18,7 +18,7 @@
 // CHECK-NEXT: 0 %a to %b {{ *}}6,889    matrix {{.*}}x    419,840  computation
 // CHECK-NEXT: 1 %c to %y {{ *}}9,696    memory {{.*}}x    620,544  computation
 // CHECK-NEXT: in all {{ *}}13,778    matrix {{.*}}  1,040,384            -
-// CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.00x as long, and move 1,040,384 bytes
+// CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.0{{[0-9]}}x as long, and move 1,040,384 bytes
 // CHECK-NEXT: found by dp: the best by the model
 
 // CHECK:      group 0: %a to %b

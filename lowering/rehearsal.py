@@ -1,0 +1,67 @@
+"""Lowers copies of programs to loops over tiles, to tell what they will take."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Level, Target
+from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
+from tlf.passes.cost.schedule.indices import UnknownTimeError
+from tlf.passes.cost.schedule.prediction import predict
+from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.cse import CsePass
+from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
+from tlf.passes.graph_group import GraphGroupPass
+from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
+
+
+class TileRehearsal:
+    """
+    Takes programs the way of `npu-pipeline`, from groups for the outermost level on.
+    Tiles of nearer levels are chosen once for groups of the same structure.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.context = Context()
+        self._timed = {
+            level.name: TimedTiles.of(target, level) for level in target.tile_levels
+        }
+
+    def cycles(self, module: ModuleOp) -> int | None:
+        """What the functions of a program will take, or None; see `Rehearsal`."""
+        try:
+            self._lower(module)
+            return sum(
+                predict(function, self.target).cycles
+                for function in module.ops
+                if isinstance(function, func.FuncOp) and not is_preparation(function)
+            )
+        except (DiagnosticException, PassFailedException, UnknownTimeError):
+            return None
+
+    def _lower(self, module: ModuleOp) -> None:
+        for number, level in enumerate(self.target.tile_levels):
+            if number:
+                self._apply(module, GraphGroupPass(level.name))
+            self._choose_tiles(module, level)
+            self._apply(module, DeadCodeElimination())
+            if not number:
+                self._apply(module, GraphMarkInPlacePass())
+            self._apply(module, ConvertGraphToTilePass())
+        self._apply(module, CanonicalizePass(), CsePass(), DeadCodeElimination())
+
+    def _apply(self, module: ModuleOp, *passes: ModulePass) -> None:
+        for each in passes:
+            each.apply(self.context, module)
+
+    def _choose_tiles(self, module: ModuleOp, level: Level) -> None:
+        chosen = GraphChooseTilesPass(level.name)
+        chosen.choose(module, self.target, level, self._timed[level.name])

@@ -1,0 +1,100 @@
+"""A schedule of a block's groups, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level
+from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.engine.merged import MergedGroup
+from tlf.passes.engine.problem import BlockProblem
+from tlf.passes.search import Schedule, Step, members
+
+
+def carry_out(
+    stated: BlockProblem, schedule: Schedule, level: Level
+) -> list[graph.GroupOp | None]:
+    """
+    Make one group of each set of a schedule, with its plan, and put all that was stated
+    in this order at the end of its block. Returns the group of each step, None for
+    what is no group; the block may need to be sorted then.
+    """
+    made = list[graph.GroupOp | None]()
+    ordered: list[Operation] = []
+    current: dict[SSAValue, SSAValue] = {}
+    for step in schedule.steps:
+        picked = [stated.nodes[number] for number in members(step.group)]
+        groups = [op for op in picked if isinstance(op, graph.GroupOp)]
+        if not groups or not isinstance(step.option.plan, OuterPlan):
+            made.append(groups[0] if groups else None)
+            ordered += picked
+            continue
+        merged, results = _merge(groups)
+        current.update(zip(results, merged.results, strict=True))
+        merged.plan = _plan(merged, results, stated, step, current, level)
+        made.append(merged)
+        ordered.append(merged)
+    _put_last(ordered)
+    return made
+
+
+def _plan(
+    merged: graph.GroupOp,
+    results: Sequence[SSAValue],
+    stated: BlockProblem,
+    step: Step,
+    current: Mapping[SSAValue, SSAValue],
+    level: Level,
+) -> graph.PlanAttr:
+    """The plan of a step, with what stays in the level around it."""
+    plan, context = step.option.plan, step.context
+    assert isinstance(plan, OuterPlan)
+    kept = _numbers(results, stated, context.kept, {})
+    near = context.kept | context.resident
+    return plan.attribute(
+        level.name, kept, _numbers(merged.inputs, stated, near, current)
+    )
+
+
+def _put_last(operations: Sequence[Operation]) -> None:
+    """Move operations of a block to its end, in this order, ahead of its terminator."""
+    block = operations[0].parent
+    assert block is not None
+    assert block.last_op is not None
+    for op in operations:
+        op.detach()
+        block.insert_op_before(op, block.last_op)
+
+
+def _numbers(
+    values: Sequence[SSAValue],
+    stated: BlockProblem,
+    wanted: int,
+    current: Mapping[SSAValue, SSAValue],
+) -> list[int]:
+    """Which of some values are in a set of those of a problem, as these are now."""
+    picked = (stated.values[number] for number in members(wanted))
+    found = {current.get(each, each) for each in picked}
+    return [number for number, each in enumerate(values) if each in found]
+
+
+def _merge(
+    groups: Sequence[graph.GroupOp],
+) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
+    """One group of several, and for each of its results the one that it stands for."""
+    if len(groups) == 1:
+        return groups[0], groups[0].results
+    made = MergedGroup(groups)
+    merged = made.operation()
+    merged.location = groups[-1].location
+    Rewriter.insert_op(merged, InsertPoint.after(groups[-1]))
+    for old, new in zip(made.results, merged.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for group in reversed(groups):
+        Rewriter.erase_op(group)
+    return merged, made.results

@@ -1,0 +1,159 @@
+"""The best of a few schedules, by the event model on what they make of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.target import Level, Target
+from tlf.passes.block_order import sort_block
+from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.rehearsal import Rehearsal
+from tlf.passes.engine.carried import carry_out
+from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.problem import BlockProblem
+from tlf.passes.search import Objective, Option, Schedule
+
+EFFORT = 400
+"""Operations of all programs that are rehearsed, at most."""
+
+RUNNERS_UP = 4
+"""Plans of a group that are tried instead of its own."""
+
+NEAR = 1.1
+"""What takes more than so many times what is best by the formula is not tried."""
+
+
+@dataclass
+class Refinement:
+    """
+    Rehearses schedules of a block: the search ranks them by a formula that prices one
+    group after the other, the event model knows what runs at once. From the fastest it
+    goes on to other plans of one group after the other, as long as one is faster.
+
+    The number of rehearsals is limited, not their time, so that the same program gets
+    the same plans on every machine.
+    """
+
+    stated: BlockProblem
+    costs: GroupCosts
+    target: Target
+    level: Level
+    rehearsal: Rehearsal
+    objective: Objective
+    """What programs are compared by."""
+    tries: int
+    """Rehearsals at most."""
+    tried: int = 0
+    _known: dict[tuple[object, ...], int | None] = field(
+        default_factory=dict[tuple[object, ...], "int | None"]
+    )
+
+    def best(self, ways: Sequence[Schedule]) -> Schedule:
+        """The fastest that is found, the first one where nothing is known to be."""
+        self.tries = min(self.tries, EFFORT // max(1, self._size))
+        if self.tries < 2:
+            return ways[0]
+        near = [way for way in ways if self._is_near(way, ways[0])]
+        if len(near) == 1 and not any(True for _ in self._around(ways[0])):
+            return ways[0]
+        timed = [(self._rank(way), way) for way in near[: (self.tries + 1) // 2]]
+        known = [(rank, way) for rank, way in timed if rank is not None]
+        if not known:
+            return ways[0]
+        rank, way = min(known, key=lambda each: each[0])
+        return self._climb(rank, way)
+
+    @property
+    def _size(self) -> int:
+        """The operations of the function."""
+        return sum(
+            len(op.body.block.ops)
+            for op in self._block.ops
+            if isinstance(op, graph.GroupOp)
+        )
+
+    @property
+    def _block(self) -> Block:
+        block = self.stated.nodes[0].parent
+        assert block is not None
+        return block
+
+    def _climb(self, rank: int, way: Schedule) -> Schedule:
+        """Go on to other plans of groups, one after the other, while that helps."""
+        better = True
+        while better:
+            better = False
+            for other in list(self._around(way)):
+                found = self._rank(other)
+                if found is not None and found < rank:
+                    rank, way, better = found, other, True
+                    break
+        return way
+
+    def _around(self, way: Schedule) -> Iterator[Schedule]:
+        """The schedules near it with another plan of one group."""
+        for number, step in enumerate(way.steps):
+            choices = self.costs.choices(step.group, step.context, RUNNERS_UP + 1)
+            for option in choices:
+                made = replace(step, option=option)
+                steps = (*way.steps[:number], made, *way.steps[number + 1 :])
+                other = Schedule(steps, *_sums(option, step.option, way))
+                if option.plan != step.option.plan and self._is_near(other, way):
+                    yield other
+
+    def _is_near(self, way: Schedule, best: Schedule) -> bool:
+        """Whether a schedule may turn out to be better than the best one."""
+        mine, least = (
+            self.objective.rank(each.time, each.bytes)[0] for each in (way, best)
+        )
+        return mine <= NEAR * least
+
+    def _rank(self, way: Schedule) -> int | None:
+        """What a schedule is compared by, or None where its time is not told."""
+        cycles = self._cycles(way)
+        return None if cycles is None else self.objective.rank(cycles, way.bytes)[0]
+
+    def _cycles(self, way: Schedule) -> int | None:
+        """What the program takes with a schedule, or None where that is not told."""
+        key = tuple(
+            (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
+        )
+        if key not in self._known:
+            if self.tried == self.tries:
+                return None
+            self.tried += 1
+            self._known[key] = self._rehearsed(way)
+        return self._known[key]
+
+    def _rehearsed(self, way: Schedule) -> int | None:
+        function = self._block.parent_op()
+        if not isinstance(function, func.FuncOp) or len(function.body.blocks) > 1:
+            return None
+        values: dict[SSAValue, SSAValue] = {}
+        copy = function.clone(values)
+        module = ModuleOp([copy])
+        self.target.attach(module)
+        made = dict(zip(self._block.ops, copy.body.block.ops, strict=True))
+        nodes: tuple[Operation, ...] = tuple(made[op] for op in self.stated.nodes)
+        mapped = tuple(values.get(each, each) for each in self.stated.values)
+        carry_out(BlockProblem(nodes, mapped, self.stated.problem), way, self.level)
+        sort_block(copy.body.block)
+        return self.rehearsal.cycles(module)
+
+
+def _sums(new: Option, old: Option, way: Schedule) -> tuple[int, int]:
+    """The time and the bytes of a schedule with an option in place of another."""
+    return way.time + new.time - old.time, way.bytes + new.bytes - old.bytes
+
+
+def _sizes(plan: object) -> object:
+    """What tells a plan from others of a group."""
+    if not isinstance(plan, OuterPlan):
+        return None
+    return plan.tile, plan.roll, plan.stages

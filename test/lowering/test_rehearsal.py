@@ -1,0 +1,41 @@
+"""What a program of groups will take, told without compiling it to its end."""
+
+import pytest
+from optimality_chip import Chip, small_chips
+from optimality_graphs import small_network
+
+from tlf.lowering.rehearsal import TileRehearsal
+
+CHIP = Chip(small_chips()["near"])
+
+
+@pytest.mark.parametrize("seed", [3, 104, 125])
+def test_tells_what_the_simulator_finds(seed: int):
+    made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
+    figures = CHIP.figures(made)
+
+    assert figures is not None
+    told = TileRehearsal(CHIP.target).cycles(made.clone())
+    assert told == pytest.approx(figures.cycles, rel=0.02)
+
+
+def test_tells_nothing_of_what_does_not_fit():
+    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")
+    small = CHIP.target.resized({"L1": 64})
+
+    program = made.clone()
+    small.attach(program)
+    assert TileRehearsal(small).cycles(program) is None
+
+
+@pytest.mark.parametrize("seed", [104, 106, 115])
+def test_what_is_rehearsed_is_faster(seed: int):
+    """By the formula, which adds up groups, other schedules are the best of these."""
+    chip = Chip(list(small_chips().values())[seed % 3])
+    grouped = chip.grouped(small_network(seed))
+    found = [
+        chip.figures(chip.partitioned(grouped, f"tries={tries}")) for tries in (0, 8)
+    ]
+
+    formula, rehearsed = (each.cycles for each in found if each is not None)
+    assert rehearsed < formula
