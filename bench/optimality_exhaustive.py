@@ -30,6 +30,9 @@ CUTS = 12
 CLIMBED = 2
 """The best of them, of which plans and what stays near are then varied."""
 
+SIMULATED = 6
+"""Plans of a group that are simulated, the fastest of all by the event model."""
+
 RUNNERS_UP = 2
 """Plans of a group that are tried there, besides the best and the largest tiles."""
 
@@ -57,8 +60,9 @@ class Known:
 @dataclass
 class Exhaustive:
     """
-    Tries all partitions of a program. Every group of every partition is run alone, with
-    every plan that could be the fastest. Whole programs are run in order of the sums of
+    Tries all partitions of a program. Every group of every partition is timed alone,
+    with every plan that could be the fastest, on the event model, and simulated with
+    the fastest of them. Whole programs are simulated in order of the sums of
     these times; of the best, values are kept near one by one, and other plans tried,
     as long as this makes them faster.
     """
@@ -133,7 +137,23 @@ class Exhaustive:
         return self.known.ranked[key]
 
     def _run_alone(self, alone: ModuleOp) -> list[tuple[int, Plan]]:
+        """The plans of a group that are the fastest by the event model, simulated."""
         (group,) = (op for op in alone.walk() if isinstance(op, graph.GroupOp))
+        level = self.chip.level
+        timed = self._timed(alone, group)
+        found: list[tuple[int, Plan]] = []
+        largest = max((plan for _, plan in timed), key=lambda p: p.tile, default=None)
+        for number, (_, plan) in enumerate(timed):
+            if number < SIMULATED or plan == largest or not found:
+                group.plan = plan.attribute(level.name)
+                if (figures := self.chip.figures(alone)) is not None:
+                    found.append((figures.cycles, plan))
+        group.plan = None
+        found.sort(key=lambda each: each[0])
+        return found
+
+    def _timed(self, alone: ModuleOp, group: graph.GroupOp) -> list[tuple[int, Plan]]:
+        """All plans of a group that could be the fastest, by the event model."""
         level = self.chip.level
         members = members_of_group(group)
         rules = rules_of(self.chip.target, level.name)
@@ -148,8 +168,8 @@ class Exhaustive:
             if not is_legal(members, plan, rules):
                 continue
             group.plan = plan.attribute(level.name)
-            if (figures := self.chip.figures(alone)) is not None:
-                found.append((figures.cycles, plan))
+            if (cycles := self.chip.predicted(alone)) is not None:
+                found.append((cycles, plan))
         group.plan = None
         found.sort(key=lambda each: each[0])
         return found
