@@ -223,7 +223,7 @@ class OuterSearch:
 
     def _grown(self, sizes: Sizes, axis: int, roll: int | None, stages: int) -> Sizes:
         """The sizes with the largest option along an axis that fits."""
-        chain = self.chains[axis]
+        chain = self._fine(axis)
         # A tile of the whole axis does not roll.
         low, high = 0, max(0, len(chain) - 1 - (axis == roll))
         while low < high:
@@ -255,10 +255,17 @@ class OuterSearch:
 
     def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with all sizes along an axis from the half to the double."""
-        for axis, (size, chain) in enumerate(zip(plan.tile, self.chains, strict=True)):
-            for other in options(max(chain)) if len(chain) > 1 else ():
+        for axis, size in enumerate(plan.tile):
+            for other in self._fine(axis):
                 if size < 2 * other <= 4 * size:
                     yield self._resized(plan, {axis: other})
+
+    def _fine(self, axis: int) -> Sizes:
+        """All sizes worth a try along an axis."""
+        chain = self.chains[axis]
+        if self.keeping.kept or len(chain) < 2:
+            return chain
+        return options(max(chain))
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with the next size up or down along an axis."""
