@@ -54,6 +54,12 @@ class Gpu(Struct, frozen=True, forbid_unknown_fields=True):
     """Rows of the matrix instruction with which the full rate is reached."""
     narrow: Share = 1.0
     """The share of the rate that is left to products of fewer rows."""
+    matrix_latency: Amount = 0
+    """Cycles from a narrow matrix instruction to one that adds to its result."""
+    barrier: Amount = 0
+    """Cycles until all warps of a program know of something, in a loop."""
+    gap: Amount = 0
+    """Bytes that memory could move in the time that it takes to start a row."""
     launch: Amount = 0
     """Cycles that a kernel takes to start and to end."""
     reached: Reached = Reached()

@@ -86,19 +86,22 @@ def _moved(op: Operation) -> int:
 def lane_steps(op: Operation, target: Target) -> int:
     """
     The steps that a lane of the vector engine takes for an elementwise operation.
-    Functions, quotients, and conversions between integers and floats take several.
+    Functions, quotients, and conversions between integers and floats take several: as
+    `steps` of the engine says by name, else `transcendental`.
     """
     if not isinstance(op, ElementwiseInterface):
         return 0
-    slow = target.engines.get("vector", {}).get("transcendental", 1)
+    engine = target.engines.get("vector", {})
+    slow, known = engine.get("transcendental", 1), engine.get("steps", {})
     factor = slow if isinstance(slow, int) else 1
+    table = known if isinstance(known, dict) else {}
     types = [tensor_type(each).element_type for each in op.operands]
     body = Block(arg_types=types)
     op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
     steps = sum(
-        factor if is_slow(each) else 1
-        for each in body.ops
-        if not each.has_trait(ConstantLike)
+        int(table.get(inner.name.partition(".")[2], factor)) if is_slow(inner) else 1
+        for inner in body.ops
+        if not inner.has_trait(ConstantLike)
     )
     return steps * tensor_type(op.results[0]).element_count()
 

@@ -8,7 +8,7 @@ from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects.access import Access, Box, region
+from tlf.dialects.access import Access, Box, Interval, region
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.bursts import bus_bytes
@@ -21,26 +21,43 @@ VECTOR = 16
 """The most bytes that a thread loads or stores at once."""
 
 ADDRESSES = 2
-"""Steps of a lane for the address and the mask of one access."""
+"""Steps of a lane for the address of one access."""
+
+MASK = 2
+"""Steps of a lane for its mask, where there is one."""
+
+PARTIAL = 2
+"""Sectors that the cache could take in the time of a store to a part of one."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What all programs together do for one tile, in bytes unless it says otherwise."""
+
+    payload: float
+    bus: float
+    """In whole sectors."""
+    cached: float
+    """What all requests move between processors and the cache, in whole sectors."""
+    rows: float
+    """How many pieces there are that lie side by side."""
+    accesses: float
+    """How often threads load or store."""
+    steps: float
+    """Steps of lanes for addresses and masks."""
 
 
 @dataclass(frozen=True)
 class Traffic:
     """What all programs together move of one tile, in bytes."""
 
-    payload: float
-    bus: float
-    """In whole sectors."""
+    moved: Moved
     unique: float
     """What one program moves, what it repeats counted once."""
     touched: float
     """What all programs move, what they repeat counted once."""
     loops: frozenset[Loop]
     """Loops over programs that move the tile."""
-    accesses: float
-    """How often threads load or store."""
-    steps: float
-    """Steps of lanes for addresses."""
     is_read: bool = True
 
 
@@ -52,6 +69,8 @@ class Accesses:
     sector: int
     threads: int = 1
     """Of a program."""
+    warp: int = 32
+    """Threads that load or store together."""
 
     def __post_init__(self) -> None:
         self.outer = tuple(self.tiling.loops.values())
@@ -67,14 +86,25 @@ class Accesses:
         """
         tensor = _Tensor.of(value)
         payload = self._payload(box, tensor.shape, inner) * tensor.item
-        width = self.width(value, box)
+        apart, width = self.width(value, box), self.masked_width(value, box)
+        bus = payload * tensor.sectors(box, self.sector)
+        again = 1.0
+        if not is_read and width < apart:
+            # One store after the other leaves a part of every sector.
+            again = PARTIAL * apart / width
+        elif apart < VECTOR and tensor.is_ragged(box, self.sector):
+            again += self.sector / (apart * self.warp) - (bus / payload - 1)
         return self._traffic(
             tensor,
             box,
-            payload,
-            payload * tensor.sectors(box, self.sector),
-            payload / width,
-            ADDRESSES * payload / width,
+            Moved(
+                payload=payload,
+                bus=bus,
+                cached=bus * max(1.0, again),
+                rows=payload / max(self.sector, tensor.run(box)),
+                accesses=payload / width,
+                steps=(ADDRESSES + MASK * tensor.is_cut(box)) * payload / width,
+            ),
             is_read,
         )
 
@@ -90,20 +120,33 @@ class Accesses:
         width = self.gathered_width(tiled)
         terms = sum(1 + len(access.terms) for access in accesses)
         # Every element has an address of its own.
+        bus = payload * (run + extra) / run
         return self._traffic(
             tensor,
             region(accesses, tiled.box),
-            payload,
-            payload * (run + extra) / run,
-            payload / width,
-            terms * payload / tensor.item,
+            Moved(
+                payload=payload,
+                bus=bus,
+                cached=bus,
+                rows=payload / max(self.sector, run),
+                accesses=payload / width,
+                steps=terms * payload / (width if is_whole else tensor.item),
+            ),
             is_read=True,
         )
 
     def width(self, value: SSAValue, box: Box) -> int:
-        """The bytes that a thread moves at once of a tile that is cut from a tensor."""
+        """The bytes side by side that a thread has of a tile cut from a tensor."""
         tensor = _Tensor.of(value)
         return self._shared_out(tensor.width(box), box, tensor.item)
+
+    def masked_width(self, value: SSAValue, box: Box) -> int:
+        """
+        Those that it moves at once: as far as a border, where a mask stands for it, is
+        a multiple of them.
+        """
+        tensor = _Tensor.of(value)
+        return max(tensor.item, gcd(self.width(value, box), tensor.border(box)))
 
     def gathered_width(self, tiled: TiledOperation) -> int:
         """The bytes that a thread loads at once of a movement's operand."""
@@ -123,24 +166,18 @@ class Accesses:
         self,
         tensor: _Tensor,
         box: Box,
-        payload: float,
-        bus: float,
-        accesses: float,
-        steps: float,
+        moved: Moved,
         is_read: bool,
     ) -> Traffic:
         once = tensor.bytes(covering_all(box, self.inner))
         touched = tensor.bytes(covering_all(box, (*self.outer, *self.inner)))
         moving = frozenset(loop for loop in self.outer if moves_with(box, (loop,)))
-        each = payload / self.programs
+        each = moved.payload / self.programs
         return Traffic(
-            payload=payload,
-            bus=bus,
+            moved=moved,
             unique=min(once, each),
-            touched=min(touched, payload),
+            touched=min(touched, moved.payload),
             loops=moving,
-            accesses=accesses,
-            steps=steps,
             is_read=is_read,
         )
 
@@ -198,12 +235,60 @@ class _Tensor:
         )
         return moved / (len(starts) * prod(sizes) * self.item)
 
+    def run(self, box: Box) -> int:
+        """The bytes of a box that lie side by side."""
+        run = self.item
+        for axis in reversed(self.axes):
+            if self.strides[axis] != run and box[axis].size > 1:
+                break
+            run = self.strides[axis] * min(box[axis].size, self.shape[axis])
+            if box[axis].size < self.shape[axis]:
+                break
+        return run
+
+    def border(self, box: Box) -> int:
+        """
+        Where masks end the rows of a box, in bytes; 0 where nothing can be beyond.
+        """
+        axis = self.axes[-1] if self.axes else None
+        if axis is None or not self._is_cut(box[axis], self.shape[axis]):
+            return 0
+        interval = box[axis]
+        end = gcd(self.shape[axis], interval.size if self._is_padded(interval) else 0)
+        return end * self.item
+
+    def is_cut(self, box: Box) -> bool:
+        """Whether a tile goes beyond a border somewhere, so that masks keep it in."""
+        return any(map(self._is_cut, box, self.shape))
+
+    def is_ragged(self, box: Box, sector: int) -> bool:
+        """Whether rows start anywhere in a sector."""
+        long = [axis for axis in self.axes[:-1] if box[axis].size > 1]
+        moves = [
+            axis for axis in self.axes[:-1] if box[axis].offset.terms or axis in long
+        ]
+        return any(self.strides[axis] % sector for axis in moves)
+
+    @staticmethod
+    def _is_padded(interval: Interval) -> bool:
+        return interval.room > interval.size
+
+    @classmethod
+    def _is_cut(cls, interval: Interval, extent: int) -> bool:
+        last = interval.offset.constant + sum(
+            factor * symbol.last
+            for symbol, factor in interval.offset.terms
+            if isinstance(symbol, Loop)
+        )
+        first = interval.offset.constant
+        return first < 0 or last + interval.room > extent
+
     def width(self, box: Box) -> int:
         """
         The bytes that a thread moves at once: threads take elements that lie side by
         side, as far as every row of the tile starts at a multiple of them.
         """
-        width, run, is_whole = VECTOR, self.item, True
+        width, run = VECTOR, 0
         for axis in reversed(self.axes):
             interval, extent = box[axis], self.shape[axis]
             stride = self.strides[axis]
@@ -212,18 +297,19 @@ class _Tensor:
                 step = symbol.tile if isinstance(symbol, Loop) else 1
                 width = gcd(width, factor * step * stride)
             size = min(interval.size, extent)
-            if is_whole and stride == run:
-                run, is_whole = run * size, size == extent
+            if size > 1 and not run:
+                run = size * stride if stride == self.item else self.item
             elif size > 1:
-                width, is_whole = gcd(width, stride), False
+                width = gcd(width, stride)
         return max(self.item, gcd(width, run))
 
 
 def _run(accesses: Sequence[Access], box: Box, tensor: _Tensor) -> int:
     """The bytes side by side that threads find of a gathered tile."""
-    if not accesses:
+    long = [axis for axis in tensor.axes if tensor.shape[axis] > 1]
+    if not accesses or not long:
         return tensor.item
-    last = accesses[tensor.axes[-1]]
+    last = accesses[long[-1]]
     if last.index is not None:
         return tensor.item
     sizes = [box[iterator].size for iterator, factor in last.terms if factor == 1]

@@ -7,6 +7,7 @@ from math import ceil, log2, prod
 
 from xdsl.ir import Operation
 
+from tlf.dialects.access import region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -19,6 +20,18 @@ from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.work import roles_of
 from tlf.passes.tiling.model import TiledOperation, elements
+
+DEPTH = 32
+"""Bytes of a row that a narrow matrix instruction takes, and as many of a column."""
+
+MATRIX = 2
+"""Axes of a factor that is a matrix as it is."""
+
+CONFLICTS = 8
+"""Rows of eight elements that one step reads out of shared memory."""
+
+NARROW = 16 * 8
+"""Elements of the result of a narrow matrix instruction."""
 
 WARP_GROUP = 4
 """Warps that run one matrix instruction of full rate."""
@@ -72,7 +85,7 @@ class Arithmetic:
             return NOTHING
         match tiled.op:
             case ContractionInterface():
-                return self._product(self.product(tiled), warps)
+                return self._product(tiled, warps)
             case AccumulatingInterface():
                 return self._lanes(elements(tiled.box))
             case ElementwiseInterface():
@@ -91,9 +104,38 @@ class Arithmetic:
             sizes[role] *= interval.room
         width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
         rows, columns = sizes["m"], sizes["n"]
+        if self._is_exchanged(tiled):
+            rows, columns = columns, rows
         return Product(
             rows, columns, sizes["k"], sizes["batch"], multiplied_in(op), width
         )
+
+    def _is_exchanged(self, tiled: TiledOperation) -> bool:
+        """Whether the first axis of the result, as it is stored, is that of columns."""
+        roles = self._roles[tiled.op]
+        for access in tiled.form.result:
+            for iterator, _ in access.terms:
+                if tiled.box[iterator].room > 1 and roles[iterator] in ("m", "n"):
+                    return roles[iterator] == "n"
+        return False
+
+    def chain(self, tiled: TiledOperation, warps: int) -> float:
+        """
+        Cycles of the narrow matrix instructions of a tile: those that add to one result
+        wait for each other, those of other results go between them.
+        """
+        op = tiled.op
+        if tiled.form.is_free or not isinstance(op, ContractionInterface):
+            return 0.0
+        product = self.product(tiled)
+        if not self.is_matrix(product) or self.chip.rate(product.element) is None:
+            return 0.0
+        if self._is_wide(product):
+            return 0.0
+        count = ceil(product.depth * product.width / DEPTH)
+        tiles = product.rows * product.columns / (NARROW * warps)
+        others = max(0.0, 1 - 1 / tiles) * self._product(tiled, warps).matrix
+        return count * self.chip.gpu.matrix_latency + others
 
     def is_matrix(self, product: Product) -> bool:
         """Whether matrix instructions compute a product, or at least its shape."""
@@ -110,8 +152,13 @@ class Arithmetic:
             return 0.0
         if isinstance(op, ContractionInterface) and self.is_matrix(self.product(tiled)):
             return 0.0
-        rounds = log2(self.chip.gpu.warp) + log2(warps)
-        return rounds * self.chip.near_latency
+        gpu = self.chip.gpu
+        rounds = log2(gpu.warp) + log2(warps)
+        each = ceil(elements(tiled.box) / (gpu.warp * warps))
+        results = min(elements(tiled.result), each)
+        # A warp exchanges one value of each thread with each round.
+        exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
+        return rounds * self.chip.near_latency + exchanged
 
     def _lanes(self, steps: float) -> Busy:
         return Busy(lanes=steps / self.chip.lanes)
@@ -123,23 +170,57 @@ class Arithmetic:
             self._steps[op] = lane_steps(op, self.target) / max(1, count)
         return self._steps[op]
 
-    def _product(self, product: Product, warps: int) -> Busy:
+    def _product(self, tiled: TiledOperation, warps: int) -> Busy:
+        product = self.product(tiled)
         rate = self.chip.rate(product.element)
         if rate is None or not self.is_matrix(product):
             # A product and a sum are one step where they are fused.
             fused = 2 if self.is_matrix(product) else 1
             return self._lanes(product.flops / fused)
-        shared = self._read(product, warps) + product.factors
+        shared = self._read(product, warps) + product.factors + self._copied(tiled)
         return Busy(
             matrix=product.flops / (rate * self._share(product)),
             shared=shared / self.chip.gpu.shared_bandwidth,
         )
 
+    def is_folded(self, tiled: TiledOperation, operand: int) -> bool:
+        """Whether several axes of a factor become one, which threads do on the way."""
+        box = region(tiled.form.operands[operand] or (), tiled.box)
+        return sum(interval.room > 1 for interval in box) > MATRIX
+
+    def _copied(self, tiled: TiledOperation) -> float:
+        """
+        Bytes that folded factors move once more through shared memory. What is across
+        the rows that it is stored in lies in the same banks.
+        """
+        total = 0.0
+        for operand, value in enumerate(tiled.op.operands[:2]):
+            if self.is_folded(tiled, operand):
+                box = region(tiled.form.operands[operand] or (), tiled.box)
+                width = dtype_of(tensor_type(value).element_type).itemsize
+                times = CONFLICTS if self._is_across(tiled, operand) else 2
+                total += times * elements(box) * width
+        return total
+
+    def _is_across(self, tiled: TiledOperation, operand: int) -> bool:
+        """Whether depth lies the other way in a factor than in its matrix."""
+        roles = [
+            self._roles[tiled.op][iterator]
+            for access in tiled.form.operands[operand] or ()
+            for iterator, _ in access.terms
+            if tiled.box[iterator].room > 1
+        ]
+        rows = "n" if self._is_exchanged(tiled) else "m"
+        last = roles[-1] if roles else "k"
+        return (last != "k") if rows in roles else (last == "k")
+
     def _share(self, product: Product) -> float:
         """The share of the full rate that instructions for a product have."""
-        gpu = self.chip.gpu
-        is_wide = max(product.rows, product.columns) >= gpu.matrix_rows
-        return 1.0 if is_wide and product.batch == 1 else gpu.narrow
+        return 1.0 if self._is_wide(product) else self.chip.gpu.narrow
+
+    def _is_wide(self, product: Product) -> bool:
+        """Whether the matrix instructions of full rate compute a product."""
+        return product.rows >= self.chip.gpu.matrix_rows and product.batch == 1
 
     def _read(self, product: Product, warps: int) -> float:
         """

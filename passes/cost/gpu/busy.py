@@ -26,6 +26,11 @@ class Busy:
         return max(self.matrix, self.lanes, self.loads, self.shared, self.port)
 
     @property
+    def issued(self) -> float:
+        """The time of what warps do themselves, one thing after the other."""
+        return self.lanes + self.loads + self.shared
+
+    @property
     def total(self) -> float:
         """The time of one part after the other: where nothing overlaps."""
         return self.matrix + self.lanes + self.loads + self.shared + self.port

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 
 from tlf.dialects.interfaces import ContractionInterface, IndexedInterface
 from tlf.dialects.target import Target
@@ -12,13 +12,16 @@ from tlf.passes.cost.gpu.accesses import Accesses, Traffic
 from tlf.passes.cost.gpu.arithmetic import Arithmetic
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.price import Price, Work, price_of
+from tlf.passes.cost.gpu.price import Far, Price, Work, price_of
 from tlf.passes.cost.gpu.resources import Resources, resources_of
 from tlf.passes.cost.gpu.reuse import Grid
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 
 STAGES = 3
 """Iterations in flight of loops around matrix products that say nothing themselves."""
+
+LATE = 0.4
+"""The part of the time of a product that the load behind it waits for its end."""
 
 KEPT = 0.5
 """The share of the cache in which tensors that are read again are taken to stay."""
@@ -87,17 +90,26 @@ class _Kernel:
         programs = self.grid.programs
         once = self._computed(Scope.OUTER) + self._moved(outer)
         repeated = self._computed(Scope.INNER) + self._moved(inner)
+        repeated += self._through_registers(inner)
         fill = self._fill()
         step = repeated * (1 / self.steps)
+        waits, is_direct = self._waits(step), self.resources.stages == 1
+        is_product, is_looped = self._is_grouped(), bool(self.tiling.inner_loops)
+        # The first program of all has nothing beside it that it could be hidden by.
+        hindered = waits if is_looped else once.total - once.longest + waits
+        memory = self._memory(every)
+        stored = sum(each.moved.bus for each in outer if not each.is_read)
         return Work(
             programs,
-            self._memory(every),
-            sum(each.bus for each in every),
+            memory,
+            sum(each.moved.cached for each in every),
             once + repeated,
-            fill + once.total + self._loop(step) + self._waits(),
+            fill + once.total + self._loop(step, memory) + waits,
             fill,
             self.resources,
-            sum(each.payload for each in every),
+            hindered if is_direct or not is_looped else 0.0,
+            repeated.issued if is_direct and is_product else 0.0,
+            stored if is_product else 0.0,
         )
 
     def _is_grouped(self) -> bool:
@@ -136,13 +148,27 @@ class _Kernel:
     def _moved(self, moves: list[Traffic]) -> Busy:
         """What moving keeps busy, in one program."""
         count = self.grid.programs
-        accesses = sum(each.accesses for each in moves) / count
-        steps = sum(each.steps for each in moves) / count
+        accesses = sum(each.moved.accesses for each in moves) / count
+        steps = sum(each.moved.steps for each in moves) / count
+        cached = sum(each.moved.cached for each in moves) / count
+        gpu = self.chip.gpu
         return Busy(
             lanes=steps / self.chip.lanes,
-            loads=accesses / self.chip.gpu.load_lanes,
-            port=sum(each.bus for each in moves) / count / self.chip.gpu.port,
+            # What a request does not find side by side takes it longer.
+            loads=max(accesses / gpu.load_lanes, cached / gpu.shared_bandwidth),
+            port=cached / gpu.port,
         )
+
+    def _through_registers(self, moves: list[Traffic]) -> Busy:
+        """
+        What it keeps busy besides that factors of products are stored in shared memory
+        by the threads that loaded them, in one program.
+        """
+        if not self._is_grouped() or self.resources.stages > 1:
+            return NOTHING
+        count = self.grid.programs
+        accesses = sum(each.moved.accesses for each in moves) / count
+        return Busy(loads=accesses / self.chip.gpu.load_lanes)
 
     def _computed(self, scope: Scope) -> Busy:
         """What computing keeps busy, in one program."""
@@ -162,37 +188,59 @@ class _Kernel:
         ways = 2 if indexed else 1
         return float(ways * self.chip.memory.latency + self.chip.cache.latency)
 
-    def _loop(self, step: Busy) -> float:
-        """Cycles of the loop of the reduction, in a program alone."""
+    def _loop(self, step: Busy, memory: Far) -> float:
+        """
+        Cycles of the loop of the reduction, in a program alone. A load that is `n`
+        iterations ahead has the time of `n` iterations to wait for the room that a
+        product leaves, for the other warps, and for memory.
+        """
         if not self.tiling.inner_loops:
             return 0.0
-        latency = self.chip.memory.latency
         *_, last = self.tiling.inner_loops.values()
-        stages = self.resources.stages
+        stages, chain = self.resources.stages, self._chain()
         if stages == 1:
-            return self.steps * (step.total + latency)
-        hidden = (latency + step.port) / (stages - 1)
-        each = max(step.longest, hidden)
+            return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
+        latency = self.chip.memory.latency
+        late = LATE * max(step.matrix, step.shared, chain) + self.chip.gpu.barrier
+        # Programs that run at once want their bytes at once.
+        resident = self.resources.resident(self.chip) * self.chip.processors
+        steps = self.steps * ceil(self.grid.programs / resident)
+        queue = memory.bytes / self.chip.memory.bandwidth / steps
+        hidden = (latency + queue + step.port + late) / (stages - 1)
+        each = max(max(step.longest, chain) + self.chip.gpu.barrier, hidden)
         starts = self.steps / last.trips - 1
         return self.steps * each + starts * latency
 
-    def _waits(self) -> float:
-        """Cycles that warps wait for each other, in one program."""
+    def _chain(self) -> float:
+        """Cycles of an iteration if matrix instructions wait for one another."""
+        return sum(
+            self.arithmetic.chain(tiled, self.resources.warps)
+            for tiled in self.tiling.tiles.values()
+            if self._scope(tiled) is Scope.INNER
+        )
+
+    def _waits(self, step: Busy) -> float:
+        """
+        Cycles that warps wait for each other, and for memory if nothing is in flight,
+        in one program.
+        """
         total = 0.0
         for tiled in self.tiling.tiles.values():
             times = self.steps if self._scope(tiled) is Scope.INNER else 1
             total += times * self.arithmetic.waits(tiled, self.resources.warps)
-        if self.tiling.inner_loops and self.tiling.reads:
-            late = any(
-                at is Scope.OUTER and boxes
-                for (_, at), boxes in self.tiling.reads.items()
-            )
-            total += self.chip.memory.latency if late else 0
-        return total
+        if not self.tiling.inner_loops:
+            return total
+        if self.resources.stages == 1:
+            latency = self.chip.memory.latency
+            total += self.steps * (latency + self.chip.gpu.barrier + step.port)
+        late = any(
+            at is Scope.OUTER and boxes for (_, at), boxes in self.tiling.reads.items()
+        )
+        return total + (self.chip.memory.latency if late else 0)
 
-    def _memory(self, moves: list[Traffic]) -> float:
+    def _memory(self, moves: list[Traffic]) -> Far:
         """
-        Bytes of the outermost memory: what programs that run at once read alike comes
+        What the outermost memory moves: what programs that run at once read alike comes
         from there once, and so does all that stays in the cache.
         """
         running = self.resources.resident(self.chip) * self.chip.processors
@@ -200,20 +248,23 @@ class _Kernel:
         again = [each for each in moves if each.is_read and _repeats(each)]
         kept = sum(each.touched for each in again)
         stays = kept <= KEPT * self.chip.cache.capacity
-        total = 0.0
+        total, gaps = 0.0, 0.0
         for each in moves:
-            waste = each.bus / each.payload if each.payload else 1.0
+            moved = each.moved
             if not each.is_read:
-                total += each.bus
+                wanted = moved.payload
             elif stays or each not in again:
-                total += each.touched * waste
+                wanted = each.touched
             else:
                 share = self.grid.different(running, each.loops) / running
                 wanted = each.unique * self.grid.programs * share
-                total += max(each.touched, min(wanted, each.payload)) * waste
-        return total
+                wanted = max(each.touched, min(wanted, moved.payload))
+            times = wanted / moved.payload if moved.payload else 0.0
+            total += times * moved.bus
+            gaps += times * moved.rows * self.chip.gpu.gap
+        return Far(total, gaps)
 
 
 def _repeats(move: Traffic) -> bool:
     """Whether some bytes are read more than once."""
-    return move.payload > move.touched
+    return move.moved.payload > move.touched

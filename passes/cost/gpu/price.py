@@ -21,12 +21,21 @@ from tlf.passes.cost.gpu.resources import Resources
 
 
 @dataclass(frozen=True)
+class Far:
+    """What the outermost memory moves, in bytes."""
+
+    bytes: float
+    gaps: float = 0.0
+    """That it could move in the time that it takes to start all rows."""
+
+
+@dataclass(frozen=True)
 class Work:
     """What the programs of a kernel do."""
 
     programs: int
-    memory: float
-    """Bytes of the outermost memory, of all programs."""
+    memory: Far
+    """Of all programs."""
     cache: float
     """Bytes between processors and the cache, of all programs."""
     each: Busy
@@ -36,8 +45,12 @@ class Work:
     fill: float
     """Cycles of it until the first bytes are there, and its last are away."""
     resources: Resources
-    payload: float = 0.0
-    """Bytes of the outermost memory that programs asked for, of those that it moved."""
+    waits: float = 0.0
+    """Cycles of it that nothing else of the same program fills."""
+    issued: float = 0.0
+    """Cycles of what its warps do one after the other, with nothing in flight."""
+    stored: float = 0.0
+    """Bytes that all programs leave after a loop, which its end waits for."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +81,29 @@ def price_of(work: Work, chip: Chip) -> Price:
     waves = ceil(work.programs / (resident * chip.processors))
     each = work.each
     times = {
-        "memory": work.memory / chip.memory.bandwidth,
+        "memory": (work.memory.bytes + work.memory.gaps) / chip.memory.bandwidth,
         "cache": work.cache / chip.cache.bandwidth,
         "matrix": most * each.matrix,
         "lanes": most * each.lanes,
         "loads": most * each.loads,
         "shared": most * each.shared,
         "port": most * each.port,
-        "latency": waves * work.alone - work.fill,
+        "warps": most * work.issued,
     }
-    cycles = chip.gpu.launch + work.fill + max(times.values())
+    latency = waves * work.alone - work.fill
+    # Programs of a wave end at once, and store at once.
+    ways = waves * work.stored / work.programs / chip.gpu.port
+    latency += max(0.0, work.stored / chip.memory.bandwidth - ways)
+    # Programs that start at once wait at once, in the first wave.
+    busy = max(times.values()) + work.waits
+    times["latency"] = latency
+    cycles = chip.gpu.launch + work.fill + max(busy, latency)
     return Price(
-        cycles, times, work.programs, resident, waves, work.resources, work.memory
+        cycles,
+        times,
+        work.programs,
+        resident,
+        waves,
+        work.resources,
+        work.memory.bytes,
     )

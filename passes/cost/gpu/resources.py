@@ -8,14 +8,14 @@ from math import ceil
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Box, region
+from tlf.dialects.access import Box
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.triton import warps_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
 from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product, volume
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
+from tlf.passes.tiling.model import GroupTiling, Scope, elements
 
 BASE = 32
 """Registers of a thread for addresses, masks and loops."""
@@ -25,9 +25,6 @@ STEP = 8
 
 MARGIN = 7 / 8
 """The share of its shared memory that a program is planned to take."""
-
-MATRIX = 2
-"""Axes of a factor that is a matrix as it is."""
 
 REGISTER = 4
 """Bytes of a register."""
@@ -124,7 +121,7 @@ class _Builder:
                 total += sum(
                     elements(box)
                     for box in boxes
-                    if accesses.width(value, box) < ASYNCHRONOUS
+                    if accesses.masked_width(value, box) < ASYNCHRONOUS
                 )
         for op in self.tiling.gathered:
             tiled = self.tiling.tiles[op]
@@ -192,14 +189,9 @@ class _Builder:
         if not isinstance(op, ContractionInterface) or value not in op.operands[:2]:
             return False
         tiled = self.tiling.tiles[op]
-        if self._is_folded(tiled, op.operands.index(value)):
+        if self.arithmetic.is_folded(tiled, op.operands.index(value)):
             return False
         return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
-
-    def _is_folded(self, tiled: TiledOperation, operand: int) -> bool:
-        """Whether several axes of a factor become one, which threads do on the way."""
-        box = region(tiled.form.operands[operand] or (), tiled.box)
-        return sum(interval.room > 1 for interval in box) > MATRIX
 
     def _shared(self, stages: int) -> int:
         """
@@ -212,7 +204,9 @@ class _Builder:
                 product = self.arithmetic.product(tiled)
                 if self.arithmetic.is_matrix(product):
                     is_looped = op is self.tiling.anchor and self.tiling.inner_loops
-                    folded = any(self._is_folded(tiled, each) for each in range(2))
+                    folded = any(
+                        self.arithmetic.is_folded(tiled, each) for each in range(2)
+                    )
                     times = (stages if is_looped else 1) + folded
                     factors += product.factors * times
                     results = max(results, _bytes(op.results[0], tiled.result))

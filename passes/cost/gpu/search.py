@@ -29,8 +29,12 @@ WARPS = warps_of(1)
 UNROLLED = 2048
 """The most steps of a product that a thread computes one after the other, unrolled."""
 
-GAIN = 1e-3
+GAIN = 1e-2
 """The part of a time that a step of the search has to save at least."""
+
+
+DEPTH = 0.05
+"""The part of a time that another number of iterations in flight has to save."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,11 @@ class TileSearch:
             for stages in self._depths(tiling)
             if self.kernels.resources(tiling, stages).fits(self.kernels.chip)
         ]
-        return min(choices, key=_rank, default=None)
+        best = min(choices, key=_rank, default=None)
+        usual = next((each for each in choices if each.stages == STAGES), None)
+        if best is None or usual is None:
+            return best
+        return best if best.price.cycles < usual.price.cycles * (1 - DEPTH) else usual
 
     def _depths(self, tiling: GroupTiling) -> Sequence[int]:
         """The numbers of iterations in flight that are worth a try."""
