@@ -252,11 +252,16 @@ class TiledGroup:
     def compute(self) -> float:
         """The cycles of all computation."""
         tiling, before, starts = self.tiling, 0.0, 0
-        body = self.model.compute(tiling, self.nests)
+        body = sum(self._by_nest.values())
         if tiling.start is not None and tiling.rolled is not None:
             starts = self.tiles // tiling.rolled.trips
             before = self.model.compute(tiling.start, self.nests)
         return body * self.tiles + before * starts
+
+    @cached_property
+    def _by_nest(self) -> dict[int, float]:
+        """The cycles of each nest over nearer tiles, for a tile."""
+        return self.model.by_nest(self.tiling, self.nests)
 
     @cached_property
     def _stores(self) -> tuple[tuple[SSAValue, Traffic], ...]:
@@ -327,7 +332,7 @@ class TiledGroup:
             owner = value.owner
             number = self.nests[owner] if isinstance(owner, Operation) else 0
             made[number] = made.get(number, 0.0) + moved.cycles
-        work = self.model.by_nest(self.tiling, self.nests)
+        work = self._by_nest
         time = loaded = stored = 0.0
         for number in sorted({*work, *needed, *made}):
             loaded += needed.get(number, 0.0)

@@ -135,7 +135,9 @@ class OuterSearch:
 
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
-        whole, floor = self.whole(), self.floor()
+        whole = self.whole()
+        only = self._only_tile() if whole is None else whole.cost
+        floor = _floor(only)
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
         found = [whole] if whole is not None else []
@@ -143,7 +145,7 @@ class OuterSearch:
             for stages in self.freedom.counts((STAGES, 1)):
                 for start in self._starts(roll, stages):
                     found.append(self._climb(start))
-                    if self._is_enough(found[-1], floor):
+                    if only is not None and _is_enough(found[-1], only):
                         return found[-1]
                 if found and found[-1].stages == STAGES:
                     break
@@ -171,19 +173,6 @@ class OuterSearch:
         rolls = (None, *self._rolled_axes())
         plans = [self.plan(sizes, roll, 1) for roll in rolls]
         return min((plan.needed for plan in plans if plan is not None), default=None)
-
-    def floor(self) -> float:
-        """What no tiling beats: everything is moved once, and computed once."""
-        if (only := self._only_tile()) is None:
-            return 0
-        return max(only.loads.cycles + only.stores.cycles, only.compute)
-
-    def _is_enough(self, plan: OuterPlan, floor: float) -> bool:
-        """Whether a plan can hardly be beaten, in what it moves as in its time."""
-        only = self._only_tile()
-        least = only.bytes if only is not None else 0
-        cost = plan.cost
-        return cost.cycles <= floor * ENOUGH and cost.bytes <= least * ENOUGH
 
     def _only_tile(self) -> OuterCost | None:
         """What one tile costs, whether or not it fits."""
@@ -360,6 +349,19 @@ class OuterSearch:
             return self.members.tiling(sizes, (), self.model.rules, rolling)
         except TilingError:
             return None
+
+
+def _floor(only: OuterCost | None) -> float:
+    """What no tiling beats that costs so much with one tile."""
+    if only is None:
+        return 0
+    return max(only.loads.cycles + only.stores.cycles, only.compute)
+
+
+def _is_enough(plan: OuterPlan, only: OuterCost) -> bool:
+    """Whether a plan can hardly be beaten, in what it moves as in its time."""
+    cost = plan.cost
+    return cost.cycles <= _floor(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH
 
 
 def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
