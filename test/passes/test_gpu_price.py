@@ -1,107 +1,34 @@
 """The price of groups as kernels of a GPU: bounds, waves, and what makes it grow."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from gpu_programs import (
+    H200,
+    Sizes,
+    changed,
+    elementwise,
+    members,
+    parsed,
+    price,
+    product,
+    rows_sum,
+)
 from msgspec import structs
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import Target, from_data, load
-from tlf.dialects.target.description import Data
 from tlf.passes.analysis.bounds import bounds_of
 from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.cost.gpu.busy import Busy
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.kernel import Kernels
-from tlf.passes.cost.gpu.price import Far, Price, Work, price_of
+from tlf.passes.cost.gpu.price import Far, Work, price_of
 from tlf.passes.cost.gpu.resources import Resources
 from tlf.passes.cost.gpu.reuse import GROUP, Grid
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import Members, members_of, rules_of
+from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import Loop
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
-
-Sizes = Sequence[int]
-
-H200 = load("h200")
-
-
-def changed(target: Target, path: str, times: float) -> Target:
-    """A target with one figure multiplied; numbers in its path count in lists."""
-    return from_data(_changed(target.data, path.split("."), times))
-
-
-def _changed(data: Data, path: Sequence[str], times: float) -> Mapping[str, Data]:
-    assert isinstance(data, Mapping)
-    key, *rest = path
-    inner = data[key]
-    if rest and not isinstance(inner, Mapping):
-        assert isinstance(inner, Sequence)
-        items = list(inner)
-        items[int(rest[0])] = _changed(items[int(rest[0])], rest[1:], times)
-        return {**data, key: items}
-    if rest:
-        return {**data, key: _changed(inner, rest, times)}
-    assert isinstance(inner, int | float)
-    return {**data, key: type(inner)(inner * times)}
-
-
-def parsed(text: str) -> ModuleOp:
-    return parse(new_context(), Source(text, "program.mlir"))
-
-
-def members(text: str) -> tuple[ModuleOp, Members]:
-    """All operations of a function as one group."""
-    module = parsed(text)
-    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    found = [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
-    return module, members_of(found)
-
-
-def price(text: str, tile: Sizes, reduce: Sizes = (), target: Target = H200) -> Price:
-    """What a function costs as one kernel."""
-    chip = Chip.of(target)
-    assert chip is not None
-    _, group = members(text)
-    tiling = group.tiling(tile, reduce, rules_of(target, "L1"))
-    return Kernels(chip, target).price(tiling)
-
-
-def product(rows: int, columns: int, depth: int, element: str = "bf16") -> str:
-    left, right = f"{rows}x{depth}x{element}", f"{depth}x{columns}x{element}"
-    out = f"tensor<{rows}x{columns}x{element}>"
-    types = f"(tensor<{left}>, tensor<{right}>) -> {out}"
-    return (
-        f"func.func @f(%x: tensor<{left}>, %w: tensor<{right}>) -> {out} {{\n"
-        f"%y = graph.matmul %x, %w : {types}\n"
-        f"func.return %y : {out}\n}}"
-    )
-
-
-def elementwise(rows: int, columns: int, element: str = "f32") -> str:
-    type_ = f"tensor<{rows}x{columns}x{element}>"
-    return (
-        f"func.func @f(%x: {type_}, %w: {type_}) -> {type_} {{\n"
-        f"%0 = graph.exp %x : {type_}\n"
-        f"%y = graph.add %0, %w : ({type_}, {type_}) -> {type_}\n"
-        f"func.return %y : {type_}\n}}"
-    )
-
-
-def rows_sum(rows: int, columns: int, axis: int = 1) -> str:
-    left = rows if axis == 1 else columns
-    whole, out = f"tensor<{rows}x{columns}xf32>", f"tensor<{left}xf32>"
-    return (
-        f"func.func @f(%x: {whole}) -> {out} {{\n"
-        f"%y = graph.reduce %x <sum> axes [{axis}] : ({whole}) -> {out}\n"
-        f"func.return %y : {out}\n}}"
-    )
-
 
 CASES = [
     pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),
@@ -186,8 +113,10 @@ def work(programs: int, warps: int = 8) -> Work:
 
 def simple() -> Chip:
     """Ten processors with room for 16 warps each, and a launch of 100 cycles."""
-    gpu = structs.replace(chip().gpu, warps=16, launch=100)
-    return replace(chip(), gpu=gpu, processors=10)
+    chip = Chip.of(H200)
+    assert chip is not None
+    gpu = structs.replace(chip.gpu, warps=16, launch=100)
+    return replace(chip, gpu=gpu, processors=10)
 
 
 def test_the_tail_is_exact():
@@ -291,104 +220,3 @@ def test_a_target_without_facts_has_no_estimator():
     target = from_data(data)
     assert estimator_of(target, target.tile_levels[0]) is None
     assert estimator_of(H200, H200.levels["L2"]) is None
-
-
-def chip() -> Chip:
-    found = Chip.of(H200)
-    assert found is not None
-    return found
-
-
-def test_narrow_matrix_instructions_wait_for_each_other():
-    deep = product(64, 64, 16384, "f16")
-    narrow = price(deep, (16, 16), (1024,))
-    assert narrow.cycles > 16384 / 16 * chip().gpu.matrix_latency
-    slower = changed(H200, "gpu.matrix_latency", 2)
-    assert price(deep, (16, 16), (1024,), slower).cycles > 1.5 * narrow.cycles
-    # Those of full rows need not.
-    wide = price(deep, (64, 16), (256,))
-    assert price(deep, (64, 16), (256,), slower).cycles == wide.cycles
-
-
-def vector_exp(size: int) -> str:
-    type_ = f"tensor<{size}xf32>"
-    return (
-        f"func.func @f(%x: {type_}) -> {type_} {{\n"
-        f"%y = graph.exp %x : {type_}\n"
-        f"func.return %y : {type_}\n}}"
-    )
-
-
-def test_borders_that_masks_cut_make_accesses_narrow():
-    size = 10_000_000
-    even, odd = (price(vector_exp(each), (2048,)) for each in (size, size + 1))
-    half = price(vector_exp(size + 2), (2048,))
-    # One element at a time instead of four, and each store leaves a part of a sector.
-    assert odd.times["loads"] > 2 * even.times["loads"]
-    assert odd.times["cache"] > half.times["cache"] > 2 * even.times["cache"]
-    assert odd.bytes == pytest.approx(even.bytes, rel=1e-3)
-
-
-def test_short_rows_cost_memory_more_than_their_bytes():
-    def slowdown(columns: int) -> float:
-        found = price(rows_sum(4096, 4096, 0), (columns,), (512,))
-        return found.times["memory"] * chip().memory.bandwidth / found.bytes
-
-    assert slowdown(8) == pytest.approx(1 + chip().gpu.gap / 32, rel=1e-2)
-    assert slowdown(8) > slowdown(32) > slowdown(1024) >= 1
-
-
-def test_factors_that_go_through_registers_keep_warps_busy():
-    even = price(product(1024, 2048, 512, "f16"), (64, 64), (64,))
-    odd = price(product(1023, 2047, 511, "f16"), (64, 64), (64,))
-    assert even.times["warps"] == 0
-    assert even.resources.stages > odd.resources.stages == 1
-    # Warps load, store to shared memory, and compute addresses one after the other.
-    assert odd.times["warps"] > odd.times["loads"] + odd.times["lanes"]
-    assert odd.cycles > odd.times["warps"] > 2 * even.cycles
-
-
-def test_results_are_left_after_the_loop():
-    found = price(product(4096, 4096, 64), (128, 128), (64,))
-    left = 2 * 4096**2 / chip().memory.bandwidth
-    assert found.times["latency"] > left
-    assert found.binding == "latency"
-
-
-def test_a_factor_that_lies_across_its_matrix_is_slow_to_read():
-    image, filters = "tensor<8x256x56x56xf16>", "tensor<64x256x1x1xf16>"
-    matrix, out = "tensor<64x256xf16>", "tensor<8x64x56x56xf16>"
-    text = (
-        f"func.func @f(%x: {image}, %w: {filters}) -> {out} {{\n"
-        f"%v = graph.reshape %w : ({filters}) -> {matrix}\n"
-        "%y = graph.contract %x, %v maps [\n"
-        "affine_map<(n, o, h, w, c) -> (n, c, h, w)>,\n"
-        "affine_map<(n, o, h, w, c) -> (o, c)>,\n"
-        "affine_map<(n, o, h, w, c) -> (n, o, h, w)>]\n"
-        f": ({image}, {matrix}) -> {out}\n"
-        f"func.return %y : {out}\n}}"
-    )
-    # The first axis of a tile of the result decides what the rows of the matrix are:
-    # channels, with pixels as columns, or pixels, which lie side by side in memory.
-    along = price(text, (1, 64, 2, 64), (64,))
-    across = price(text, (2, 32, 2, 64), (64,))
-    assert across.times["shared"] > 3 * along.times["shared"]
-    assert across.cycles > 2 * along.cycles
-    # Axes of one element keep no load from being in flight.
-    assert along.resources.stages == across.resources.stages > 1
-
-
-def test_functions_take_the_steps_that_a_target_says():
-    def lanes(target: Target) -> float:
-        type_ = "tensor<4096x4096xbf16>"
-        text = (
-            f"func.func @f(%x: {type_}) -> {type_} {{\n"
-            f"%y = graph.gelu %x <erf> : {type_}\n"
-            f"func.return %y : {type_}\n}}"
-        )
-        return price(text, (1, 2048), (), target).times["lanes"]
-
-    programs = -(-(4096**2 // 2048) // 132)
-    steps = 2048 * programs / chip().lanes
-    more = lanes(changed(H200, "engines.vector.steps.erf", 2)) - lanes(H200)
-    assert more == pytest.approx(22 * steps)

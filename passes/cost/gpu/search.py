@@ -29,9 +29,12 @@ WARPS = warps_of(1)
 UNROLLED = 2048
 """The most steps of a product that a thread computes one after the other, unrolled."""
 
-GAIN = 1e-2
+GAIN = 1e-3
 """The part of a time that a step of the search has to save at least."""
 
+
+WORTH = 0.02
+"""The part of a time that other tiles than those given have to save at least."""
 
 DEPTH = 0.05
 """The part of a time that another number of iterations in flight has to save."""
@@ -81,13 +84,16 @@ class TileSearch:
         ]
         return min(found, key=_rank, default=None)
 
-    def _descend(self, choice: Choice) -> Choice:
+    def _descend(self, start: Choice) -> Choice:
+        choice = start
         while True:
             near = [self.choice(sizes) for sizes in self._neighbours(choice.sizes)]
             better = min((e for e in near if e is not None), key=_rank, default=None)
             if better is None or better.price.cycles > choice.price.cycles * (1 - GAIN):
-                return choice
+                break
             choice = better
+        is_worth = choice.price.cycles <= start.price.cycles * (1 - WORTH)
+        return choice if is_worth else start
 
     def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
         for axis in range(len(sizes)):
