@@ -59,6 +59,8 @@ def run(options: Options) -> bool:
         raise RunError(str(error)) from error
     except MemoryError as error:
         raise RunError(f"out of memory: {error}") from error
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise RunError(f"{error.filename}: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.bench_options import Options, fail, parse_arguments
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ OCTAVES = range(16, 27)
 """Powers of two of the capacities of a sweep: from 64 KiB to 64 MiB."""
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-bench` command."""
     options = parse_arguments(arguments)

@@ -6,13 +6,14 @@ Errors are one line on stderr, and the exit status is 1.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.explain_options import fail, parse_arguments
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-explain` command."""
     options = parse_arguments(arguments)
@@ -22,11 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from tlf.tools.explain import ExplainError, explain
 
     try:
-        print(explain(options), flush=True)
-    except BrokenPipeError:
-        # The reader of the output has gone. What is left in the buffer goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        print(explain(options))
     except CompileError as error:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.import_options import Options, fail, parse_arguments
 from tlf.tools.whole_file import replace_file
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-import` command."""
     options = parse_arguments(arguments)

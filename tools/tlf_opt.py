@@ -6,13 +6,14 @@ Errors are lines `file:line:col: error: message` on stderr, and the exit status 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.opt_options import fail, parse_arguments
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-opt` command."""
     options = parse_arguments(arguments)
@@ -22,13 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     try:
         succeeded = run(options)
-        sys.stdout.flush()
     except UsageError as error:
         fail(str(error))
-    except BrokenPipeError:
-        # The reader of the output has gone. What is left in the buffer goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     if not succeeded:
         sys.exit(1)
 

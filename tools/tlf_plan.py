@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.plan_options import Options, fail, parse_arguments
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ UNLIMITED = 1 << 62
 """Visits of a search that time alone limits."""
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-plan` command."""
     options = parse_arguments(arguments)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from tlf.runtime.output import read_in_part
 from tlf.tools.run_options import fail, parse_arguments
 
 
+@read_in_part()
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-run` command."""
     options = parse_arguments(arguments)

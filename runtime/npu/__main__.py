@@ -12,8 +12,10 @@ import numpy as np
 
 from tlf.runtime.npu import NPUError, NPUInputError, Program, parse, run
 from tlf.runtime.npu.dtypes import DTYPES, Array
+from tlf.runtime.output import read_in_part
 
 
+@read_in_part()
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run. Return the exit status."""
     options = _parser().parse_args(arguments)

@@ -333,3 +333,14 @@ def test_as_a_module():
     assert failed.stderr == (
         "tlf-run: error: cannot read `no.mlir`: No such file or directory\n"
     )
+
+
+def test_reader_of_the_output_may_leave():
+    command = f"{sys.executable} -u -m tlf.tools.tlf_run other.mlir --target npu"
+
+    done = subprocess.run(
+        f"{command} | head -n 1", shell=True, capture_output=True, text=True
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.split() == ["program", "other.mlir", "on", "npu"]
