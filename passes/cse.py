@@ -18,8 +18,7 @@ from xdsl.traits import (
 )
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from tlf.dialects import graph, tile
-from tlf.dialects.encoding import level_of
+from tlf.dialects import graph
 from tlf.dialects.interfaces import ViewInterface
 
 Numbering = dict[SSAValue | Block, int]
@@ -78,8 +77,6 @@ class _Driver:
     """The keys of `known` in their order, so that scopes can be undone."""
     writes: int = 0
     """How many operations that may write came so far."""
-    loops: int = 0
-    """How many loops over tiles came so far."""
 
     def simplify_regions(self, op: Operation) -> None:
         for region in op.regions:
@@ -103,7 +100,6 @@ class _Driver:
             else:
                 self.simplify_regions(op)
             self._simplify(op)
-            self.loops += isinstance(op, tile.WhileOp)
 
     def _simplify(self, op: Operation) -> None:
         if op.has_trait(IsTerminator):
@@ -127,8 +123,7 @@ class _Driver:
     def _key(self, op: Operation) -> Hashable | None:
         """
         What `op` computes; `None` if another operation may not stand for it. A reading
-        one is as good only in the same block and with no write in between; a move to
-        another memory, with no loop in between, over which its tile would take room.
+        one is as good only in the same block and with no write in between.
         """
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}
@@ -137,16 +132,9 @@ class _Driver:
             return None
         if MemoryEffectKind.ALLOC in kinds:
             return None
-        if isinstance(op, tile.SliceOp) and _is_move(op):
-            return (op.parent, self.loops, structural_key(op))
         if not kinds:
             return structural_key(op)
         return (op.parent, self.writes, structural_key(op))
-
-
-def _is_move(op: tile.SliceOp) -> bool:
-    """Whether a slice is between two memories, and takes room in one."""
-    return level_of(op.source.type) != level_of(op.result.type)
 
 
 def _note(op: Operation, text: str) -> None:

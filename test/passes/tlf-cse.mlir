@@ -114,31 +114,3 @@ func.func @constants() -> i32 {
   %0 = arith.constant 1 : i32
   func.return %0 : i32
 }
-
-// -----
-
-// A tile of another memory takes room there: it is not kept over loops. One of the same
-// memory is a view.
-
-// CHECK-LABEL: func.func @moves
-// CHECK:         [[FIRST:%.*]] = tile.slice %x
-// CHECK-NEXT:    [[VIEW:%.*]] = tile.slice %t
-// CHECK-NEXT:    "test.op"([[FIRST]], [[FIRST]], [[VIEW]])
-// CHECK:         tile.while
-// CHECK:         [[SECOND:%.*]] = tile.slice %x
-// CHECK-NEXT:    "test.op"([[SECOND]], [[VIEW]],
-func.func @moves(%x: tensor<8xf32>, %t: tensor<8xf32, #tile.encoding<L2>>) {
-  %0 = tile.slice %x[0] : tensor<8xf32> -> tensor<4xf32, #tile.encoding<L2>>
-  %1 = tile.slice %x[0] : tensor<8xf32> -> tensor<4xf32, #tile.encoding<L2>>
-  %2 = tile.slice %t[0] : tensor<8xf32, #tile.encoding<L2>> -> tensor<4xf32, #tile.encoding<L2>>
-  "test.op"(%0, %1, %2) : (tensor<4xf32, #tile.encoding<L2>>, tensor<4xf32, #tile.encoding<L2>>, tensor<4xf32, #tile.encoding<L2>>) -> ()
-  %e = tile.empty : tensor<8xf32>
-  %y = tile.while (%i = 0 to 8 step 4) sequential mapping(loop) carry(%o = %e : tensor<8xf32>) {
-    %part = tile.deslice %0 into %o[%i] : tensor<4xf32, #tile.encoding<L2>> into tensor<8xf32>
-    tile.yield %part : tensor<8xf32>
-  }
-  %3 = tile.slice %x[0] : tensor<8xf32> -> tensor<4xf32, #tile.encoding<L2>>
-  %4 = tile.slice %t[0] : tensor<8xf32, #tile.encoding<L2>> -> tensor<4xf32, #tile.encoding<L2>>
-  "test.op"(%3, %4, %y) : (tensor<4xf32, #tile.encoding<L2>>, tensor<4xf32, #tile.encoding<L2>>, tensor<8xf32>) -> ()
-  func.return
-}
