@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.prepared import is_preparation, preparation_of
 from tlf.dialects.target import Target
+from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
@@ -48,13 +49,23 @@ class GraphChooseLayoutsPass(ModulePass):
     level: str | None = None
     """The memory level that tiles are brought to; the outermost one unless given."""
 
+    roll: bool = True
+    """Whether tiles may keep what they share with the next one."""
+
+    stages: int | None = None
+    """The most iterations of loops over tiles in flight; unless given, what pays."""
+
+    axes: tuple[int, ...] | None = None
+    """The axes that tiles may cut, of the first result of a group; all unless given."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
         timed = TimedTiles.of(target, level)
         if timed is None or timed.is_nearest:
             return
-        costs = LayoutCosts(target, level)
+        freedom = Freedom(self.roll, self.stages, self.axes)
+        costs = LayoutCosts(target, level, freedom)
         notes = Notes(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):

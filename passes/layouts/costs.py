@@ -15,6 +15,7 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
+from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nests, nests_of
 from tlf.passes.cost.outer import Keeping, OuterModel
 from tlf.passes.cost.outer_search import OuterPlan, OuterSearch, Tilings
@@ -31,9 +32,12 @@ class LayoutCosts:
     level. Groups of one structure are priced once.
     """
 
-    def __init__(self, target: Target, level: Level) -> None:
+    def __init__(
+        self, target: Target, level: Level, freedom: Freedom = ANYTHING
+    ) -> None:
         self.target = target
         self.level = level
+        self.freedom = freedom
         self.free: AbstractSet[SSAValue] = frozenset()
         """What the plans that groups have were made to find in any order."""
         self.model = OuterModel(target, level)
@@ -134,6 +138,7 @@ class LayoutCosts:
             self.model,
             self.level.capacity,
             priced.keeping,
+            self.freedom,
             tilings=priced.tilings,
         )
 

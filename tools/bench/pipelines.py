@@ -15,6 +15,9 @@ from tlf.tools.pipeline import expand
 GROUP = "graph-group"
 PARTITION = "graph-partition"
 TILES = "graph-choose-tiles"
+LAYOUTS = "graph-choose-layouts"
+PLANNERS = (PARTITION, LAYOUTS, TILES)
+"""The passes that choose plans."""
 TILED = "convert-graph-to-tile"
 
 Options = Mapping[str, ParameterListType]

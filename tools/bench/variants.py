@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tlf.tools.bench.pipelines import GROUP, PARTITION, TILES, Change
+from tlf.tools.bench.pipelines import GROUP, PARTITION, PLANNERS, Change
 
 WHOLE = Change()
 UNFUSED = {PARTITION: {"strategy": ("unfused",)}}
@@ -33,13 +33,13 @@ ABLATIONS: Mapping[str, Change] = {
     "everything": WHOLE,
     "no fusion": Change(outermost=UNFUSED),
     "greedy fusion": Change(outermost={PARTITION: {"strategy": ("greedy",)}}),
-    "no rolling": Change(outermost={PARTITION: NO_ROLLING, TILES: NO_ROLLING}),
+    "no rolling": Change(outermost=dict.fromkeys(PLANNERS, NO_ROLLING)),
     "no residency": Change(outermost={PARTITION: {"keep": (False,)}}),
     "no double buffering": Change(
-        everywhere={PARTITION: ONE_STAGE, TILES: ONE_STAGE},
+        everywhere=dict.fromkeys(PLANNERS, ONE_STAGE),
         without=frozenset({"mem-prefetch"}),
     ),
-    "no spatial tiling": Change(outermost={PARTITION: FIRST_AXIS, TILES: FIRST_AXIS}),
+    "no spatial tiling": Change(outermost=dict.fromkeys(PLANNERS, FIRST_AXIS)),
 }
 """The compiler without one of its means each."""
 
