@@ -10,6 +10,9 @@ from itertools import pairwise
 from tlf.passes.placement.blocks import Block, blocks_of
 from tlf.passes.placement.buffer import Buffer, Span
 
+UNKNOWN = 1 << 80
+"""More bytes than there are: where what is rounded up says nothing."""
+
 
 def live_bytes(buffers: Sequence[Buffer]) -> int:
     """
@@ -28,17 +31,29 @@ def lower_bound(blocks: Sequence[Block], grain: int) -> int:
     Return bytes that every placement takes whose offsets are multiples of `grain`.
 
     What is live at one step lies in some order. After all but the last come the bytes
-    that rounding it up to `grain` adds.
+    that rounding it up to `grain` adds, as long as the first bytes of each are live:
+    others may lie where something else is rounded up.
     """
+    plain: list[tuple[int, int]] = []
     changes: list[tuple[int, int]] = []
     most = unused = 0
     for block in blocks:
         most = max(most, block.extent + (block.offset or block.residue))
         for start, end, count in live_counts(block.spans):
+            plain += (start, count), (end, -count)
             rounded = -(-count // grain) * grain
+            if not _are_first(block.spans, start, count):
+                changes += (start, -UNKNOWN), (end, UNKNOWN)
+                continue
             changes += (start, rounded), (end, -rounded)
             unused = max(unused, rounded - count)
-    return max(most, highest(changes) - unused)
+    return max(most, highest(plain), highest(changes) - unused)
+
+
+def _are_first(spans: Sequence[Span], step: int, count: int) -> bool:
+    """Whether what is live at a step are the first so many bytes."""
+    highs = (span.high for span in spans if span.start <= step < span.end)
+    return max(highs, default=0) == count
 
 
 def highest(changes: Iterable[tuple[int, int]]) -> int:

@@ -247,3 +247,15 @@ def test_wrong_placements_are_told():
 def test_nothing_to_place():
     placement = pack([], Budget())
     assert (placement.offsets, placement.peak, placement.is_optimal) == ((), 0, True)
+
+
+def test_bytes_beside_what_is_rounded_up():
+    """Of two buffers at one place different bytes are live: that is no conflict."""
+    buffers = [
+        Buffer(1, (Span(0, 1, 0, 1),), 64),
+        Buffer(2, (Span(0, 1, 1, 2),), 64),
+    ]
+    placement = pack(buffers, Budget(4_000))
+
+    check(buffers, placement)
+    assert (placement.peak, placement.bound) == (2, 2)
