@@ -155,7 +155,8 @@ def _put_behind(loop: Operation, move: mem.DmaOp) -> None:
 
 def _held_up(move: mem.DmaOp, moves: Sequence[mem.DmaOp]) -> Operation | None:
     """
-    The last loop before the tile of a move is used whose moves share its queue.
+    The last loop before the tile of a move is used, or waited for together with others,
+    whose moves share its queue.
 
     The move waits for the slot that the tile of an earlier iteration had, in the queue
     of its engine: before the loop, moves of the loop would wait behind it. A place in a
@@ -165,15 +166,21 @@ def _held_up(move: mem.DmaOp, moves: Sequence[mem.DmaOp]) -> Operation | None:
     assert block is not None
     if isinstance(move.destination.owner, mem.WindowOp):
         return None
-    if any(use.operation.parent is not block for use in move.token.uses):
+    waits = [use.operation for use in move.token.uses]
+    if any(each.parent is not block for each in waits):
         return None
     buffer, found = root_of(move.destination), None
     for op in block.ops:
-        if op not in moves and touches(op, buffer):
+        if op not in moves and (touches(op, buffer) or _is_shared(op, waits)):
             break
         if isinstance(op, scf.ForOp | scf.ParallelOp) and _shares_queue(op, move):
             found = op
     return found
+
+
+def _is_shared(op: Operation, waits: Sequence[Operation]) -> bool:
+    """Whether an operation is one of some waits, and waits for other moves, too."""
+    return op in waits and len(op.operands) > 1
 
 
 def _shares_queue(loop: Operation, move: mem.DmaOp) -> bool:

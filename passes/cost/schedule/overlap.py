@@ -146,11 +146,16 @@ def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
     if _ring_filled(step, nest):
         return found
     for number, item in enumerate(rest, 1):
-        if _touches(item, step.moves[1]):
+        if _touches(item, step.moves[1]) or _is_awaited(step, item):
             break
         if isinstance(item, Nest) and _shares_queue(item, step):
             found = number
     return found
+
+
+def _is_awaited(step: Step, item: Item) -> bool:
+    """Whether an item waits for a load and for other moves, too."""
+    return isinstance(item, Step) and len(item.finishes) > 1 and step in item.finishes
 
 
 def _shares_queue(nest: Nest, step: Step) -> bool:
