@@ -80,7 +80,6 @@ def resources_of(tiling: GroupTiling, arithmetic: Arithmetic, stages: int) -> Re
 
 
 @dataclass
-@dataclass
 class _Builder:
     tiling: GroupTiling
     arithmetic: Arithmetic
