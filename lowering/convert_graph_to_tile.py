@@ -1,12 +1,12 @@
 """The conversion from groups of graph operations to loops over tiles."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -17,6 +17,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, tile
+from tlf.dialects.graph.held import finds_kept, is_read_near
 from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
@@ -33,6 +34,10 @@ class TileGroupPattern(RewritePattern):
     """Replace a group by the loops that its plan asks for."""
 
     target: Target
+    brought: dict[tuple[SSAValue, str, Block | None], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, str, Block | None], SSAValue]
+    )
+    """What groups of a block have brought to a level, whole, and others find there."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -49,7 +54,7 @@ class TileGroupPattern(RewritePattern):
             rules_of(self.target, level),
             rolling_of(op, plan),
         )
-        inputs = _inputs(op, plan)
+        inputs = self._inputs(op, plan)
         tiles = TileBuilder(
             tiling,
             inputs,
@@ -63,6 +68,24 @@ class TileGroupPattern(RewritePattern):
         _inherit_location(op, results[0].owner)
         rewriter.replace(op, (), results)
 
+    def _inputs(
+        self, op: graph.GroupOp, plan: graph.PlanAttr
+    ) -> dict[SSAValue, SSAValue]:
+        """What tiles are cut from; operands that the plan holds lie near, whole."""
+        inputs = dict[SSAValue, SSAValue](
+            zip(op.body.block.args, op.inputs, strict=True)
+        )
+        level = plan.level.data
+        for number in plan.held:
+            value = op.inputs[number]
+            if tile.level_of(value.type) == level:
+                continue
+            key = value, level, op.parent
+            if number in plan.reloaded or key not in self.brought:
+                self.brought[key] = _moved(op, value, level)
+            inputs[op.body.block.args[number]] = self.brought[key]
+        return inputs
+
     def _check_level(self, op: graph.GroupOp, level: str) -> None:
         """Whether tiles can be brought to a memory level."""
         levels = [each.name for each in self.target.tile_levels]
@@ -73,23 +96,13 @@ class TileGroupPattern(RewritePattern):
             )
 
 
-def _inputs(op: graph.GroupOp, plan: graph.PlanAttr) -> dict[SSAValue, SSAValue]:
-    """What tiles are cut from; operands that the plan holds are brought near, whole."""
-    builder, level = Builder(InsertPoint.before(op)), plan.level.data
-    inputs: dict[SSAValue, SSAValue] = {}
-    for number, argument in enumerate(op.body.block.args):
-        value = op.inputs[number]
-        if number in plan.held and tile.level_of(value.type) != level:
-            type_ = tensor_type(value)
-            near = TensorType(
-                type_.element_type, type_.get_shape(), tile.EncodingAttr(level)
-            )
-            start = [0] * type_.get_num_dims()
-            name, value = value.name_hint, tile.SliceOp(value, start, near).result
-            builder.insert(value.owner)
-            value.name_hint = name
-        inputs[argument] = value
-    return inputs
+def _moved(op: graph.GroupOp, value: SSAValue, level: str) -> SSAValue:
+    """All of an operand of a group, brought to a level before the group."""
+    type_ = tensor_type(value)
+    near = TensorType(type_.element_type, type_.get_shape(), tile.EncodingAttr(level))
+    moved = tile.SliceOp(value, [0] * type_.get_num_dims(), near)
+    moved.result.name_hint = value.name_hint
+    return Builder(InsertPoint.before(op)).insert(moved).result
 
 
 def _built(
@@ -104,7 +117,8 @@ def _built(
     )
     built = dict(zip(wanted, values, strict=True))
     for number in plan.kept:
-        op.results[number].replace_uses_with_if(built[number, True], _is_near)
+        near = {use for use in op.results[number].uses if finds_kept(use)}
+        op.results[number].replace_uses_with_if(built[number, True], near.__contains__)
     return [
         built[number, (number, False) not in built] for number in range(len(op.results))
     ]
@@ -113,22 +127,10 @@ def _built(
 def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool]]:
     """The results to put together, by number, and whether in the level of the plan."""
     for number, result in enumerate(op.results):
-        if number not in plan.kept or _is_stored(result):
+        if number not in plan.kept or not is_read_near(result):
             yield number, False
         if number in plan.kept:
             yield number, True
-
-
-def _is_stored(value: SSAValue) -> bool:
-    """Whether a value that is kept is looked for in the outermost level, too."""
-    return not all(map(_is_near, value.uses))
-
-
-def _is_near(use: Use) -> bool:
-    """Whether a group holds what it uses in the level that its tiles are brought to."""
-    op = use.operation
-    plan = op.plan if isinstance(op, graph.GroupOp) else None
-    return plan is not None and use.index in plan.held
 
 
 def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:

@@ -14,6 +14,18 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.encoding import LEVEL_NAME
 from tlf.dialects.tile.attributes import Mapping
 
+NUMBERS = (
+    "tile",
+    "reduce",
+    "order",
+    "roll",
+    "recompute",
+    "keep",
+    "hold",
+    "reload",
+)
+"""The parts of a plan that are lists of numbers, by their names in its text."""
+
 
 def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
     return ArrayAttr([IntAttr(value) for value in values])
@@ -38,14 +50,17 @@ class PlanAttr(ParametrizedAttribute):
 
     The operands that `hold` numbers lie in the level, whole: they are brought there
     before all tiles, unless they are there already. Groups of a block that hold an
-    operand share it. The results that `keep` numbers stay in the level, whole, for the
-    groups that hold them; they are written to the outermost memory only where others
-    read them. The last of several tiles has room for all of it.
+    operand share it; from one on that names it in `reload`, too, they share what that
+    brings anew, and it need not stay there before. The results that `keep` numbers stay
+    in the level, whole, for the groups that hold them; they are written to the
+    outermost memory only where others read them. The last of several tiles has room
+    for all of it.
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, keep [0], hold [0, 2]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, hold [0, 2], reload [2]>
     ```
     """
 
@@ -61,6 +76,7 @@ class PlanAttr(ParametrizedAttribute):
     recompute: ArrayAttr[IntAttr]
     keep: ArrayAttr[IntAttr]
     hold: ArrayAttr[IntAttr]
+    reload: ArrayAttr[IntAttr]
 
     def __init__(
         self,
@@ -74,6 +90,7 @@ class PlanAttr(ParametrizedAttribute):
         recompute: Sequence[int] = (),
         keep: Sequence[int] = (),
         hold: Sequence[int] = (),
+        reload: Sequence[int] = (),
     ):
         super().__init__(
             StringAttr(level),
@@ -86,6 +103,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(recompute),
             _integers(keep),
             _integers(hold),
+            _integers(reload),
         )
 
     @property
@@ -134,6 +152,11 @@ class PlanAttr(ParametrizedAttribute):
         """The numbers of the operands that lie in the level, whole."""
         return tuple(number.data for number in self.hold)
 
+    @property
+    def reloaded(self) -> tuple[int, ...]:
+        """The numbers of those of them that are brought there in any case."""
+        return tuple(number.data for number in self.reload)
+
     def verify(self) -> None:
         if not LEVEL_NAME.fullmatch(self.level.data):
             raise VerifyException(
@@ -167,13 +190,17 @@ class PlanAttr(ParametrizedAttribute):
             raise VerifyException(
                 "expected reductions to run whole where tiles roll, got reduce sizes"
             )
+        if not set(self.reloaded) <= set(self.held):
+            raise VerifyException(
+                f"expected to reload operands that are held, {list(self.held)}, "
+                f"got {list(self.reloaded)}"
+            )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
-            names = ("tile", "reduce", "order", "roll", "recompute", "keep", "hold")
-            sizes: dict[str, list[int]] = {name: [] for name in names}
+            sizes: dict[str, list[int]] = {name: [] for name in NUMBERS}
             mapping, stages = str(Mapping.LOOP), 1
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
@@ -189,7 +216,7 @@ class PlanAttr(ParametrizedAttribute):
                     case key:
                         parser.raise_error(
                             "expected tile, reduce, mapping, order, stages, roll, "
-                            f"recompute, keep or hold, got {key}",
+                            f"recompute, keep, hold or reload, got {key}",
                             position,
                         )
         return (
@@ -203,6 +230,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(sizes["recompute"]),
             _integers(sizes["keep"]),
             _integers(sizes["hold"]),
+            _integers(sizes["reload"]),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -223,3 +251,5 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", keep {list(self.kept)}")
             if self.held:
                 printer.print_string(f", hold {list(self.held)}")
+            if self.reloaded:
+                printer.print_string(f", reload {list(self.reloaded)}")

@@ -62,15 +62,24 @@ class OuterPlan:
         return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
 
     def attribute(
-        self, level: str, keep: Sequence[int] = (), hold: Sequence[int] = ()
+        self,
+        level: str,
+        keep: Sequence[int] = (),
+        hold: Sequence[int] = (),
+        reload: Sequence[int] = (),
     ) -> graph.PlanAttr:
         """
         The plan of a group of which some results stay in the level, and some operands
-        lie there whole.
+        lie there whole, brought anew where earlier groups held them.
         """
-        roll = () if self.roll is None else (self.roll,)
         return graph.PlanAttr(
-            level, self.tile, stages=self.stages, roll=roll, keep=keep, hold=hold
+            level,
+            self.tile,
+            stages=self.stages,
+            roll=() if self.roll is None else (self.roll,),
+            keep=keep,
+            hold=hold,
+            reload=reload,
         )
 
 

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
+from tlf.dialects.graph.held import holds, is_kept
 from tlf.dialects.target import Level
 from tlf.passes.cost.outer_search import OuterPlan
 from tlf.passes.engine.merged import MergedGroup
@@ -55,8 +56,17 @@ def _plan(
     assert isinstance(plan, OuterPlan)
     kept = _numbers(results, stated, context.kept, {})
     near = context.kept | context.resident
-    return plan.attribute(
-        level.name, kept, _numbers(merged.inputs, stated, near, current)
+    held = _numbers(merged.inputs, stated, near, current)
+    there = _numbers(merged.inputs, stated, context.resident, current)
+    again = [n for n in held if n not in there and _was_near(merged.inputs[n])]
+    return plan.attribute(level.name, kept, held, again)
+
+
+def _was_near(value: SSAValue) -> bool:
+    """Whether a group that has its plan keeps a value or holds it."""
+    users = ((use.operation, use.index) for use in value.uses)
+    return is_kept(value) or any(
+        isinstance(op, graph.GroupOp) and holds(op, number) for op, number in users
     )
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import graph
+from tlf.dialects.graph.held import brings, holds, is_kept, is_read_near
 from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Key
 from tlf.passes.analysis.bounds import Bounds, bounds_of
@@ -144,44 +144,12 @@ def keeping_of(group: graph.GroupOp) -> Keeping:
     """
     arguments = group.body.block.args
     held = [number for number in range(len(group.inputs)) if holds(group, number)]
-    there = [number for number in held if _is_there(group, group.inputs[number])]
+    there = [number for number in held if not brings(group, number)]
     kept = [number for number, each in enumerate(group.results) if is_kept(each)]
-    unstored = [n for n in kept if _only_groups_read(group.results[n])]
+    unstored = [n for n in kept if is_read_near(group.results[n])]
     return Keeping(
         frozenset(arguments[number] for number in there),
         frozenset(group.yielded[number] for number in kept),
         frozenset(group.yielded[number] for number in unstored),
         frozenset(arguments[number] for number in held if number not in there),
-    )
-
-
-def holds(group: graph.GroupOp, number: int) -> bool:
-    """Whether an operand lies in the level of a group's plan, whole."""
-    return group.plan is not None and number in group.plan.held
-
-
-def _is_there(group: graph.GroupOp, value: SSAValue) -> bool:
-    """Whether a value that a group holds is kept, or an earlier group holds it."""
-    others = {
-        use.operation
-        for use in value.uses
-        if isinstance(use.operation, graph.GroupOp) and holds(use.operation, use.index)
-    }
-    block = group.parent
-    first = next(op for op in block.ops if op in others) if block else group
-    return is_kept(value) or first is not group
-
-
-def is_kept(value: SSAValue) -> bool:
-    """Whether a value stays in the level where a group computes it."""
-    owner = value.owner
-    if not isinstance(owner, graph.GroupOp) or owner.plan is None:
-        return False
-    return owner.results.index(value) in owner.plan.kept
-
-
-def _only_groups_read(value: SSAValue) -> bool:
-    return all(
-        isinstance(use.operation, graph.GroupOp) and holds(use.operation, use.index)
-        for use in value.uses
     )

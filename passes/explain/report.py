@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from tlf.dialects import graph
+from tlf.dialects.graph.held import is_kept
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.parameters import is_parameter
 from tlf.dialects.prepared import is_preparation, prepared_count
@@ -18,7 +19,7 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.analysis.bounds import Bounds, bounds_of, groups_of
 from tlf.passes.explain.memory import Peak, peak_of
-from tlf.passes.explain.pricing import Price, Pricing, is_kept
+from tlf.passes.explain.pricing import Price, Pricing
 from tlf.passes.explain.recomputed import Recomputed, recomputed
 
 

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
 from tlf.dialects.encoding import layout_of
+from tlf.dialects.graph.held import brings, is_kept, is_read_near
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
@@ -22,7 +23,6 @@ from tlf.passes.cost.outer_search import OuterPlan, OuterSearch, Tilings
 from tlf.passes.cost.structure import structure_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.layouts.orders import Order, row_major
-from tlf.passes.layouts.tensors import is_kept
 from tlf.passes.tiling.group import Members
 
 
@@ -210,8 +210,8 @@ def keeping_of(group: graph.GroupOp) -> Keeping:
     """Which values are in the level around a group, as its plan says."""
     inputs = list(zip(group.inputs, group.body.block.args, strict=True))
     plan = group.plan
-    held = set[int]() if plan is None else set(plan.held)
-    resident = {n for n in held if is_kept(group.inputs[n])}
+    held = () if plan is None else plan.held
+    loaded = {number for number in held if brings(group, number)}
     results = list(zip(group.results, group.yielded, strict=True))
     kept = [pair for pair in results if is_kept(pair[0])]
     given = [
@@ -221,21 +221,11 @@ def keeping_of(group: graph.GroupOp) -> Keeping:
     ]
     early = () if len(given) == len(inputs) else given
     return Keeping(
-        frozenset(inputs[n][1] for n in resident),
+        frozenset(inputs[n][1] for n in held if n not in loaded),
         frozenset(inside for _, inside in kept),
-        frozenset(inside for outside, inside in kept if _is_read_near(outside)),
-        frozenset(inputs[n][1] for n in held - resident),
+        frozenset(inside for outside, inside in kept if is_read_near(outside)),
+        frozenset(inputs[n][1] for n in loaded),
         frozenset(early),
-    )
-
-
-def _is_read_near(value: SSAValue) -> bool:
-    """Whether all that read a value hold it in the level."""
-    return all(
-        isinstance(use.operation, graph.GroupOp)
-        and use.operation.plan is not None
-        and use.index in use.operation.plan.held
-        for use in value.uses
     )
 
 

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.encoding import layout_of, level_of, stored_in
+from tlf.dialects.graph.held import is_kept
 from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.types import tensor_type
 from tlf.passes.layouts.orders import Order, row_major
@@ -99,14 +100,6 @@ def _stored(value: SSAValue) -> StoredTensor | None:
             case _:
                 return None
     return StoredTensor(value, tuple(names), tuple(dict.fromkeys(groups)))
-
-
-def is_kept(value: SSAValue) -> bool:
-    """Whether a result of a group stays in a nearer memory."""
-    group = value.owner
-    if not isinstance(group, graph.GroupOp) or group.plan is None:
-        return False
-    return list[SSAValue](group.results).index(value) in group.plan.kept
 
 
 def update_signature(function: func.FuncOp) -> None:

@@ -111,3 +111,74 @@ func.func @bring(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
   }
   func.return %a : tensor<10x20xf32>
 }
+
+// -----
+
+// Groups that hold an operand share it. One that reads it otherwise does not, and from one on
+// that is to reload it, they share what that brings.
+// CHECK-LABEL: func.func @share
+// CHECK-NEXT:    [[H:%.*]] = tile.slice %x[0, 0]
+// CHECK:         graph.exp [[H]]
+// CHECK:         [[O:%.*]] = tile.slice %x[0, 0]
+// CHECK:         graph.tanh [[O]]
+// CHECK-NOT:     tile.slice %x
+// CHECK:         graph.neg [[H]]
+// CHECK:         [[R:%.*]] = tile.slice %x[0, 0]
+// CHECK:         graph.abs [[R]]
+// CHECK-NOT:     tile.slice %x
+// CHECK:         graph.sqrt [[R]]
+!t = tensor<10x20xf32>
+func.func @share(%x: !t) -> (!t, !t, !t, !t, !t) {
+  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+    %0 = graph.exp %i : !t
+    graph.yield %0 : !t
+  }
+  %b = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20]> -> (!t) {
+    %0 = graph.tanh %i : !t
+    graph.yield %0 : !t
+  }
+  %c = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+    %0 = graph.neg %i : !t
+    graph.yield %0 : !t
+  }
+  %d = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0], reload [0]> -> (!t) {
+    %0 = graph.abs %i : !t
+    graph.yield %0 : !t
+  }
+  %e = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+    %0 = graph.sqrt %i : !t
+    graph.yield %0 : !t
+  }
+  func.return %a, %b, %c, %d, %e : !t, !t, !t, !t, !t
+}
+
+// -----
+
+// A result that is kept, and reloaded later on, is stored for that.
+// CHECK-LABEL: func.func @again
+// CHECK:         [[A:%.*]] = graph.exp
+// CHECK:         [[S:%.*]] = tile.deslice [[A]]
+// CHECK:         graph.tanh [[A]]
+// CHECK:         [[R:%.*]] = tile.slice [[S]][0, 0]
+// CHECK:         graph.neg [[R]]
+// CHECK:         graph.abs [[R]]
+!t = tensor<10x20xf32>
+func.func @again(%x: !t) -> (!t, !t, !t) {
+  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], keep [0]> -> (!t) {
+    %0 = graph.exp %i : !t
+    graph.yield %0 : !t
+  }
+  %b = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+    %0 = graph.tanh %i : !t
+    graph.yield %0 : !t
+  }
+  %c = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0], reload [0]> -> (!t) {
+    %0 = graph.neg %i : !t
+    graph.yield %0 : !t
+  }
+  %d = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+    %0 = graph.abs %i : !t
+    graph.yield %0 : !t
+  }
+  func.return %b, %c, %d : !t, !t, !t
+}

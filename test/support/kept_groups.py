@@ -85,10 +85,17 @@ def _plans(
             for extent, free in zip(axes.parallel, axes.free, strict=True)
         ]
         held = [n for n in range(len(group.inputs)) if rng.random() < 0.6]
+        again = [n for n in held if rng.random() < 0.2]
         roll = [2] if len(sizes) == 4 and rng.random() < 0.3 else []
         stages = int(rng.integers(1, 4))
         plan = graph.PlanAttr(
-            "L2", sizes, stages=stages, roll=roll, keep=wanted, hold=held
+            "L2",
+            sizes,
+            stages=stages,
+            roll=roll,
+            keep=wanted,
+            hold=held,
+            reload=again,
         )
         try:
             members.tiling(sizes, (), rules)

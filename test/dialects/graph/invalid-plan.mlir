@@ -25,5 +25,10 @@
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, roll, recompute, keep or hold, got tiles}}
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, roll, recompute, keep, hold or reload, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected to reload operands that are held, [0], got [1]}}
+"test.op"() {plan = #graph.plan<L1, tile [2], hold [0], reload [1]>} : () -> ()
