@@ -20,6 +20,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ViewInterface
+from tlf.passes.analysis.residence import stays_longer
 
 Numbering = dict[SSAValue | Block, int]
 
@@ -73,8 +74,12 @@ class _Driver:
     """
 
     known: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
-    added: list[Hashable] = field(default_factory=list[Hashable])
-    """The keys of `known` in their order, so that scopes can be undone."""
+    added: list[tuple[Hashable, Operation | None]] = field(
+        default_factory=list[tuple[Hashable, "Operation | None"]]
+    )
+    """What became `known`, and what it replaced, so that scopes can be undone."""
+    seen: set[Operation] = field(default_factory=set[Operation])
+    """The operations that the walk is done with."""
     writes: int = 0
     """How many operations that may write came so far."""
 
@@ -89,8 +94,11 @@ class _Driver:
         """Forget on leaving what became known inside: it is not visible outside."""
         outer = len(self.added)
         yield
-        for key in self.added[outer:]:
-            del self.known[key]
+        for key, before in reversed(self.added[outer:]):
+            if before is None:
+                del self.known[key]
+            else:
+                self.known[key] = before
         del self.added[outer:]
 
     def _simplify_block(self, block: Block) -> None:
@@ -100,6 +108,7 @@ class _Driver:
             else:
                 self.simplify_regions(op)
             self._simplify(op)
+            self.seen.add(op)
 
     def _simplify(self, op: Operation) -> None:
         if op.has_trait(IsTerminator):
@@ -110,9 +119,10 @@ class _Driver:
             return
         if (key := self._key(op)) is None:
             return
-        if (existing := self.known.get(key)) is None:
+        existing = self.known.get(key)
+        if existing is None or stays_longer(existing, op, self.seen):
             self.known[key] = op
-            self.added.append(key)
+            self.added.append((key, existing))
             return
         _note(existing, "computed once for all that need it")
         for old, new in zip(op.results, existing.results, strict=True):
@@ -151,9 +161,11 @@ class CsePass(ModulePass):
 
     Operations with regions are compared by their bodies. Operations that allocate or
     write stay, those that read are merged within a block if nothing may write between
-    them. A value is reused where it is visible: later in its block and inside regions
-    there, not through operations isolated from above, nor from one block of a
-    control-flow graph in another. Remarks tell what became of whole tensors.
+    them. What is brought to another memory is shared with what needs it while it is
+    there: kept for later, it would take room that plans have given to others. A value
+    is reused where it is visible: later in its block and inside regions there, not
+    through operations isolated from above, nor from one block of a control-flow graph
+    in another. Remarks tell what became of whole tensors.
     """
 
     name = "tlf-cse"

@@ -26,6 +26,7 @@ from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import IndexedMove, maps_attribute
 from tlf.dialects.mixed_index import Index, split
+from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
     OffsetOperation,
@@ -38,7 +39,7 @@ from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 
 
 @irdl_op_definition
-class GatherOp(OffsetOperation):
+class GatherOp(OffsetOperation, MoveInterface):
     """
     Cut a tile out of a tensor, along one axis where indices say.
 
@@ -100,6 +101,10 @@ class GatherOp(OffsetOperation):
             },
             result_types=[result_type],
         )
+
+    @property
+    def is_move(self) -> bool:
+        return True
 
     @property
     def extents(self) -> tuple[int, ...]:

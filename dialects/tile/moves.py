@@ -26,8 +26,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.encoding import level_of
 from tlf.dialects.linear_map import accesses
 from tlf.dialects.mixed_index import Index, split
+from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
     OffsetOperation,
@@ -41,7 +43,7 @@ from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 
 
 @irdl_op_definition
-class SliceOp(OffsetOperation):
+class SliceOp(OffsetOperation, MoveInterface):
     """
     Cut a tile out of a tensor. The result type gives its size.
 
@@ -98,6 +100,10 @@ class SliceOp(OffsetOperation):
             },
             result_types=[result_type],
         )
+
+    @property
+    def is_move(self) -> bool:
+        return level_of(self.source.type) != level_of(self.result.type)
 
     @property
     def extents(self) -> tuple[int, ...]:

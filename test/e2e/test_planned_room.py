@@ -34,3 +34,10 @@ def test_room_of_what_moves_out() -> None:
     case = make_case(str(zoo.WORKLOADS["random-dag"].small_module("f32")))
     results = compiled_results(case.text, case.inputs, "npu-tiny:L2=2K,L1=1K")
     assert disagreement(case, results) is None
+
+
+def test_room_of_what_several_groups_read() -> None:
+    """Groups load a tensor each by itself, where no plan keeps it near."""
+    case = make_case(str(zoo.WORKLOADS["transformer"].small_module("f32")))
+    results = compiled_results(case.text, case.inputs, "npu-tiny:L2=8K,L1=2K")
+    assert disagreement(case, results) is None

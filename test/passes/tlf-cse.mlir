@@ -114,3 +114,72 @@ func.func @constants() -> i32 {
   %0 = arith.constant 1 : i32
   func.return %0 : i32
 }
+
+// -----
+
+// What is brought to another memory is shared while it is needed there, be it as a view. It is
+// brought again where something has come to be there since its last use.
+
+!near = tensor<8xf32, #tile.encoding<L2>>
+!tile = tensor<4xf32, #tile.encoding<L1>>
+
+// CHECK-LABEL: func.func @moves
+// CHECK-NEXT:    [[FIRST:%.*]] = tile.slice %x[0]
+// CHECK-NEXT:    [[HALF:%.*]] = tile.slice [[FIRST]][4]
+// CHECK-NEXT:    "test.op"([[FIRST]])
+// CHECK-NEXT:    [[OTHER:%.*]] = tile.slice %y[0]
+// CHECK-NEXT:    "test.op"([[FIRST]], [[HALF]], [[OTHER]])
+// CHECK-NEXT:    [[SECOND:%.*]] = tile.slice %y[4]
+// CHECK-NEXT:    "test.op"([[SECOND]])
+// CHECK-NEXT:    [[THIRD:%.*]] = tile.slice %x[0]
+// CHECK-NEXT:    "test.op"([[THIRD]])
+// CHECK-NEXT:    "test.op"([[THIRD]])
+func.func @moves(%x: tensor<8xf32>, %y: tensor<8xf32>) {
+  %0 = tile.slice %x[0] : tensor<8xf32> -> !near
+  %1 = tile.slice %0[4] : !near -> tensor<4xf32, #tile.encoding<L2>>
+  "test.op"(%0) : (!near) -> ()
+  %2 = tile.slice %y[0] : tensor<8xf32> -> !near
+  %3 = tile.slice %x[0] : tensor<8xf32> -> !near
+  "test.op"(%3, %1, %2) : (!near, tensor<4xf32, #tile.encoding<L2>>, !near) -> ()
+  %4 = tile.slice %y[4] : tensor<8xf32> -> !near
+  "test.op"(%4) : (!near) -> ()
+  %5 = tile.slice %x[0] : tensor<8xf32> -> !near
+  "test.op"(%5) : (!near) -> ()
+  %6 = tile.slice %x[0] : tensor<8xf32> -> !near
+  "test.op"(%6) : (!near) -> ()
+  func.return
+}
+
+// All of a loop needs what one of its iterations does. What is brought before a loop, and not
+// needed in it yet, does not stay for it, nor does what comes after get what is in it.
+
+// CHECK-LABEL: func.func @loop
+// CHECK-NEXT:    [[NEAR:%.*]] = tile.slice %x[0]
+// CHECK-NEXT:    [[EARLY:%.*]] = tile.slice [[NEAR]][0]
+// CHECK-NEXT:    "test.op"([[EARLY]])
+// CHECK-NEXT:    [[BEFORE:%.*]] = tile.slice [[NEAR]][4]
+// CHECK-NEXT:    tile.while
+// CHECK-NEXT:      "test.op"([[BEFORE]])
+// CHECK-NEXT:      [[INSIDE:%.*]] = tile.slice [[NEAR]][0]
+// CHECK-NEXT:      "test.op"([[INSIDE]])
+// CHECK-NEXT:      "test.op"([[BEFORE]])
+// CHECK-NEXT:    }
+// CHECK-NEXT:    [[AFTER:%.*]] = tile.slice [[NEAR]][0]
+// CHECK-NEXT:    "test.op"([[AFTER]])
+func.func @loop(%x: tensor<8xf32>) {
+  %0 = tile.slice %x[0] : tensor<8xf32> -> !near
+  %1 = tile.slice %0[0] : !near -> !tile
+  "test.op"(%1) : (!tile) -> ()
+  %2 = tile.slice %0[4] : !near -> !tile
+  tile.while (%i = 0 to 8 step 4) sequential mapping(loop) {
+    "test.op"(%2) : (!tile) -> ()
+    %3 = tile.slice %0[0] : !near -> !tile
+    "test.op"(%3) : (!tile) -> ()
+    %4 = tile.slice %0[4] : !near -> !tile
+    "test.op"(%4) : (!tile) -> ()
+    tile.yield
+  }
+  %5 = tile.slice %0[0] : !near -> !tile
+  "test.op"(%5) : (!tile) -> ()
+  func.return
+}

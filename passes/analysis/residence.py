@@ -1,0 +1,70 @@
+"""How long what is brought to a memory stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.encoding import level_of
+from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.move_interface import MoveInterface
+
+
+def stays_longer(
+    existing: Operation, op: Operation, before: AbstractSet[Operation]
+) -> bool:
+    """
+    Whether `existing` brings something to a memory that would take room there when it
+    does not now, if it stood for `op`, too. `before` are the operations that run
+    `before` it, `existing` among them.
+
+    It does not where it is needed at `op` or later anyway, nor where nothing takes room
+    between its last use and `op`, so that nothing has been given its place.
+    """
+    if not isinstance(existing, MoveInterface) or not existing.is_move:
+        return False
+    users = {user for value in existing.results for user in _users(value)}
+    if any(user not in before or _repeats(existing, user, op) for user in users):
+        return False
+    if op.parent is not existing.parent or op.parent is None:
+        return True
+    around = {op.parent.find_ancestor_op_in_block(user) for user in users}
+    between = op.prev_op
+    while between is not None and between not in {existing, *around}:
+        if _takes_room(between):
+            return True
+        between = between.prev_op
+    return False
+
+
+def _users(value: SSAValue) -> Iterator[Operation]:
+    """The operations that use a value, or a view of it."""
+    for use in value.uses:
+        yield use.operation
+        if _is_view(use.operation):
+            for result in use.operation.results:
+                yield from _users(result)
+
+
+def _repeats(existing: Operation, user: Operation, op: Operation) -> bool:
+    """Whether a region that something was brought before has two users of it."""
+    around = op.parent_op()
+    while around is not None and not around.is_ancestor(existing):
+        if around.is_ancestor(user):
+            return True
+        around = around.parent_op()
+    return False
+
+
+def _takes_room(op: Operation) -> bool:
+    """Whether an operation may make something in a memory of tiles."""
+    is_near = any(level_of(result.type) is not None for result in op.results)
+    return bool(op.regions) or (is_near and not _is_view(op))
+
+
+def _is_view(op: Operation) -> bool:
+    """Whether what an operation makes is a part of its operand."""
+    is_part = isinstance(op, MoveInterface) and not op.is_move
+    return is_part or isinstance(op, ViewInterface)
