@@ -30,6 +30,7 @@ from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.program import LINES
 from tlf.passes.cost.traffic import Movements, Traffic
 from tlf.passes.cost.work import Instructions
+from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import (
     GroupTiling,
@@ -285,8 +286,19 @@ class TiledGroup:
                     inside = movements.depth(box) > 0
                     yield value, inside, movements.into(value, box)
                     continue
-                for part in (window.fresh, window.initial):
-                    yield value, True, movements.into(value, part)
+                yield value, True, movements.into(value, window.fresh)
+        yield from self._first_loads()
+
+    def _first_loads(self) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+        """What is loaded for the windows before the first iteration."""
+        tiling, rolled = self.tiling, self.tiling.rolled
+        if tiling.start is None or rolled is None:
+            return
+        for key, boxes in tiling.start.reads.items():
+            later = tiling.reads.get(key, boxes)
+            if later is boxes or any(moves_with(each, (rolled,)) for each in later):
+                for box in boxes:
+                    yield key[0], True, self._movements.into(key[0], box)
 
     def _time(
         self,

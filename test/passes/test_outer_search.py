@@ -23,19 +23,34 @@ func.func @expand(%x: tensor<1x64x112x112xf16>, %w: tensor<256x64x1x1xf16>)
 """
 
 
-def best(kibibytes: int) -> OuterPlan:
-    """The best plan with so much L2."""
+PAIR = """
+func.func @pair(%x: tensor<1x64x56x56xf16>, %v: tensor<64x64x1x1xf16>,
+                %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
+  %y = graph.conv2d %x, %v
+      : (tensor<1x64x56x56xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x56x56xf16>
+  %z = graph.conv2d %y, %w padding [1, 1, 1, 1]
+      : (tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
+  func.return %z : tensor<1x64x56x56xf16>
+}
+"""
+
+def search_of(text: str, kibibytes: int) -> OuterSearch:
+    """The search for plans of a group of all operations, with so much L2."""
     target = load("npu").resized({"L2": kibibytes << 10})
-    module = parse(new_context(), Source(CONVOLUTION, "expand"))
+    module = parse(new_context(), Source(text, "group"))
     target.attach(module)
-    PassManager(build_passes("graph-group{level=L2}", PASSES, {})).run(
+    PassManager(build_passes("graph-group{level=L2 contractions=2}", PASSES, {})).run(
         new_context(), module
     )
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     members, level = members_of_group(group), target.levels["L2"]
     nests = nests_of(members, target)
-    search = OuterSearch(members, nests, OuterModel(target, level), level.capacity)
-    found = search.best()
+    return OuterSearch(members, nests, OuterModel(target, level), level.capacity)
+
+
+def best(kibibytes: int) -> OuterPlan:
+    """The best plan of a convolution with so much L2."""
+    found = search_of(CONVOLUTION, kibibytes).best()
     assert found is not None
     return found
 
@@ -46,3 +61,13 @@ def test_more_memory_is_not_slower():
 
     cycles = [plan.cost.cycles for plan in plans]
     assert all(more <= 1.05 * less for less, more in pairwise(cycles)), cycles
+
+
+def test_tiles_that_roll_load_everything_once():
+    """Also what the first windows need, and no weights again."""
+    search = search_of(PAIR, 4096)
+    plans = [search.plan((1, 64, rows, 56), roll=2, stages=2) for rows in (4, 8, 16)]
+    whole = search.whole()
+
+    assert whole is not None
+    assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
