@@ -16,7 +16,7 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.freedom import Freedom
-from tlf.passes.cost.outer_search import LIGHT, OuterPlan
+from tlf.passes.cost.outer_plan import LIGHT, OuterPlan
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out

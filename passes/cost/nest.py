@@ -39,6 +39,7 @@ class Moves:
 
     def __init__(self, costs: Costs, near: str, far: str, *, ordered: bool) -> None:
         self.costs = costs
+        self.near, self.far = near, far
         self.ordered = ordered
         self.layouts: Mapping[SSAValue, Sequence[int]] = {}
         """The layouts of values that are not to be those of their types."""

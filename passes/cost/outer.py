@@ -12,7 +12,7 @@ the tiles of one slot take `tL + w + tC` each, and where they are stored from, `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -138,13 +138,21 @@ class OuterModel:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
         return sum(self.by_nest(tiling, nests).values())
 
-    def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
-        """The cycles that each nest over nearer tiles takes for a tile."""
+    def by_nest(
+        self,
+        tiling: GroupTiling,
+        nests: Nests,
+        without: Collection[object] = (),
+    ) -> dict[int, float]:
+        """
+        The cycles that each nest over nearer tiles takes for a tile, `without` what
+        some operations compute and moves of some values.
+        """
         found: dict[int, _Nest] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_free:
                 nest = found.setdefault(nests[tiled.op], _Nest())
-                for cost in self._instructions(tiling, tiled, nests):
+                for cost in self._instructions(tiling, tiled, nests, without):
                     nest.add(cost, self._share(cost))
         return {
             number: each.cycles(self.issue, self.fill)
@@ -158,18 +166,27 @@ class OuterModel:
         return max(cost.cycles / self.costs.machine.cores, *ports, 0)
 
     def _instructions(
-        self, tiling: GroupTiling, tiled: TiledOperation, nests: Nests
+        self,
+        tiling: GroupTiling,
+        tiled: TiledOperation,
+        nests: Nests,
+        without: Collection[object],
     ) -> Iterator[Cost]:
         """What computes a tile, with the moves from and to it."""
-        yield from self.work.of(tiled)
+        if tiled.op not in without:
+            yield from self.work.of(tiled)
         own = nests[tiled.op]
         for operand in dict.fromkeys(tiled.op.operands):
             owner = operand.owner
             if isinstance(owner, Operation) and nests.get(owner) == own:
                 continue
+            if operand in without:
+                continue
             if (box := _available(tiling, operand)) is not None:
                 yield self.near.into(operand, box)
         for result in tiled.op.results:
+            if result in without:
+                continue
             users = [use.operation for use in result.uses]
             if not users or any(nests.get(user) != own for user in users):
                 yield self.near.back(result, tiled.result)

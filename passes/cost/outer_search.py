@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TypeAlias
 
-from tlf.dialects import graph
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nearest import halves, options
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
+from tlf.passes.cost.outer_bound import OuterBound
+from tlf.passes.cost.outer_plan import OuterPlan, Sizes
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import GroupTiling, TilingError
 from tlf.passes.tiling.rolling import Rolling
-
-Sizes: TypeAlias = tuple[int, ...]
 
 TilingKey: TypeAlias = "tuple[Sizes, Rolling | None]"
 """Sizes, and how tiles roll, if they do."""
@@ -34,53 +33,8 @@ ENOUGH = 1.02
 CLOSE = 1.05
 """Plans that are so near to the best are looked at more closely."""
 
-LIGHT = 16
-"""A cycle of the channel counts for one part in so many where nothing waits for it."""
-
 STAGES = 2
 """Iterations in flight, where they overlap: one is moved while another is computed."""
-
-
-@dataclass(frozen=True)
-class OuterPlan:
-    """How a group is tiled, and what that costs."""
-
-    tile: Sizes
-    roll: int | None
-    stages: int
-    cost: OuterCost
-    needed: int
-    """Bytes of the level."""
-
-    @property
-    def rank(self) -> tuple[int, int, int]:
-        """
-        Plans are better the faster they are, and a little the less they move; then the
-        less memory they need.
-        """
-        moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
-        return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
-
-    def attribute(
-        self,
-        level: str,
-        keep: Sequence[int] = (),
-        hold: Sequence[int] = (),
-        reload: Sequence[int] = (),
-    ) -> graph.PlanAttr:
-        """
-        The plan of a group of which some results stay in the level, and some operands
-        lie there whole, brought anew where earlier groups held them.
-        """
-        return graph.PlanAttr(
-            level,
-            self.tile,
-            stages=self.stages,
-            roll=() if self.roll is None else (self.roll,),
-            keep=keep,
-            hold=hold,
-            reload=reload,
-        )
 
 
 Known: TypeAlias = dict[tuple[Sizes, int | None, int], OuterPlan | None]
@@ -161,6 +115,14 @@ class OuterSearch:
         least = min((plan.cost.cycles for plan in found), default=0)
         near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
         return min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
+
+    def bound(self) -> OuterBound | None:
+        """What no tiles beat, or None where the largest or the smallest are illegal."""
+        largest = self._tiling(self.axes.parallel, None)
+        smallest = self._tiling(tuple(chain[0] for chain in self.chains), None)
+        if largest is None or smallest is None:
+            return None
+        return OuterBound(largest, smallest)
 
     def ranked(self, count: int) -> list[OuterPlan]:
         """The best few of the plans that are on the way to the best one."""

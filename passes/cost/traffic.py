@@ -83,7 +83,7 @@ def covered_extent(interval: Interval, extent: int) -> int:
     """The indices of an axis that an interval holds, over all iterations together."""
     loops = [symbol for symbol, _ in interval.offset.terms if isinstance(symbol, Loop)]
     if not loops:
-        return _clipped(interval.offset.constant, interval.size, extent)
+        return clipped(interval.offset.constant, interval.size, extent)
     if len(loops) > 1:
         return min(interval.size, extent) * prod(loop.trips for loop in loops)
     ((_, factor),) = interval.offset.terms
@@ -96,7 +96,7 @@ def covered_extent(interval: Interval, extent: int) -> int:
         if number in (0, 1, last - 1, last) or loop.trips <= MANY
     ]
     total = sum(
-        _clipped(first + number * step, interval.size, extent) for number in inside
+        clipped(first + number * step, interval.size, extent) for number in inside
     )
     return total + (loop.trips - len(inside)) * min(interval.size, extent)
 
@@ -105,5 +105,6 @@ MANY = 64
 """Of more iterations than this, those in the middle are taken to be whole."""
 
 
-def _clipped(first: int, size: int, extent: int) -> int:
+def clipped(first: int, size: int, extent: int) -> int:
+    """How many of `size` indices from `first` on an axis has."""
     return max(0, min(first + size, extent) - max(first, 0))

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import graph
 from tlf.dialects.graph.held import holds, is_kept
 from tlf.dialects.target import Level
-from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import BlockProblem
 from tlf.passes.search import Schedule, Step, members

@@ -15,7 +15,9 @@ from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import Keeping, OuterModel
-from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
+from tlf.passes.cost.outer_bound import OuterBound
+from tlf.passes.cost.outer_plan import OuterPlan
+from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
 from tlf.passes.search import Context, Costs, Option, mask_of, members
@@ -53,6 +55,7 @@ class GroupCosts(Costs):
         self._given = {value for value in values if value.owner not in inside}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
+        self._bounds: dict[int, OuterBound | None] = {}
 
     @property
     def priced(self) -> int:
@@ -91,6 +94,18 @@ class GroupCosts(Costs):
         plan = None if search is None else search.best()
         return [] if plan is None else [self._option(plan, context)]
 
+    def bound(self, group: int, context: Context) -> Option | None:
+        if not all(_is_open(self.nodes[number]) for number in members(group)):
+            return None
+        merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        if (search := self._whole_search(group, merged)) is None:
+            return None
+        if group not in self._bounds:
+            self._bounds[group] = search.bound()
+        if (bound := self._bounds[group]) is None:
+            return None
+        return Option(*bound.of(self._keeping(merged, context)), 0)
+
     def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
         """The best few ways to run a group, whatever beats them; none for no group."""
         if not all(_is_open(self.nodes[number]) for number in members(group)):
@@ -113,20 +128,27 @@ class GroupCosts(Costs):
     def _around(self, group: int, context: Context) -> OuterSearch | None:
         """The search for plans, with values in the level around the group."""
         merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        if (search := self._whole_search(group, merged)) is None:
+            return None
+        room = self.level.capacity - context.taken - self._held(context)
+        return search.around(self._keeping(merged, context), room)
+
+    def _keeping(self, merged: MergedGroup, context: Context) -> Keeping:
+        """Which values of a group are in the level around it, as named inside."""
         results = mask_of(map(self._numbers.__getitem__, merged.results))
-        keeping = Keeping(
+        return Keeping(
             self._inside(merged, context.resident),
             self._inside(merged, context.kept & results),
             self._inside(merged, context.kept & results & ~context.stored),
             self._inside(merged, context.kept & ~results & ~context.resident),
             early_inputs(merged, self._given),
         )
+
+    def _whole_search(self, group: int, merged: MergedGroup) -> OuterSearch | None:
+        """The search for plans with all of the level, or None where it is not tiled."""
         if group not in self._searches:
             self._searches[group] = self._search(merged, self.level.capacity)
-        if (search := self._searches[group]) is None:
-            return None
-        room = self.level.capacity - context.taken - self._held(context)
-        return search.around(keeping, room)
+        return self._searches[group]
 
     def _search(self, merged: MergedGroup, capacity: int) -> OuterSearch | None:
         try:

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
-from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.rehearsal import Rehearsal
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts

@@ -19,7 +19,8 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nests, nests_of
 from tlf.passes.cost.outer import Keeping, OuterModel
-from tlf.passes.cost.outer_search import OuterPlan, OuterSearch, Tilings
+from tlf.passes.cost.outer_plan import OuterPlan
+from tlf.passes.cost.outer_search import OuterSearch, Tilings
 from tlf.passes.cost.structure import structure_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.layouts.orders import Order, row_major

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
-from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.layouts.costs import LayoutCosts
 from tlf.passes.layouts.orders import Order, orders, row_major, with_last
 from tlf.passes.layouts.tensors import StoredTensor

@@ -64,6 +64,10 @@ class Renumbered(Costs):
         given = numbering.group(group), numbering.context(context)
         return list(self.costs.options(*given))
 
+    def bound(self, group: int, context: Context) -> Option | None:
+        numbering = self.numbering
+        return self.costs.bound(numbering.group(group), numbering.context(context))
+
     def objection(self, group: int) -> str | None:
         return self.costs.objection(self.numbering.group(group))
 

@@ -67,6 +67,15 @@ class Costs(ABC):
         fit into less are not asked for again.
         """
 
+    def bound(self, group: int, context: Context) -> Option | None:
+        """
+        What no way to run a group beats, in time nor in bytes; None if that is not
+        known for less than the ways are. It holds whatever is taken, and has no plan.
+        A group is asked for its ways only where it may be the best by its bound.
+        """
+        del group, context
+        return None
+
     def objection(self, group: int) -> str | None:
         """
         Why a group is out of the question in any context, none if it is not. This is

@@ -70,6 +70,20 @@ class Fronts:
     size: int
     ways: int = 1
 
+    def onward(self, before: Label, move: Move, option: Option) -> Label:
+        """The way that makes a move next."""
+        time, bytes_ = before.time + option.time, before.bytes + option.bytes
+        rank = (*self.objective.rank(time, bytes_), before.rank[3] + 1)
+        return Label(time, bytes_, rank, move, option, before)
+
+    def bound(self, front: list[Label], before: list[Label], move: Move) -> None:
+        """Add the ways to a state that are one move longer, be they bounds or not."""
+        front += [
+            self.onward(label, move, option)
+            for label in before
+            for option in move.outcome.options
+        ]
+
     def extend(self, front: list[Label], before: list[Label], move: Move) -> None:
         """Put the ways to a state one move further into the front of the next one."""
         options = move.outcome.options

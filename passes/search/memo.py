@@ -39,6 +39,9 @@ class Memo:
     _answers: dict[Residency, list[Answer]] = field(
         default_factory=dict[Residency, list[Answer]]
     )
+    _bounds: dict[Residency, Option | None] = field(
+        default_factory=dict[Residency, "Option | None"]
+    )
     _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
 
     def objection(self, group: int) -> str | None:
@@ -49,24 +52,48 @@ class Memo:
 
     def options(self, group: int, context: Context) -> tuple[Option, ...]:
         """The ways to run a group, none of which another one beats."""
+        key = self._residency(group, context)
+        if (known := self._known(key, context)) is not None:
+            self.remembered += 1
+            return known
+        self.asked += 1
+        free = self.groups.problem.capacity - context.taken
+        options = _undominated(self.costs.options(group, context), free)
+        needed = max((option.footprint for option in options), default=0)
+        self._answers.setdefault(key, []).append(Answer(free, needed, options))
+        return options
+
+    def bounds(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
+        """
+        The ways to run a group and True, if they are known or as cheap to find as what
+        none of them beats; else that, as if it were one, and False.
+        """
+        key = self._residency(group, context)
+        if (known := self._known(key, context)) is not None:
+            self.remembered += 1
+            return known, True
+        if key not in self._bounds:
+            self._bounds[key] = self.costs.bound(group, context)
+        if (bound := self._bounds[key]) is None:
+            return self.options(group, context), True
+        return (bound,), False
+
+    def _residency(self, group: int, context: Context) -> Residency:
         structure = self.groups.structure(group)
-        key = (
+        return (
             structure.form,
             structure.encode(context.resident),
             structure.encode(context.kept),
             structure.encode(context.stored),
         )
+
+    def _known(self, key: Residency, context: Context) -> tuple[Option, ...] | None:
+        """The answer that holds for what is not taken, if there is one."""
         free = self.groups.problem.capacity - context.taken
-        answers = self._answers.setdefault(key, [])
-        for answer in answers:
+        for answer in self._answers.get(key, ()):
             if answer.needed <= free <= answer.free:
-                self.remembered += 1
                 return answer.options
-        self.asked += 1
-        options = _undominated(self.costs.options(group, context), free)
-        needed = max((option.footprint for option in options), default=0)
-        answers.append(Answer(free, needed, options))
-        return options
+        return None
 
 
 def _undominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:

@@ -19,6 +19,8 @@ class Outcome(NamedTuple):
     stored: int
     """The outputs that are stored."""
     options: tuple[Option, ...]
+    is_priced: bool = True
+    """Whether these are the ways, rather than one that none of them beats."""
 
 
 class Fates(NamedTuple):
@@ -54,6 +56,8 @@ class Outcomes:
     memo: Memo
     retain: bool = True
     """Whether anything stays at all."""
+    prices: bool = True
+    """Whether all ways are asked for, or only bounds where these are known."""
     _known: dict[tuple[int, ...], list[Outcome]] = field(
         default_factory=dict[tuple[int, ...], list[Outcome]]
     )
@@ -87,14 +91,14 @@ class Outcomes:
         if (known := self._known.get(key)) is None:
             found = list(self._find(group, fates, resident, only, taken))
             self._known[key] = [
-                Outcome(encode(kept), encode(nowhere), encode(stored), options)
-                for kept, nowhere, stored, options in found
+                Outcome(encode(kept), encode(nowhere), encode(stored), options, priced)
+                for kept, nowhere, stored, options, priced in found
             ]
             return found
         self.memo.remembered += len(known)
         return [
-            Outcome(decode(kept), decode(nowhere), decode(stored), options)
-            for kept, nowhere, stored, options in known
+            Outcome(decode(kept), decode(nowhere), decode(stored), options, priced)
+            for kept, nowhere, stored, options, priced in known
         ]
 
     def _find(
@@ -108,9 +112,16 @@ class Outcomes:
             if problem.size_of(kept) + taken > problem.capacity:
                 continue
             context = Context(resident, kept, stored, taken)
-            if options := self.memo.options(group, context):
+            options, is_priced = self._ways(group, context)
+            if options:
                 nowhere = kept & (only | (outputs & ~stored))
-                yield Outcome(kept, nowhere, stored, options)
+                yield Outcome(kept, nowhere, stored, options, is_priced)
+
+    def _ways(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
+        """The ways to run a group, or what none of them beats; which of the two."""
+        if self.prices:
+            return self.memo.options(group, context), True
+        return self.memo.bounds(group, context)
 
 
 def _choices(outputs: int, fates: Fates, only: int) -> list[tuple[int, int]]:

@@ -36,13 +36,17 @@ class Task:
     demand: Demand
     retain: bool = True
     """Whether values may stay in the retained memory."""
+    prices: bool = False
+    """Whether all groups that are looked at are priced, or what may be best alone."""
 
     def sweep(
         self, candidates: Candidates, width: int = 0, retain: bool = True
     ) -> Sweep:
         """A search that runs these groups."""
         fronts = Fronts(self.objective, self.limits.front, self.limits.ways)
-        outcomes = Outcomes(self.memo, retain and self.retain)
+        single = self.limits.front == self.limits.ways == 1
+        prices = self.prices or not single
+        outcomes = Outcomes(self.memo, retain and self.retain, prices)
         return Sweep(candidates, outcomes, fronts, self.limits, width)
 
 
@@ -140,7 +144,7 @@ def search(
         ordered, numbering = problem, identity(problem)
     memo = Memo(Renumbered(costs, numbering), Groups(ordered))
     demanded = Demand(numbering.inverse(demand.together))
-    task = Task(memo, objective, limits, demanded, retain)
+    task = Task(memo, objective, limits, demanded, retain, alternatives > 0)
     try:
         sweep, labels, why = STRATEGIES[strategy](task)
     except StuckError as error:

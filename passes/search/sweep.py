@@ -10,6 +10,7 @@ from tlf.passes.search.limits import Limits
 from tlf.passes.search.memo import Memo
 from tlf.passes.search.moves import NOTHING, Moves, State
 from tlf.passes.search.outcomes import Outcomes
+from tlf.passes.search.settled import settled
 
 States = dict[State, list[Label]]
 """The ways to each state that has the same operations done."""
@@ -76,15 +77,17 @@ class Sweep:
         self.layers[0] = {0: {NOTHING: [START]}}
         furthest = 0
         for size in range(len(problem.nodes)):
+            if size:
+                self.layers[size] = self._settled(self.layers[size])
             if self.width:
                 self.layers[size] = self._narrowed(self.layers[size])
             for done, states in self.layers[size].items():
                 furthest = done
                 self._expand(done, states)
-        final = self.layers[len(problem.nodes)].get(problem.everything)
-        if final is None:
+        last = self._settled(self.layers[len(problem.nodes)])
+        if not last:
             raise StuckError(furthest, self.width)
-        return final[NOTHING]
+        return last[problem.everything][NOTHING]
 
     def _expand(self, done: int, states: States) -> None:
         """Go on from all states of one downset."""
@@ -98,8 +101,32 @@ class Sweep:
             layer = self.layers[after.bit_count()]
             for state, move, target in self._moves.of(group, done, states):
                 front = layer.setdefault(after, {}).setdefault(target, [])
-                self.states += not front
-                self.fronts.extend(front, states[state], move)
+                if self.outcomes.prices:
+                    self.states += not front
+                    self.fronts.extend(front, states[state], move)
+                else:
+                    self.fronts.bound(front, states[state], move)
+        self._check_states()
+
+    def _settled(self, layer: dict[int, States]) -> dict[int, States]:
+        """
+        The states of a layer that can be reached, each with the best ways to it, in an
+        order that only depends on what they are: of equal schedules the same is found
+        whether or not all of them are priced.
+        """
+        found: dict[int, States] = {}
+        for done, states in sorted(layer.items()):
+            for state, front in sorted(states.items()):
+                best = front
+                if not self.outcomes.prices:
+                    best = settled(front, self.fronts, self.memo)
+                    self.states += bool(best)
+                if best:
+                    found.setdefault(done, {})[state] = best
+            self._check_states()
+        return found
+
+    def _check_states(self) -> None:
         if self.states > self.limits.states and not self.width:
             raise LimitError(f"more than {self.limits.states} states")
 

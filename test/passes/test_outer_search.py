@@ -2,11 +2,14 @@
 
 from itertools import pairwise
 
+import pytest
+
 from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import OuterModel
-from tlf.passes.cost.outer_search import OuterPlan, OuterSearch
+from tlf.passes.cost.outer_plan import OuterPlan
+from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.tools.driver import PASSES, new_context, parse
 from tlf.tools.pass_manager import PassManager
@@ -33,6 +36,16 @@ func.func @pair(%x: tensor<1x64x56x56xf16>, %v: tensor<64x64x1x1xf16>,
   func.return %z : tensor<1x64x56x56xf16>
 }
 """
+
+STRIDED = """
+func.func @shortcut(%x: tensor<1x64x56x56xf16>, %w: tensor<128x64x1x1xf16>)
+    -> tensor<1x128x28x28xf16> {
+  %y = graph.conv2d %x, %w strides [2, 2]
+      : (tensor<1x64x56x56xf16>, tensor<128x64x1x1xf16>) -> tensor<1x128x28x28xf16>
+  func.return %y : tensor<1x128x28x28xf16>
+}
+"""
+
 
 def search_of(text: str, kibibytes: int) -> OuterSearch:
     """The search for plans of a group of all operations, with so much L2."""
@@ -71,3 +84,33 @@ def test_tiles_that_roll_load_everything_once():
 
     assert whole is not None
     assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"), [(CONVOLUTION, 1.6), (PAIR, 3), (STRIDED, 6)]
+)
+@pytest.mark.parametrize("kibibytes", [160, 1024])
+def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
+    search = search_of(text, kibibytes)
+    bound = search.bound()
+    assert bound is not None
+    cycles, moved = bound.of(search.keeping)
+
+    search.ranked(1)
+    costs = [plan.cost for plan in search.known.values() if plan is not None]
+
+    assert len(costs) > 3
+    assert all(cycles <= cost.cycles and moved <= cost.bytes for cost in costs)
+    assert min(cost.cycles for cost in costs) <= nearest * cycles
+
+
+def test_bound_of_strided_reads_counts_what_is_used():
+    """Single rows and columns are a quarter of what one tile holds."""
+    search = search_of(STRIDED, 1024)
+    least = search.plan((1, 128, 1, 1), None, 1)
+    bound, whole = search.bound(), search.whole()
+
+    assert bound is not None
+    assert whole is not None
+    assert least is not None
+    assert bound.of(search.keeping)[1] == least.cost.bytes < whole.cost.bytes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.target import Target
-from tlf.passes.cost.outer_search import OuterPlan
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.problem import problems_of

@@ -1,0 +1,57 @@
+"""A plan of a group at an outer level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tlf.dialects import graph
+from tlf.passes.cost.outer import OuterCost
+
+Sizes: TypeAlias = tuple[int, ...]
+
+LIGHT = 16
+"""A cycle of the channel counts for one part in so many where nothing waits for it."""
+
+
+@dataclass(frozen=True)
+class OuterPlan:
+    """How a group is tiled, and what that costs."""
+
+    tile: Sizes
+    roll: int | None
+    stages: int
+    cost: OuterCost
+    needed: int
+    """Bytes of the level."""
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """
+        Plans are better the faster they are, and a little the less they move; then the
+        less memory they need.
+        """
+        moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
+        return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
+
+    def attribute(
+        self,
+        level: str,
+        keep: Sequence[int] = (),
+        hold: Sequence[int] = (),
+        reload: Sequence[int] = (),
+    ) -> graph.PlanAttr:
+        """
+        The plan of a group of which some results stay in the level, and some operands
+        lie there whole, brought anew where earlier groups held them.
+        """
+        return graph.PlanAttr(
+            level,
+            self.tile,
+            stages=self.stages,
+            roll=() if self.roll is None else (self.roll,),
+            keep=keep,
+            hold=hold,
+            reload=reload,
+        )
