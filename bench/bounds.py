@@ -5,10 +5,10 @@ What no schedule of the workloads of `zoo.py` can beat on a target.
     python bench/bounds.py --target npu-tiny --only bottleneck --dtype f32
 
 MB are 10^6 bytes to and from the outermost memory, each tensor once and what has to be
-moved again. Times are the greatest of memory, matrix and vector engine; `passes` with
-products in whole passes of the array, `any` where the vector engine may do products
-too. MAC/B is to be compared with the ridge of the target: above it products take longer
-than memory.
+moved again. Times are the greatest of memory, matrix and vector engine, or what comes
+of the order of operations and the capacity of near memories; `passes` with products in
+whole passes of the array, `any` where the vector engine may do products too. MAC/B is
+to be compared with the ridge of the target: above it products take longer than memory.
 """
 
 from __future__ import annotations
@@ -142,6 +142,8 @@ def print_table(options: Options) -> None:
         print(line(row.title, bounds, target), flush=True)
         for cut in bounds.cuts:
             print(f"  moved again by {cut}")
+        for each in bounds.waits:
+            print(f"  waits for {each}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

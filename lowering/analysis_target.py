@@ -165,4 +165,5 @@ def _bounds_table(rows: Sequence[Bounded]) -> str:
             f"{bounds.cycles_any_engine:>16,}  {bounds.binding}"
         )
         text += [f"  moved again by {cut}" for cut in bounds.cuts]
+        text += [f"  waits for {each}" for each in bounds.waits]
     return "\n" + "\n".join(text) + "\n"

@@ -62,6 +62,7 @@ def figures(bounds: Bounds) -> Figures:
         "cycles_any_engine": bounds.cycles_any_engine,
         "binding": bounds.binding,
         "cuts": [str(cut) for cut in bounds.cuts],
+        "waits": [str(each) for each in bounds.waits],
     }
 
 

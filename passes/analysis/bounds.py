@@ -8,8 +8,8 @@ not depend on data, but for reads at indices, which count nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 from xdsl.dialects import func
@@ -20,11 +20,16 @@ from tlf.dialects.target import Target
 from tlf.passes.analysis.barriers import barrier
 from tlf.passes.analysis.cuts import Cut
 from tlf.passes.analysis.dataflow import Dataflow, elements_of, width_of
+from tlf.passes.analysis.efforts import Efforts
+from tlf.passes.analysis.ends import NO_ENDS, Ends, ends_of
 from tlf.passes.analysis.engines import Engines, least_cycles
 from tlf.passes.analysis.needs import Need, needs_of
 from tlf.passes.analysis.product_work import ProductWork, products_of
+from tlf.passes.analysis.reads import Reads
 from tlf.passes.analysis.reuse import products_moved_again
+from tlf.passes.analysis.spans import Chip
 from tlf.passes.analysis.vector_steps import VectorSteps
+from tlf.passes.analysis.waiting import NO_WAITING, Waiting, waiting_of
 
 
 @dataclass(frozen=True)
@@ -37,19 +42,26 @@ class Bounds:
     """The same, in whole bursts."""
     cycles: int
     """Of the busiest of the outermost memory, the matrix engine, which does products,
-    and the vector engine, which does all else."""
+    and the vector engine, which does all else; or what comes of the order of operations
+    and the capacity of the memories near them."""
     cycles_quantised: int
     """The same, with products in whole passes of the array."""
     cycles_any_engine: int
     """The same, where the vector engine may do products too."""
     binding: str
-    """What takes most of `cycles`: `memory`, `matrix` or `vector`."""
+    """What `cycles` come from: `memory`, `matrix`, `vector`, `order` or `capacity`."""
     cuts: tuple[Cut, ...]
     """Why more than every tensor once is moved."""
     macs: int
     """Multiply-accumulates, those with the zeros around images left out."""
     parts: Parts
     """What the figures come from."""
+
+    @property
+    def waits(self) -> tuple[Waiting, ...]:
+        """The result that `cycles` come from, if one does."""
+        waiting = self.parts.waiting
+        return (waiting,) if self.binding == waiting.reason else ()
 
     @property
     def intensity(self) -> float:
@@ -66,6 +78,8 @@ class Parts:
     products: tuple[ProductWork, ...]
     vector_steps: int
     cuts: tuple[Cut, ...]
+    ends: Ends = NO_ENDS
+    waiting: Waiting = NO_WAITING
 
     def __add__(self, other: Parts) -> Parts:
         return Parts(
@@ -74,10 +88,9 @@ class Parts:
             self.products + other.products,
             self.vector_steps + other.vector_steps,
             self.cuts + other.cuts,
+            self.ends.least(other.ends),
+            self.waiting.most(other.waiting),
         )
-
-
-NOTHING = Parts(0, 0, (), 0, ())
 
 
 def bounds_of(
@@ -96,7 +109,8 @@ def bounds_of_partition(groups: Sequence[GroupOp], target: Target) -> Bounds:
     The bounds of groups that hand on what they compute through the outermost memory:
     what two of them read counts twice. Their work may overlap in time.
     """
-    return _bounds(sum((_parts(each, target) for each in groups), NOTHING), target)
+    first, *others = (_parts(each, target) for each in groups)
+    return _bounds(sum(others, first), target)
 
 
 def groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
@@ -105,35 +119,68 @@ def groups_of(function: func.FuncOp) -> tuple[GroupOp, ...]:
 
 
 def near_bytes(target: Target) -> int:
-    """The bytes of all memories but the outermost, those of every core counted."""
+    """
+    The bytes of all memories but the outermost, those of every core counted, and of the
+    registers of a GPU.
+    """
     cores = Engines.of(target).cores
     *near, _ = target.levels.values()
-    return sum(
+    registers = 4 * target.gpu.registers * cores if target.gpu is not None else 0
+    return registers + sum(
         level.capacity * (cores if level.scope == "core" else 1) for level in near
     )
 
 
 def _bounds(parts: Parts, target: Target) -> Bounds:
-    engines = Engines.of(target)
-    times = {
-        "memory": parts.bus / target.outermost.bandwidth,
-        "matrix": sum(work.cycles(engines, False) for work in parts.products),
-        "vector": parts.vector_steps / engines.vector_rate,
-    }
-    passes = [(work.cycles(engines, True), work.macs) for work in parts.products]
-    least = max(times["memory"], times["vector"])
-    either = least_cycles(passes, times["vector"], engines)
+    busy, waiting = Busy.of(parts, target), parts.waiting
+    times = {**busy.times, waiting.reason: waiting.cycles}
     return Bounds(
         payload_bytes=parts.payload,
         bus_bytes=parts.bus,
-        cycles=ceil(max(least, times["matrix"])),
-        cycles_quantised=ceil(max(least, sum(cycles for cycles, _ in passes))),
-        cycles_any_engine=ceil(max(least, either)),
+        cycles=ceil(max(times.values())),
+        cycles_quantised=ceil(max(busy.quantised, waiting.cycles_quantised)),
+        cycles_any_engine=ceil(max(busy.any_engine, waiting.cycles_any_engine)),
         binding=max(times, key=lambda part: times[part]),
         cuts=parts.cuts,
         macs=sum(work.macs for work in parts.products),
         parts=parts,
     )
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Cycles of the parts of a chip, with what comes before and after their work."""
+
+    times: Mapping[str, float]
+    quantised: float
+    any_engine: float
+
+    @staticmethod
+    def of(parts: Parts, target: Target) -> Busy:
+        """The cycles of some work on a target."""
+        engines, around = Engines.of(target), parts.ends.around
+        products = [(work.cycles(engines, True), work.macs) for work in parts.products]
+        vector = parts.vector_steps / engines.vector_rate
+        times = {
+            "memory": _with(parts.bus / target.outermost.bandwidth, around.memory),
+            "matrix": _with(
+                sum(work.cycles(engines, False) for work in parts.products),
+                around.matrix,
+            ),
+            "vector": _with(vector, around.vector),
+        }
+        least = max(times["memory"], times["vector"])
+        in_passes = sum(cycles for cycles, _ in products)
+        either = least_cycles(products, vector, engines)
+        return Busy(
+            times,
+            max(least, _with(in_passes, around.matrix)),
+            max(times["memory"], _with(either, min(around.matrix, around.vector))),
+        )
+
+
+def _with(cycles: float, margin: float) -> float:
+    return cycles + margin if cycles else 0.0
 
 
 def _parts(
@@ -144,23 +191,33 @@ def _parts(
     read = [each for each in (*flow.inputs, *flow.stored()) if each not in near]
     moved = [needs.get(each, Need()) for each in read]
     widths = [width_of(each) for each in read]
-    written = [each for each in _written(flow) if each not in near]
+    written = {
+        each: -(-elements_of(each) * width_of(each) // burst) * burst
+        for each in _written(flow)
+        if each not in near
+    }
     payload = sum(
         need.elements * width for need, width in zip(moved, widths, strict=True)
     ) + sum(elements_of(each) * width_of(each) for each in written)
-    bus = burst * (
-        sum(need.bursts for need in moved)
-        + sum(-(-elements_of(each) * width_of(each) // burst) for each in written)
-    )
+    bus = burst * sum(need.bursts for need in moved) + sum(written.values())
     cuts = () if near else _cuts(flow, target)
     again = sum(cut.bytes for cut in cuts)
-    return Parts(
+    steps = VectorSteps(flow, needs, target)
+    reads, efforts = Reads(flow), Efforts(Engines.of(target), needs, steps)
+    ends = NO_ENDS if near else ends_of(reads, efforts, target)
+    chip = Chip(efforts.engines, target.outermost.bandwidth, near_bytes(target), ends)
+    parts = Parts(
         payload + again,
         bus + again,
         products_of(flow, needs),
-        VectorSteps(flow, needs, target).total(),
+        steps.total(),
         cuts,
+        ends,
     )
+    busy = Busy.of(parts, target)
+    known = Waiting(max(busy.times.values()), busy.quantised, busy.any_engine)
+    waiting = waiting_of(reads, efforts, chip, read, written, known)
+    return replace(parts, waiting=waiting)
 
 
 def _cuts(flow: Dataflow, target: Target) -> tuple[Cut, ...]:

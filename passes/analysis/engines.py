@@ -69,6 +69,11 @@ def figures_of(target: Target, engine: str) -> Figures:
     return {**figures, "cores": target.cores} if target.cores > 1 else figures
 
 
+def startup_of(target: Target, engine: str) -> float:
+    """Cycles from the end of an instruction until its result is there."""
+    return _number({"startup": 0, **target.engines.get(engine, {})}, "startup")
+
+
 def _figure(table: dict[str, int | float], element: str, unnamed: float) -> float:
     """The figure of a type; that of f32 for its other precisions."""
     names = ("tf32", "f32") if element.startswith("tf32") else ()

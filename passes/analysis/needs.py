@@ -46,12 +46,12 @@ def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
     for value in flow.outputs:
         needs[value] = whole(value, burst)
     for op in reversed(flow.operations):
-        missing = _missing(op, needs)
+        missing = missing_of(op, needs)
         if missing is None:
             continue
         for position, operand in enumerate(flow.operands(op)):
             if is_tensor(operand):
-                need = _read(op, position, operand, missing, burst)
+                need = read_by(op, position, operand, missing, burst)
                 needs[operand] = needs.get(operand, Need()) | need
     return needs
 
@@ -62,7 +62,7 @@ def whole(value: SSAValue, burst: int) -> Need:
     return Need(elements, -(-elements * width_of(value) // burst))
 
 
-def _missing(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | None:
+def missing_of(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | None:
     """
     How many elements of its results nothing needs; None where nothing needs any.
     """
@@ -72,7 +72,7 @@ def _missing(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | No
     return sum(map(elements_of, op.results)) - sum(wanted)
 
 
-def _read(
+def read_by(
     op: ReferenceInterface, position: int, operand: SSAValue, missing: int, burst: int
 ) -> Need:
     """

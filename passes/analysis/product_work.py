@@ -53,11 +53,12 @@ def products_of(
     found: list[ProductWork] = []
     for op in flow.operations:
         if any(needs.get(each, Need()).elements for each in op.results):
-            found += _of(op, needs)
+            found += products_in(op, needs)
     return tuple(found)
 
 
-def _of(op: Operation, needs: Mapping[SSAValue, Need]) -> list[ProductWork]:
+def products_in(op: Operation, needs: Mapping[SSAValue, Need]) -> list[ProductWork]:
+    """The products of one operation that are needed."""
     match op:
         case ContractionInterface():
             (result,) = op.results
@@ -71,6 +72,8 @@ def _of(op: Operation, needs: Mapping[SSAValue, Need]) -> list[ProductWork]:
             work = ProductWork(multiplied_in(op), Products.of(op), unneeded * terms)
             return [work]
         case DecompositionInterface() if not isinstance(op, ElementwiseInterface):
-            return [each for inner in program_of(op) for each in _of(inner, needs)]
+            return [
+                each for inner in program_of(op) for each in products_in(inner, needs)
+            ]
         case _:
             return []

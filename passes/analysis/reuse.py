@@ -119,7 +119,7 @@ def _back(flow: Dataflow, value: SSAValue) -> Path | None:
         if not isinstance(owner, MovementInterface | ElementwiseInterface):
             return None
         operands = flow.operands(owner)
-        if len(operands) != 1 or not _keeps(owner, operands[0], path[-1]):
+        if len(operands) != 1 or not keeps_elements(owner, operands[0], path[-1]):
             return None
         path += operands
     return None
@@ -136,13 +136,13 @@ def _forth(flow: Dataflow, value: SSAValue) -> Path | None:
         result = user.results[0]
         if not isinstance(user, MovementInterface | ElementwiseInterface):
             return None
-        if not _keeps(user, flow.operands(user)[position], result):
+        if not keeps_elements(user, flow.operands(user)[position], result):
             return None
         path.append(result)
     return tuple(path) if not flow.users(path[-1]) else None
 
 
-def _keeps(op: TilingInterface, operand: SSAValue, result: SSAValue) -> bool:
+def keeps_elements(op: TilingInterface, operand: SSAValue, result: SSAValue) -> bool:
     """Whether each element of an operand makes one of the result."""
     if isinstance(op, MovementInterface) and (
         op.border(0) is not None

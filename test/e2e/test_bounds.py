@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from xdsl.dialects import func
+from bounded import function_of
+from optimality_chip import changed
+from optimality_graphs import small_network
+from random_stacks import stack
 from xdsl.dialects.builtin import ModuleOp
+from zoo_builder import GraphBuilder, Sizes
 
-from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import load
+from tlf.dialects import graph
+from tlf.dialects.target import Target, load
 from tlf.lowering.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.passes.analysis.bounds import bounds_of
+from tlf.passes.analysis.bounds import Bounds, bounds_of
 from tlf.runtime import npu
 from tlf.tools.driver import PASSES, emit, new_context, parse
 from tlf.tools.pass_manager import PassManager
@@ -30,20 +35,42 @@ RUNS = [
 ]
 
 
-def function_of(module: ModuleOp) -> func.FuncOp:
-    (function,) = (
-        op
-        for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
-    )
-    return function
-
-
 @pytest.mark.parametrize(("name", "target_name"), RUNS)
 def test_no_program_beats_its_bounds(name: str, target_name: str):
-    context, target = new_context(), load(target_name)
     file = EXAMPLES / f"{name}.mlir"
-    module = parse(context, Source(file.read_text(encoding="utf-8"), file.name))
+    source = Source(file.read_text(encoding="utf-8"), file.name)
+
+    check(parse(new_context(), source), load(target_name))
+
+
+@pytest.mark.parametrize("sizes", ["L2=4K,L1=1K", "L2=16K,L1=2K", "L2=64K"])
+@pytest.mark.parametrize("seed", [1, 2, 4, 8])
+def test_no_network_beats_its_bounds(seed: int, sizes: str):
+    target = load(f"npu-tiny:{sizes}")
+
+    check(small_network(seed), target)
+    text = stack(np.random.default_rng(seed))
+    check(parse(new_context(), Source(text, "stack.mlir")), target)
+
+
+@pytest.mark.parametrize(("kib", "binds"), [(16, "capacity"), (512, "order")])
+def test_no_chain_with_large_weights_beats_its_bounds(kib: int, binds: str):
+    """What is read in the end is more than what fits near, or can be loaded before."""
+    target = changed(load(f"npu-tiny:L2={kib}K"), "L3", bandwidth=4)
+    builder = GraphBuilder(Sizes(1))
+    x = builder.input("x", (256, 64))
+    x = builder.linear("first", builder.linear("zeroth", x, 64, False), 64, False)
+    x = builder.emit(graph.ReduceOp(x, graph.ReduceKind.MAX, [0], True))
+    y = builder.linear("last", builder.linear("second", x, 64, False), 1024, False)
+
+    bounds = check(builder.finish("chain", y), target)
+
+    assert bounds.binding == binds
+
+
+def check(module: ModuleOp, target: Target) -> Bounds:
+    """Compile a program, and compare what it moves and takes with its bounds."""
+    context = new_context()
     target.attach(module)
     PassManager(build_passes("graph-pipeline", PASSES, PIPELINES)).run(context, module)
     function = function_of(module)
@@ -61,3 +88,4 @@ def test_no_program_beats_its_bounds(name: str, target_name: str):
     assert bounds.bus_bytes <= moved.bus
     assert bounds.cycles <= bounds.cycles_quantised <= report.cycles
     assert bounds.cycles_any_engine <= bounds.cycles_quantised
+    return bounds

@@ -15,6 +15,7 @@ from zoo_builder import GraphBuilder, Sizes
 
 from tlf.dialects import graph
 from tlf.dialects.graph import remarks_of
+from tlf.passes.analysis.bounds import bounds_of
 from tlf.passes.mem_check_copies import NONE, MemCheckCopiesPass
 from tlf.passes.search import STRATEGIES
 from tlf.passes.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
@@ -55,6 +56,8 @@ def test_no_strategy_is_better(seed: int, name: str):
 def test_as_good_as_the_best_of_all(seed: int):
     found = row(seed, "roomy", chip("roomy"), Known())
 
+    (function,) = functions_of(grouped(seed, "roomy"))
+    assert bounds_of(function, chip("roomy").target).cycles_quantised <= found.best
     assert found.gap is not None
     assert found.gap <= 0.05
 

@@ -2,10 +2,11 @@
 
 import pytest
 import zoo
+from bounded import bounds_in as bounds_on
+from bounded import function_of, read
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.passes.analysis.bounds import (
@@ -25,15 +26,6 @@ NPU = load("npu")
 TINY = load("npu-tiny")
 
 
-def function_of(module: ModuleOp) -> func.FuncOp:
-    (function,) = (
-        op
-        for op in module.ops
-        if isinstance(op, func.FuncOp) and not is_preparation(op)
-    )
-    return function
-
-
 def optimised(module: ModuleOp) -> func.FuncOp:
     PassManager(build_passes("graph-pipeline", PASSES, PIPELINES)).run(
         new_context(), module
@@ -41,12 +33,8 @@ def optimised(module: ModuleOp) -> func.FuncOp:
     return function_of(module)
 
 
-def read(text: str) -> func.FuncOp:
-    return function_of(parse(new_context(), Source(text, "program.mlir")))
-
-
 def bounds_in(text: str, target: Target = NPU) -> Bounds:
-    return bounds_of(read(text), target)
+    return bounds_on(text, target)
 
 
 def zoo_bounds(name: str, size: int, batch: int = 1) -> Bounds:

@@ -15,9 +15,9 @@
 
 // CHECK:      @pair on npu:L2=64K, 2 groups
 // CHECK-NEXT: group {{ *}}at least  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}spent on
-// CHECK-NEXT: 0 %a to %b {{ *}}6,889    matrix {{.*}}x    419,840  computation
-// CHECK-NEXT: 1 %c to %y {{ *}}9,696    memory {{.*}}x    620,544  computation
-// CHECK-NEXT: in all {{ *}}13,778    matrix {{.*}}  1,040,384            -
+// CHECK-NEXT: 0 %a to %b {{ *}}8,125    matrix {{.*}}x    419,840  computation
+// CHECK-NEXT: 1 %c to %y {{ *}}10,196    memory {{.*}}x    620,544  computation
+// CHECK-NEXT: in all {{ *}}15,014    matrix {{.*}}  1,040,384            -
 // CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.0{{[0-9]}}x as long, and move 1,040,384 bytes
 // CHECK-NEXT: found by dp: the best by the model
 
@@ -26,7 +26,7 @@
 // CHECK-NEXT:   from        {{.*}}tlf-explain.mlir:{{[0-9]+}}:3 to {{[0-9]+}}:3
 // CHECK-NEXT:   plan        tile [1, 32, {{[0-9]+}}, 56] in L2, 2 in flight, rolls along axis 2
 // CHECK-NEXT:   predicted   {{[0-9,]+}} cycles: moves {{[0-9,]+}}, computation {{[0-9,]+}}
-// CHECK-NEXT:   at least    6,889 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
+// CHECK-NEXT:   at least    8,125 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
 // CHECK-NEXT:   moves       419,840 bytes, 419,840 at least
 // CHECK-NEXT:   again       0.0% of products, 0.0% of elements
 // CHECK-NEXT:   L2          peak {{[0-9,]+}} of 65,536 bytes, {{[0-9.]+}}%
