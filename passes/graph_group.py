@@ -51,6 +51,8 @@ class Grouping:
     notes: Notes = field(default_factory=lambda: Notes(GraphGroupPass.name))
     tells: bool = True
     """Whether `notes` are taken."""
+    home: Level | None = None
+    """Where values lie that name no level; the outermost one unless given."""
     uniform: UniformGroups = field(init=False)
     prologues: Prologues = field(init=False)
     forms: Forms = field(default_factory=Forms)
@@ -66,7 +68,7 @@ class Grouping:
 
     def __post_init__(self) -> None:
         self.uniform = UniformGroups(self.level)
-        self.prologues = Prologues(self.level, self.target)
+        self.prologues = Prologues(self.level, self.target, self.home)
 
     def partition(self, block: Block) -> list[list[TilingInterface]]:
         """

@@ -18,14 +18,20 @@ Nests: TypeAlias = Mapping[Operation, int]
 
 class Nesting:
     """
-    Finds the nests of groups, many of which are alike.
+    Finds the nests of groups, many of which are alike. Tiles that one hands to another
+    lie in the level next to the nearest.
     """
 
     def __init__(self, target: Target) -> None:
-        nearest = next(iter(target.levels.values()))
+        nearest, home, *_ = target.levels.values()
         defaults = GraphGroupPass()
         self._grouping = Grouping(
-            nearest, target, defaults.contractions, defaults.operations, tells=False
+            nearest,
+            target,
+            defaults.contractions,
+            defaults.operations,
+            tells=False,
+            home=home,
         )
 
     def of(self, members: Members) -> Nests:

@@ -43,6 +43,8 @@ class Prologues:
 
     level: Level
     target: Target
+    home: Level | None = None
+    """Where values lie that name no level; the outermost one unless given."""
     rate: float = field(init=False)
     """Steps of a lane per cycle."""
     steps: dict[Operation, int] = field(
@@ -122,7 +124,8 @@ class Prologues:
         levels = list(self.target.levels.values())
         near = levels[levels.index(self.level) + 1]
         far = self.target.levels.get(level_of(value.type) or "")
-        return near.bandwidth, (far or self.target.outermost).bandwidth
+        far = far or self.home or self.target.outermost
+        return near.bandwidth, far.bandwidth
 
     def times(self, op: ContractionInterface, position: int) -> int:
         """How often a contraction reads every element of an operand, about."""

@@ -5,9 +5,16 @@ import pytest
 import zoo
 from differential import compiled_results, disagreement, make_case, new_context
 from kept_groups import groups_of, run_passes, ungrouped
+from xdsl.parser import Parser
 
+from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.cost.footprint import footprint_of
+from tlf.passes.cost.nests import nests_of
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.group import rules_of
+from tlf.passes.tiling.rolling import Rolling
 
 ENDS = "mem-plan"
 """The pass that says whether buffers fit."""
@@ -41,3 +48,45 @@ def test_room_of_what_several_groups_read() -> None:
     case = make_case(str(zoo.WORKLOADS["transformer"].small_module("f32")))
     results = compiled_results(case.text, case.inputs, "npu-tiny:L2=8K,L1=2K")
     assert disagreement(case, results) is None
+
+
+GATED = """
+func.func @gated(%x: tensor<2x24x6x6xf16>, %g: tensor<2x24x1x1xf16>,
+    %w: tensor<4x24x1x1xf16>) -> tensor<2x4x6x6xf16> {
+  %0 = graph.mul %x, %g
+      : (tensor<2x24x6x6xf16>, tensor<2x24x1x1xf16>) -> tensor<2x24x6x6xf16>
+  %y = graph.conv2d %0, %w
+      : (tensor<2x24x6x6xf16>, tensor<4x24x1x1xf16>) -> tensor<2x4x6x6xf16>
+  func.return %y : tensor<2x4x6x6xf16>
+}
+"""
+"""A product that is computed anew in a nest only to save moves from and to L3."""
+
+
+@pytest.mark.parametrize(
+    ("text", "tile", "stages", "roll"),
+    [
+        (GATED, (1, 4, 6, 6), 1, None),
+    ],
+)
+def test_room_of_a_plan(
+    text: str, tile: tuple[int, ...], stages: int, roll: int | None
+) -> None:
+    """A group fits in as much of L2 as its plan is said to take."""
+    context, target = new_context(), load("npu-tiny:L1=1K")
+    module = Parser(context, text).parse_module()
+    target.attach(module)
+    run_passes(context, module, target, "graph-decompose,tidy,graph-group{level=L2}")
+    (group,) = groups_of(module)
+    members = members_of_group(group)
+    rolling = None if roll is None else Rolling(roll)
+    tiling = members.tiling(tile, (), rules_of(target, "L2"), rolling)
+    needed = footprint_of(tiling, stages, nests_of(members, target)).needed
+    rolls = () if roll is None else (roll,)
+    group.plan = graph.PlanAttr("L2", tile, stages=stages, roll=rolls)
+
+    small = target.resized({"L2": needed})
+    small.attach(module)
+    passes = pipelines_for(small)["npu-pipeline"]
+    rest = passes.split("graph-mark-in-place,", 1)[1]
+    run_passes(context, module, small, f"{rest.split(f',{ENDS}')[0]},{ENDS}")
