@@ -21,7 +21,15 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.nests import Nests
 from tlf.passes.placement import Buffer, align, live_bytes
-from tlf.passes.tiling.model import WIDEST, GroupTiling, Loop, Scope, elements
+from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.model import (
+    WIDEST,
+    GroupTiling,
+    Loop,
+    Scope,
+    elements,
+    same_box,
+)
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,7 @@ class _Builder:
 
     def parts(self) -> Iterator[Part]:
         yield from self._inputs()
+        yield from self._first_windows()
         if self.nearest:
             for op in self.operations:
                 self._find_place(op)
@@ -133,6 +142,28 @@ class _Builder:
                     yield self._live("input", value, size, box)
                 else:
                     yield Part("input", value, self._passing(value, size), box)
+
+    def _first_windows(self) -> Iterator[Part]:
+        """
+        What is cut once for what windows start with, outside of a loop around the one
+        they roll along: it stays there, as every iteration of that starts with it.
+        """
+        start, rolled = self.tiling.start, self.tiling.rolled
+        around = [loop for loop in self.tiling.loops.values() if loop is not rolled]
+        if start is None or not around:
+            return
+        for (value, scope), boxes in start.reads.items():
+            if scope is Scope.INNER or value in self.apart or value in self.held:
+                continue
+            there = [
+                box
+                for number, box in enumerate(self.tiling.reads.get((value, scope), ()))
+                if (value, number) not in self.tiling.windows
+            ]
+            for box in boxes:
+                is_inside = moves_with(box, around[-1:])
+                if not is_inside and not any(same_box(box, each) for each in there):
+                    yield self._live("window", value, self._bytes(value, box), box)
 
     def _whole(self, value: SSAValue) -> Part:
         """A buffer of all of a value, whatever its tiles."""

@@ -62,11 +62,23 @@ func.func @gated(%x: tensor<2x24x6x6xf16>, %g: tensor<2x24x1x1xf16>,
 """
 """A product that is computed anew in a nest only to save moves from and to L3."""
 
+FINER = """
+func.func @finer(%x: tensor<1x14x7x12xf16>, %w: tensor<16x14x3x3xf16>)
+    -> tensor<1x16x7x12xf16> {
+  %y = graph.conv2d %x, %w padding [1, 1, 1, 1]
+      : (tensor<1x14x7x12xf16>, tensor<16x14x3x3xf16>) -> tensor<1x16x7x12xf16>
+  func.return %y : tensor<1x16x7x12xf16>
+}
+"""
+"""A convolution whose channels are cut: all of them start with the same columns."""
+
 
 @pytest.mark.parametrize(
     ("text", "tile", "stages", "roll"),
     [
         (GATED, (1, 4, 6, 6), 1, None),
+        (FINER, (1, 1, 7, 2), 2, 3),
+        (FINER, (1, 4, 3, 12), 1, 2),
     ],
 )
 def test_room_of_a_plan(
