@@ -26,7 +26,7 @@ from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes, build_target
 
 PARTITION = "graph-partition"
-CHOOSE = "graph-choose-tiles"
+LAYOUTS = "graph-choose-layouts"
 GROUP = "graph-group"
 
 
@@ -86,7 +86,7 @@ class Chip:
     @cached_property
     def _cut(self) -> int:
         names = [step.partition("{")[0] for step in self._steps]
-        return names.index(CHOOSE)
+        return names.index(LAYOUTS)
 
     def grouped(self, module: ModuleOp) -> ModuleOp:
         """A copy of a program after the passes that make its groups."""
