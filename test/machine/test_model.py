@@ -7,7 +7,7 @@ from machine_steps import LEVELS, MACHINE, SEMAPHORES, run, steps
 
 from tlf.machine.costs import Costs
 from tlf.machine.model import EventModel
-from tlf.machine.parts import Machine, MatrixEngine
+from tlf.machine.parts import Machine, MatrixEngine, VectorEngine
 
 
 def faster(generator: random.Random) -> Machine:
@@ -22,13 +22,19 @@ def faster(generator: random.Random) -> Machine:
         replace(level, shared=False),
     ]
     levels[name] = generator.choice(changes)
-    array = engines["matrix"]
+    array, lanes = engines["matrix"], engines["vector"]
     assert isinstance(array, MatrixEngine)
+    assert isinstance(lanes, VectorEngine)
     if generator.random() < 0.3:
         engines["matrix"] = replace(array, rows=generator.choice([5, 8, 16]))
     if generator.random() < 0.3:
         engines["matrix"] = replace(array, startup=0)
-    return replace(MACHINE, levels=levels, engines=engines)
+    if generator.random() < 0.3:
+        engines["vector"] = replace(lanes, lanes=generator.choice([9, 16, 64]))
+    if generator.random() < 0.3:
+        engines["vector"] = replace(lanes, startup=0, transcendental=1)
+    issue = generator.choice([0, MACHINE.issue_cycles])
+    return replace(MACHINE, issue_cycles=issue, levels=levels, engines=engines)
 
 
 def test_a_faster_part_never_makes_a_program_slower():

@@ -1,0 +1,65 @@
+"""Small programs never get slower where a part of the chip gets faster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from optimality_chip import Chip, changed, small_chips
+from optimality_graphs import small_network
+from optimised import modelled, with_engine
+
+from tlf.dialects.target import Target
+from tlf.passes.cost.machine import machine_of
+from tlf.runtime import npu
+from tlf.tools.driver import TARGETS, emit, new_context
+from tlf.tools.pipeline import build_target
+
+SEEDS = (4, 8)
+BASE = small_chips()["near"]
+FASTER: Mapping[str, Sequence[Target]] = {
+    "L3 bandwidth": [changed(BASE, "L3", bandwidth=each) for each in (1, 4, 16)],
+    "L2 bandwidth": [changed(BASE, "L2", bandwidth=each) for each in (4, 16, 64)],
+    "L1 bandwidth": [changed(BASE, "L1", bandwidth=each) for each in (4, 16, 64)],
+    "L3 latency": [changed(BASE, "L3", latency=each) for each in (400, 100, 25)],
+    "L2 latency": [changed(BASE, "L2", latency=each) for each in (40, 10, 2)],
+    "L1 latency": [changed(BASE, "L1", latency=each) for each in (8, 2, 0)],
+    "L3 queues": [changed(BASE, "L3", shared=each) for each in (True, False)],
+    "L2 queues": [changed(BASE, "L2", shared=each) for each in (True, False)],
+    "L2 size": [changed(BASE, "L2", capacity=each) for each in (2048, 4096, 16384)],
+    "lanes": [with_engine(BASE, "vector", lanes=each) for each in (16, 64, 256)],
+    "array": [with_engine(BASE, "matrix", rows=each, cols=each) for each in (2, 4, 8)],
+}
+"""Chips by what gets faster. A level that is not shared serves each queue by itself."""
+
+
+@cache
+def program(seed: int) -> npu.Program:
+    """A random network, compiled for the chip that others are variants of."""
+    on = Chip(BASE)
+    module = on.partitioned(on.grouped(small_network(seed)))
+    on.run(on.after, module)
+    text = emit(new_context(), module, build_target("npu", TARGETS))
+    return npu.parse(text, Path())
+
+
+@pytest.mark.parametrize("part", FASTER)
+def test_best_schedules(part: str):
+    """What is searched anew for each chip, as the cost model prices it."""
+    for seed in SEEDS:
+        chips = [Chip(each) for each in FASTER[part]]
+        module = small_network(seed)
+        times = [modelled(each, each.grouped(module), "dp") for each in chips]
+        assert all(0 < after <= before for before, after in pairwise(times)), times
+
+
+@pytest.mark.parametrize("part", FASTER)
+def test_one_program(part: str):
+    """What is compiled once, on each chip."""
+    machines = [machine_of(each) for each in FASTER[part]]
+    for seed in SEEDS:
+        variants = [replace(program(seed), machine=each) for each in machines]
+        times = [npu.run(each, {}, functional=False).cycles for each in variants]
+        assert all(0 < after <= before for before, after in pairwise(times)), times
