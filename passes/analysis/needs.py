@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.graph import ConcatOp
 from tlf.dialects.interfaces import (
+    ContractionInterface,
     ElementwiseInterface,
     IteratorKind,
     MovementInterface,
@@ -23,7 +25,8 @@ from tlf.passes.analysis.dataflow import (
     is_tensor,
     width_of,
 )
-from tlf.passes.analysis.touched import bursts, count, touched
+from tlf.passes.analysis.touched import bursts, count, is_inside, touched
+from tlf.passes.analysis.touches import used_taps
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ def read_by(
         return Need()
     shape, iterators = tensor_type(operand).get_shape(), op.iterators()
     extents = [iterator.extent for iterator in iterators]
+    if isinstance(op, ContractionInterface) and position == 1:
+        extents = taps_used(op, extents, extents)
     reached = touched(accesses, extents, shape)
     found = bursts(reached, shape, width_of(operand), burst)
     need = Need(count(reached), found)
@@ -99,6 +104,29 @@ def read_by(
     ]
     one = count(touched(accesses, combined, shape))
     return _less(need, one * missing, operand, burst)
+
+
+def taps_used(
+    op: ContractionInterface, counts: Sequence[int], extents: Sequence[int]
+) -> list[int]:
+    """
+    So many values of each iterator of a product, without the taps that multiply only
+    zeros around an image, wherever the others are.
+    """
+    used, iterators = list(counts), op.iterators()
+    shape = tensor_type(op.operands[0]).get_shape()
+    for access, extent in zip(op.operand_accesses()[0] or (), shape, strict=True):
+        if is_inside(access, extents, extent):
+            continue
+        taps = [
+            each
+            for each, _ in access.terms
+            if iterators[each].kind is IteratorKind.REDUCTION
+        ]
+        places = prod(counts[each] for each, _ in access.terms if each not in taps)
+        for each in taps:
+            used[each] = used_taps(access, extents, extent, each, places)
+    return used
 
 
 def _less(need: Need, elements: int, value: SSAValue, burst: int) -> Need:

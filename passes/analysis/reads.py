@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -23,6 +22,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.barriers import FOLLOWED
 from tlf.passes.analysis.dataflow import Dataflow, elements_of, is_tensor
+from tlf.passes.analysis.needs import taps_used
 from tlf.passes.analysis.runs import (
     ONE,
     Box,
@@ -31,8 +31,6 @@ from tlf.passes.analysis.runs import (
     reached_box,
     reshaped_box,
 )
-from tlf.passes.analysis.touched import is_inside
-from tlf.passes.analysis.touches import used_taps
 
 
 @dataclass
@@ -91,7 +89,11 @@ class Reads:
             for operand, accesses in zip(operands, op.operand_accesses(), strict=True)
         ]
         if isinstance(op, ContractionInterface):
-            weights, used = op.operand_accesses()[1] or (), _used(op, runs, extents)
+            weights, counts = op.operand_accesses()[1] or (), [r.length for r in runs]
+            used = [
+                run if run.length == count else Run(count)
+                for run, count in zip(runs, taps_used(op, counts, extents), strict=True)
+            ]
             needed[1] = reached_box(weights, used, extents, shape_of(op.operands[1]))
         return tuple(needed)
 
@@ -142,23 +144,3 @@ def iterations_of(
         elif access.terms or access.width != 1:
             return None
     return runs
-
-
-def _used(
-    op: ContractionInterface, runs: Sequence[Run], extents: Sequence[int]
-) -> Sequence[Run]:
-    """The iterations of a product that do not multiply zeros around an image."""
-    used, shape = list(runs), shape_of(op.operands[0])
-    for access, extent in zip(op.operand_accesses()[0] or (), shape, strict=True):
-        if is_inside(access, extents, extent):
-            continue
-        moving = [each for each, _ in access.terms]
-        places = prod(
-            runs[each].length
-            for each in moving
-            if op.iterators()[each].kind is not IteratorKind.REDUCTION
-        )
-        for each in moving:
-            if op.iterators()[each].kind is IteratorKind.REDUCTION:
-                used[each] = Run(used_taps(access, extents, extent, each, places))
-    return used

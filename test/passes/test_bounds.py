@@ -134,6 +134,19 @@ func.func @f(%x: tensor<1x8x16x16xf16>, %w: tensor<4x8x1x1xf16>, %u: tensor<64xf
     assert bounds.bus_bytes == 256 * (16 + 1 + 1 + 2 + 1)
 
 
+def test_weights_that_multiply_only_zeros_need_not_be_read():
+    bounds = bounds_in("""
+func.func @f(%x: tensor<1x8x1x2xf16>, %w: tensor<4x8x3x3xf16>) -> tensor<1x4x1x2xf16> {
+  %0 = graph.conv2d %x, %w padding [1, 1, 1, 1]
+      : (tensor<1x8x1x2xf16>, tensor<4x8x3x3xf16>) -> tensor<1x4x1x2xf16>
+  func.return %0 : tensor<1x4x1x2xf16>
+}
+""")
+
+    assert bounds.payload_bytes == 2 * (8 * 2 + 4 * 8 * 3 + 4 * 2)
+    assert bounds.macs == 4 * 8 * 2 * 2
+
+
 def test_views_and_arguments_are_not_written():
     bounds = bounds_in("""
 func.func @f(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4x8xf32>, tensor<32xf32>) {
