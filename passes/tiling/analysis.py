@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.passes.tiling.boxes import (
+    Ranges,
     always_covers,
     covering_all,
     hull_of,
@@ -109,6 +110,7 @@ class _Analysis:
         self.needs: dict[SSAValue, list[Read]] = {}
         self.members = set[Operation](operations)
         self.root_region: Box = ()
+        self._known_ranges: Ranges | None = None
 
     def run(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
         root = self._root()
@@ -184,6 +186,15 @@ class _Analysis:
         """The loops over the anchor's reduction iterators."""
         return set(self.tiling.inner_loops.values())
 
+    @property
+    def _ranges(self) -> Ranges:
+        """The values of induction variables, for all loops that there are so far."""
+        tiling = self.tiling
+        count = len(tiling.loops) + len(tiling.inner_loops)
+        if self._known_ranges is None or len(self._known_ranges) != count:
+            self._known_ranges = tiling.ranges
+        return self._known_ranges
+
     def _root(self) -> TilingInterface:
         owner = self.results[0].owner
         if not isinstance(owner, TilingInterface) or owner not in self.members:
@@ -221,15 +232,14 @@ class _Analysis:
         """The iterations that compute what the group needs of an operation."""
         if not (needs := self._needs(op)):
             return None
-        inner = self._is_inner(op, needs)
-        boxes = [
-            need.box if inner else covering_all(need.box, self.inner) for need in needs
-        ]
-        hull = hull_of(boxes, self.tiling.ranges)
+        boxes = [need.box for need in needs]
+        if self.tiling.inner_loops and not self._is_inner(op, needs):
+            boxes = [covering_all(box, self.inner) for box in boxes]
+        hull = hull_of(boxes, self._ranges) if len(boxes) > 1 else boxes[0]
         wanted = self._fresh(op, hull)
         form = self.forms.of(op)
         box = iterations(form.result, form.extents, wanted)
-        if not always_covers(region(form.result, box), wanted, self.tiling.ranges):
+        if not always_covers(region(form.result, box), wanted, self._ranges):
             raise TilingError(
                 op, "its consumers reach beyond an axis that it does not iterate over"
             )
@@ -284,8 +294,8 @@ class _Analysis:
         reduce: Sequence[int],
     ) -> None:
         scope = Scope.OUTER
-        if not is_root and self._is_inner(op, self._needs(op)):
-            scope = Scope.INNER
+        if self.tiling.inner_loops and not is_root:
+            scope = Scope.INNER if self._is_inner(op, self._needs(op)) else scope
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
         form = self.forms.of(op)

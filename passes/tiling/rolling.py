@@ -33,15 +33,16 @@ def window_of(box: Box, loop: Loop) -> Window | None:
     How a tile rolls along a loop, or None where tiles of consecutive iterations share
     nothing, or more than one axis moves.
     """
-    moving = [
-        (axis, factor)
-        for axis, interval in enumerate(box)
-        for symbol, factor in interval.offset.terms
-        if symbol is loop
-    ]
-    if len(moving) != 1:
+    moving: tuple[int, int] | None = None
+    for number, each in enumerate(box):
+        for symbol, times in each.offset.terms:
+            if symbol is loop:
+                if moving is not None:
+                    return None
+                moving = number, times
+    if moving is None:
         return None
-    ((axis, factor),) = moving
+    axis, factor = moving
     interval, step = box[axis], factor * loop.tile
     shared = interval.size - step
     if shared <= 0:
