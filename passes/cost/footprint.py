@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
@@ -18,9 +19,11 @@ from tlf.dialects.interfaces import (
     ElementwiseInterface,
     ViewInterface,
 )
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import tensor_type
 from tlf.passes.cost.nests import Nests
-from tlf.passes.placement import Buffer, align, live_bytes
+from tlf.passes.cost.steps import Steps
+from tlf.passes.placement import Buffer, align
+from tlf.passes.placement.bounds import highest
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import (
     WIDEST,
@@ -46,23 +49,46 @@ class Part:
     """The bytes of it that are for further iterations in flight."""
 
 
+class Row(NamedTuple):
+    """What a part is made of."""
+
+    kind: str
+    value: SSAValue
+    size: int
+    """Bytes, with those for further iterations."""
+    start: int
+    end: int
+    """It is live in the steps [start, end)."""
+    box: Box
+    ahead: int = 0
+
+    @property
+    def part(self) -> Part:
+        """The part."""
+        buffer = Buffer.during(self.size, self.start, self.end, 1)
+        return Part(self.kind, self.value, buffer, self.box, self.ahead)
+
+
 @dataclass(frozen=True)
 class Footprint:
     """
     The buffers of a group's tiles in one level, with the steps they are live at.
     """
 
-    parts: tuple[Part, ...]
+    rows: tuple[Row, ...]
 
-    @property
-    def buffers(self) -> list[Buffer]:
-        """All buffers."""
-        return [part.buffer for part in self.parts]
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What each buffer is for."""
+        return tuple(row.part for row in self.rows)
 
     @cached_property
     def needed(self) -> int:
         """The most bytes that are live at once."""
-        return live_bytes(self.buffers)
+        changes: list[tuple[int, int]] = []
+        for row in self.rows:
+            changes += (row.start, row.size), (row.end, -row.size)
+        return highest(changes)
 
 
 def footprint_of(
@@ -71,6 +97,7 @@ def footprint_of(
     nests: Nests | None = None,
     apart: Collection[SSAValue] = (),
     held: Collection[SSAValue] = (),
+    steps: Steps | None = None,
 ) -> Footprint:
     """
     The buffers that the tiles of a group take, `stages` iterations being in flight.
@@ -79,9 +106,12 @@ def footprint_of(
 
     In the nearest level, where there are no `nests`, every operation computes:
     elementwise ones in place where they may. In others only what one nest over nearer
-    tiles leaves for the next is there.
+    tiles leaves for the next is there. `steps` are those of all operations, if known.
     """
-    return Footprint(tuple(_Builder(tiling, stages, nests, apart, held).parts()))
+    if steps is None or len(steps.of) != len(tiling.tiles):
+        steps = Steps(tiling.tiles, nests)
+    builder = _Builder(tiling, stages, nests is None, steps, apart, held)
+    return Footprint(tuple(builder.rows()))
 
 
 class _Builder:
@@ -89,7 +119,8 @@ class _Builder:
         self,
         tiling: GroupTiling,
         stages: int,
-        nests: Nests | None,
+        nearest: bool,
+        steps: Steps,
         apart: Collection[SSAValue],
         held: Collection[SSAValue] = (),
     ) -> None:
@@ -98,30 +129,28 @@ class _Builder:
         self.tiling = tiling
         self.stages = _in_flight(tiling.loops, stages)
         self.inner_stages = _in_flight(tiling.inner_loops, stages)
-        self.nests = nests or {}
-        self.nearest = nests is None
-        self.operations = list(tiling.tiles)
-        order = {op: number for number, op in enumerate(self.operations)}
-        self.step = order if nests is None else {op: nests[op] for op in order}
-        """When each operation runs; those of a nest over nearer tiles at once."""
-        self.end = 1 + max(self.step.values(), default=-1)
+        self.nearest = nearest
+        self.steps = steps
+        self.step = steps.of
+        self.end = steps.end
         self.results = set(tiling.results)
         self.shares: dict[SSAValue, SSAValue] = {}
         """For a value computed in place, the value whose buffer it takes."""
 
-    def parts(self) -> Iterator[Part]:
+    def rows(self) -> Iterator[Row]:
         yield from self._inputs()
         yield from self._first_windows()
         if self.nearest:
-            for op in self.operations:
+            for op in self.tiling.tiles:
                 self._find_place(op)
-        for op in self.operations:
+        for op in self.tiling.tiles:
             for value in op.results:
                 if value not in self.shares and self._is_stored(value):
                     yield self._value(value)
-            yield from self._temporaries(op)
+            if self.nearest:
+                yield from self._temporaries(op)
 
-    def _inputs(self) -> Iterator[Part]:
+    def _inputs(self) -> Iterator[Row]:
         for (value, scope), boxes in self.tiling.reads.items():
             if value in self.apart:
                 continue
@@ -141,9 +170,9 @@ class _Builder:
                 elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size, box)
                 else:
-                    yield Part("input", value, self._passing(value, size), box)
+                    yield self._passing(value, size, box)
 
-    def _first_windows(self) -> Iterator[Part]:
+    def _first_windows(self) -> Iterator[Row]:
         """
         What is cut once for what windows start with, outside of a loop around the one
         they roll along: it stays there, as every iteration of that starts with it.
@@ -165,25 +194,24 @@ class _Builder:
                 if not is_inside and not any(same_box(box, each) for each in there):
                     yield self._live("window", value, self._bytes(value, box), box)
 
-    def _whole(self, value: SSAValue) -> Part:
+    def _whole(self, value: SSAValue) -> Row:
         """A buffer of all of a value, whatever its tiles."""
         shape = tensor_type(value).get_shape()
         box = tuple(Interval.whole(extent) for extent in shape)
         return self._live("held", value, self._bytes(value, box), box)
 
-    def _passing(self, value: SSAValue, size: int) -> Buffer:
+    def _passing(self, value: SSAValue, size: int, box: Box) -> Row:
         """A buffer that is there from shortly before its first use to its last."""
-        steps = [self.step[u.operation] for u in value.uses if u.operation in self.step]
-        return Buffer.during(size, max(0, min(steps) - 1), max(steps) + 1, 1)
+        uses = self.steps.uses(value)
+        return Row("input", value, size, max(0, min(uses) - 1), max(uses) + 1, box)
 
     def _live(
         self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
-    ) -> Part:
+    ) -> Row:
         """A buffer that is live all the time."""
-        buffer = Buffer.during(size + ahead, 0, self.end + 1, 1)
-        return Part(kind, value, buffer, box, ahead)
+        return Row(kind, value, size + ahead, 0, self.end + 1, box, ahead)
 
-    def _value(self, value: SSAValue) -> Part:
+    def _value(self, value: SSAValue) -> Row:
         owner = value.owner
         assert isinstance(owner, Operation)
         box = self.tiling.tiles[owner].result
@@ -200,7 +228,7 @@ class _Builder:
             return self._live("output", value, size, box, ahead)
         if self.nearest and isinstance(owner, ContractionInterface):
             return self._live("value", value, size, box, ahead)
-        return Part("value", value, Buffer.during(size, first, last + 1, 1), box)
+        return Row("value", value, size, first, last + 1, box)
 
     def _is_stored(self, value: SSAValue) -> bool:
         """Whether a value has a buffer in this level at all."""
@@ -208,10 +236,7 @@ class _Builder:
             return True
         if (value, 0) in self.tiling.windows:
             return True
-        owner = value.owner
-        nest = self.nests.get(owner) if isinstance(owner, Operation) else None
-        users = [use.operation for use in value.uses if use.operation in self.step]
-        return any(self.nests.get(user) != nest for user in users)
+        return self.steps.is_handed_on(value)
 
     def _find_place(self, op: Operation) -> None:
         """Let an operation write where an operand is that nothing needs afterwards."""
@@ -246,28 +271,27 @@ class _Builder:
         yield from (value for value, other in self.shares.items() if other is place)
 
     def _last_use(self, value: SSAValue) -> int:
-        steps = [
-            self.step[use.operation]
-            for each in self._sharing(value)
-            for use in each.uses
-            if use.operation in self.step
-        ]
-        return max(steps, default=self.end)
+        if not self.shares:
+            return max(self.steps.uses(value), default=self.end)
+        uses = (step for v in self._sharing(value) for step in self.steps.uses(v))
+        return max(uses, default=self.end)
 
-    def _temporaries(self, op: Operation) -> Iterator[Part]:
+    def _temporaries(self, op: Operation) -> Iterator[Row]:
         """The values between the scalar operations of an elementwise one."""
-        if not self.nearest or not isinstance(op, ElementwiseInterface):
+        if not isinstance(op, ElementwiseInterface):
             return
         if count := self.tiling.forms.of(op).temporaries:
             box = self.tiling.tiles[op].result
             size = count * WIDEST * elements(box)
             step = self.step[op]
-            buffer = Buffer.during(self._align(size), step, step + 1, 1)
-            yield Part("temporary", op.results[0], buffer, box)
+            size = self._align(size)
+            yield Row("temporary", op.results[0], size, step, step + 1, box)
 
     def _bytes(self, value: SSAValue, box: Box) -> int:
-        item = dtype_of(tensor_type(value).element_type).itemsize
-        return self._align(prod(interval.room for interval in box) * item)
+        size = self.steps.item(value)
+        for interval in box:
+            size *= interval.room
+        return self._align(size)
 
     def _align(self, size: int) -> int:
         return align(size, self.tiling.rules.alignment)

@@ -13,7 +13,7 @@ the tiles of one slot take `tL + w + tC` each, and where they are stored from, `
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -26,8 +26,10 @@ from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.footprint import Footprint, footprint_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
+from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.program import LINES
+from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.traffic import Movements, Traffic
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.boxes import moves_with
@@ -79,35 +81,6 @@ class OuterCost:
     footprint: Footprint
 
 
-@dataclass
-class _Nest:
-    """What a nest over nearer tiles does for a tile."""
-
-    busy: dict[int, float] = field(default_factory=dict[int, float])
-    """Cycles, by engine."""
-    latencies: dict[int, int] = field(default_factory=dict[int, int])
-    """How long what an engine does takes to have its effect."""
-    instructions: int = 0
-
-    def add(self, cost: Cost, cycles: float) -> None:
-        """Count an instruction."""
-        self.busy[cost.queue] = self.busy.get(cost.queue, 0) + cycles
-        known = self.latencies.get(cost.queue, 0)
-        self.latencies[cost.queue] = max(known, cost.latency)
-        self.instructions += 1
-
-    def cycles(self, issue: float, fill: float) -> float:
-        """
-        Cycles of the busiest engine, or of the control processor at `issue` for each
-        instruction. The first and the last of the nearer tiles overlap nothing: all
-        latencies, and what the other engines do for them, in `fill` cycles at most.
-        """
-        most = max(self.busy.values())
-        others = min(sum(self.busy.values()) - most, fill)
-        most = max(most + others, self.instructions * issue)
-        return most + sum(self.latencies.values())
-
-
 class OuterModel:
     """
     Prices groups that are tiled for a level other than the nearest.
@@ -130,35 +103,43 @@ class OuterModel:
         self.fill = nearest.capacity / 2 / level.bandwidth
         self.issue = self.costs.machine.issue_cycles * LINES
 
-    def tiled(self, tiling: GroupTiling, nests: Nests) -> TiledGroup:
-        """A group with these tiles, `nests` over nearer ones inside."""
-        return TiledGroup(self, tiling, nests)
+    def tiled(
+        self, tiling: GroupTiling, nests: Nests, steps: Steps | None = None
+    ) -> TiledGroup:
+        """
+        A group with these tiles, `nests` over nearer ones inside. The `steps` of all
+        its operations, if they are known, are not found out again.
+        """
+        return TiledGroup(self, tiling, nests, steps or Steps(tiling.tiles, nests))
 
     def compute(self, tiling: GroupTiling, nests: Nests) -> float:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
         return sum(self.by_nest(tiling, nests).values())
 
-    def by_nest(
+    def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
+        """The cycles that each nest over nearer tiles takes for a tile."""
+        return {
+            number: each.cycles(self.issue, self.fill)
+            for number, each in self.works(tiling, nests).items()
+        }
+
+    def works(
         self,
         tiling: GroupTiling,
         nests: Nests,
         without: Collection[object] = (),
-    ) -> dict[int, float]:
+    ) -> dict[int, NestWork]:
         """
-        The cycles that each nest over nearer tiles takes for a tile, `without` what
-        some operations compute and moves of some values.
+        What each nest over nearer tiles that does anything does for a tile, `without`
+        what some operations compute and moves of some values.
         """
-        found: dict[int, _Nest] = {}
+        found: dict[int, NestWork] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_free:
-                nest = found.setdefault(nests[tiled.op], _Nest())
+                nest = found.setdefault(nests[tiled.op], NestWork())
                 for cost in self._instructions(tiling, tiled, nests, without):
                     nest.add(cost, self._share(cost))
-        return {
-            number: each.cycles(self.issue, self.fill)
-            for number, each in found.items()
-            if each.busy
-        }
+        return {number: each for number, each in found.items() if each.busy}
 
     def _share(self, cost: Cost) -> float:
         """The cycles of an instruction, in the cores or at a port that they share."""
@@ -198,16 +179,21 @@ class TiledGroup:
     values that are in the level around it.
     """
 
-    def __init__(self, model: OuterModel, tiling: GroupTiling, nests: Nests) -> None:
+    def __init__(
+        self, model: OuterModel, tiling: GroupTiling, nests: Nests, steps: Steps
+    ) -> None:
         self.model = model
         self.tiling = tiling
         self.nests = nests
+        self.steps = steps
         self._movements = Movements(tiling, model.far)
 
     def footprint(self, stages: int, keeping: Keeping = NOTHING) -> Footprint:
         """The buffers of the level that it takes."""
         held = keeping.loaded | keeping.kept
-        return footprint_of(self.tiling, stages, self.nests, keeping.resident, held)
+        return footprint_of(
+            self.tiling, stages, self.nests, keeping.resident, held, self.steps
+        )
 
     def is_legal(self, keeping: Keeping) -> bool:
         """Whether tiles of the results that are kept can be made in their place."""
@@ -226,17 +212,17 @@ class TiledGroup:
         early = keeping.early if self._is_roomy(footprint) else frozenset[SSAValue]()
         ahead, inside = Traffic(), Traffic()
         once: dict[SSAValue, Traffic] = {}
-        for value, is_inside, moved in self._all_loads(keeping):
+        for value, is_inside, moved in self.all_loads(keeping):
             if is_inside:
                 inside += moved
             elif value in early:
                 ahead += moved
             else:
                 once[value] = once.get(value, Traffic()) + moved
-        back = {v: each for v, each in self._stores if v not in keeping.unstored}
+        back = {v: each for v, each in self.stores if v not in keeping.unstored}
         stores = sum(back.values(), Traffic())
         moved = sum(once.values(), ahead + inside)
-        alone = self._time(stages, once, inside, back)
+        alone = self.time(stages, once, inside, back)
         cycles = max(alone, moved.cycles + stores.cycles)
         return OuterCost(
             round(cycles),
@@ -251,7 +237,7 @@ class TiledGroup:
         """Whether the level has room for another group like this one at once."""
         return 2 * footprint.needed <= self.model.level.capacity
 
-    def _all_loads(self, keeping: Keeping) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+    def all_loads(self, keeping: Keeping) -> Iterator[tuple[SSAValue, bool, Traffic]]:
         """What is loaded of each input, and whether in loops rather than before."""
         for value, is_inside, moved in self._loads:
             if value not in keeping.near:
@@ -282,7 +268,7 @@ class TiledGroup:
         return self.model.by_nest(self.tiling, self.nests)
 
     @cached_property
-    def _stores(self) -> tuple[tuple[SSAValue, Traffic], ...]:
+    def stores(self) -> tuple[tuple[SSAValue, Traffic], ...]:
         """What is stored of each result."""
         pairs = zip(self.tiling.results, self.tiling.pieces, strict=True)
         return tuple(
@@ -317,7 +303,7 @@ class TiledGroup:
                 for box in boxes:
                     yield key[0], True, self._movements.into(key[0], box)
 
-    def _time(
+    def time(
         self,
         stages: int,
         once: Mapping[SSAValue, Traffic],

@@ -2,28 +2,39 @@
 What no tiles of a group beat at an outer level, from the largest and the smallest.
 
 Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each of
-them what all tiles together take at least:
+them what all tiles together take at least.
 
-- A tile of `t` iterations along a loop needs `a (t - 1) + w` indices of an axis, so all
-  tiles need most or least of them where `t` is 1 or the extent. No tiling moves fewer
-  bytes than the lesser of the two, axis by axis; what a smaller tile leaves out, as
-  every second row by a stride of 2, the other one does not.
-- Cycles of an engine are rounded up for each tile, latencies and what nothing hides are
-  added, so that one tile takes the least. What smaller tiles leave out is not counted.
+- *Moves.* A tile of `t` iterations of a loop needs `a (t - 1) + w` indices along an
+  axis, so all need the fewest where `t` is 1 or the extent. No tiling moves less
+  than the lesser of the two, axis by axis.
+- *Work.* Cycles of an engine are rounded up for each tile, so that one tile takes the
+  least; what smaller tiles leave out, as every second row by a stride of 2, is not
+  counted. `n` tiles add `n` times the latencies of a nest, and what overlaps nothing in
+  the first and the last of its nearer tiles. Where they roll, the first windows are
+  computed apart: up to `w - a` of the iterations along an axis.
+- *Both.* In the formula of `outer.py`, `n` tiles take at least the work and `1 / n` of
+  the moves, and the moves and `1 / n` of the work. One tile takes what it takes.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from math import floor, prod
+from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.outer import Keeping, TiledGroup
-from tlf.passes.cost.traffic import clipped, covered_extent
+from tlf.passes.cost.traffic import Traffic, clipped, covered_extent
 from tlf.passes.tiling.model import Loop, Scope, last_end
+
+MOST = 64
+"""More tiles than this count as so many."""
+
+EXACT = 1e-6
+"""Cycles that sums of rounded numbers are less exact than."""
 
 
 class OuterBound:
@@ -42,10 +53,69 @@ class OuterBound:
         loads = {v: n for v, n in self._loads.items() if v not in keeping.near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
         stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
-        moved = sum(loads.values()) + sum(stores)
-        waits = bool(loads.keys() - keeping.early) + bool(stores)
-        work = waits * self.model.latency + self._work
-        return floor(max(moved / self._bandwidth, work)), moved
+        bytes_ = sum(loads.values()) + sum(stores)
+        late = [n for value, n in loads.items() if value not in keeping.early]
+        waits = bool(late) + bool(stores)
+        moved = (sum(late) + sum(stores)) / self._bandwidth
+        cycles = waits * self.model.latency + self._several(moved)
+        cycles = max(bytes_ / self._bandwidth, min(cycles, self._one(keeping)))
+        return round(cycles - EXACT), bytes_
+
+    def channel(self, bytes_: int) -> int:
+        """The least cycles of the channel for so many bytes."""
+        return round(bytes_ / self._bandwidth - EXACT)
+
+    def _one(self, keeping: Keeping) -> float:
+        """The least cycles of the largest tile: whatever can is loaded early."""
+        loads: dict[SSAValue, Traffic] = {}
+        for value, _, moved in self.largest.all_loads(keeping):
+            if value not in keeping.early:
+                loads[value] = loads.get(value, Traffic()) + moved
+        stores = {v: n for v, n in self.largest.stores if v not in keeping.unstored}
+        return self.largest.time(1, loads, Traffic(), stores)
+
+    def _several(self, moved: float) -> float:
+        """The least cycles of several tiles that move so long, without latencies."""
+        work = self._works[0]
+        return min(
+            max(each + moved / count, moved + work / count)
+            if count < MOST
+            else max(each, moved)
+            for count, each in enumerate(self._works, 2)
+        )
+
+    @cached_property
+    def _works(self) -> tuple[float, ...]:
+        """The least cycles of all computation in 2, 3 and up to the most tiles."""
+        tiling, nests = self.largest.tiling, self.largest.nests
+        works = self.model.works(tiling, nests, self._thinned)
+        shares = [(each, self._share(number)) for number, each in works.items()]
+        return tuple(
+            sum(self._least_work(each, share, count) for each, share in shares)
+            for count in range(2, MOST + 1)
+        )
+
+    def _least_work(self, work: NestWork, share: float, tiles: int) -> float:
+        """The least cycles of a nest, of which this share is not computed apart."""
+        most, all_ = max(work.busy.values()), sum(work.busy.values())
+        fill, issue = self.model.fill, self.model.issue
+        busy = max(
+            min(all_, most + fill),
+            share * min(all_, most + tiles * fill),
+            work.instructions * issue * tiles,
+        )
+        return busy + tiles * sum(work.latencies.values())
+
+    def _share(self, number: int) -> float:
+        """Of what a nest computes, how much at least tiles that roll do not first."""
+        large, small = self.largest, self.smallest.tiling
+        shares = [
+            _steady(least, whole)
+            for op, tiled in large.tiling.tiles.items()
+            if large.nests[op] == number
+            for least, whole in zip(small.tiles[op].box, tiled.box, strict=True)
+        ]
+        return min(shares, default=1.0)
 
     @cached_property
     def _bandwidth(self) -> float:
@@ -67,16 +137,10 @@ class OuterBound:
         return {value: byte_count(tensor_type(value)) for value in results}
 
     @cached_property
-    def _work(self) -> float:
-        """The least cycles of all computation."""
-        tiling, nests = self.largest.tiling, self.largest.nests
-        return sum(self.model.by_nest(tiling, nests, self._thinned).values())
-
-    @cached_property
-    def _thinned(self) -> set[object]:
+    def _thinned(self) -> set[Operation | SSAValue]:
         """Operations of which small tiles compute less, and such values."""
         large, small = self.largest.tiling, self.smallest.tiling
-        found = set[object]()
+        found = set[Operation | SSAValue]()
         for op, tiled in large.tiles.items():
             least = small.tiles[op]
             if _is_less(least.box, tiled.box):
@@ -91,8 +155,7 @@ class OuterBound:
 
     def _least(self, key: tuple[SSAValue, Scope]) -> int:
         """The least bytes of an input that any tiles read."""
-        value = key[0]
-        type_ = tensor_type(value)
+        type_ = tensor_type(key[0])
         shape = type_.get_shape()
         counts = [
             prod(map(_least_extent, box, shape))
@@ -106,6 +169,17 @@ def _least_extent(interval: Interval, extent: int) -> int:
     first = interval.offset.constant
     whole = clipped(first, last_end(interval) - first, extent)
     return min(whole, covered_extent(interval, extent))
+
+
+def _steady(small: Interval, large: Interval) -> float:
+    """The share of an axis that tiles do not have in common with those before."""
+    steps = [
+        factor * symbol.tile
+        for symbol, factor in small.offset.terms
+        if isinstance(symbol, Loop)
+    ]
+    shared = small.room - min(steps, default=small.room)
+    return 1 - max(0, shared) / max(1, large.room)
 
 
 def _is_less(small: Box, large: Box) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 from typing import TypeAlias
 
@@ -14,7 +15,8 @@ from tlf.passes.cost.nearest import halves, options
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
 from tlf.passes.cost.outer_bound import OuterBound
-from tlf.passes.cost.outer_plan import OuterPlan, Sizes
+from tlf.passes.cost.outer_plan import LIGHT, OuterPlan, Sizes
+from tlf.passes.cost.steps import Steps
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import GroupTiling, TilingError
 from tlf.passes.tiling.rolling import Rolling
@@ -77,6 +79,7 @@ class OuterSearch:
 
     def __post_init__(self) -> None:
         self.limit = self.capacity
+        self.steps = Steps(self.members.operations, self.nests)
         self.axes = self.freedom.cut(self.members.axes(self.model.rules))
         self.chains = [
             halves(extent, 1) if free else (extent,)
@@ -89,6 +92,8 @@ class OuterSearch:
 
     def around(self, keeping: Keeping, room: int) -> OuterSearch:
         """The search for a plan that fits so much room, with values in the level."""
+        # What bounds the group holds for any values that are in the level.
+        _ = self.bound
         made = copy(self)
         made.keeping, made.capacity = keeping, room
         if keeping.kept:
@@ -99,6 +104,8 @@ class OuterSearch:
     def best(self) -> OuterPlan | None:
         """The best plan, or None where not even the smallest tiles fit."""
         whole = self.whole()
+        if whole is not None and self._is_unbeaten(whole):
+            return whole
         only = self._only_tile() if whole is None else whole.cost
         floor = _floor(only)
         if whole is not None and floor <= LITTLE * self.model.latency:
@@ -116,6 +123,7 @@ class OuterSearch:
         near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
         return min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
 
+    @cached_property
     def bound(self) -> OuterBound | None:
         """What no tiles beat, or None where the largest or the smallest are illegal."""
         largest = self._tiling(self.axes.parallel, None)
@@ -123,6 +131,14 @@ class OuterSearch:
         if largest is None or smallest is None:
             return None
         return OuterBound(largest, smallest)
+
+    def _is_unbeaten(self, plan: OuterPlan) -> bool:
+        """Whether no other plan can take less time, or move fewer bytes as fast."""
+        if self.bound is None:
+            return False
+        cycles, moved = self.bound.of(self.keeping)
+        channel = self.bound.channel(moved)
+        return plan.rank[:2] <= (cycles + channel // LIGHT, moved)
 
     def ranked(self, count: int) -> list[OuterPlan]:
         """The best few of the plans that are on the way to the best one."""
@@ -313,7 +329,9 @@ class OuterSearch:
         if key not in self.tilings:
             self.tilings[key] = self._analysed(*key)
         tiling = self.tilings[key]
-        return None if tiling is None else self.model.tiled(tiling, self.nests)
+        if tiling is None:
+            return None
+        return self.model.tiled(tiling, self.nests, self.steps)
 
     def _analysed(self, sizes: Sizes, rolling: Rolling | None) -> GroupTiling | None:
         try:

@@ -15,7 +15,6 @@ from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import Keeping, OuterModel
-from tlf.passes.cost.outer_bound import OuterBound
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.engine.merged import MergedGroup
@@ -55,7 +54,6 @@ class GroupCosts(Costs):
         self._given = {value for value in values if value.owner not in inside}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
-        self._bounds: dict[int, OuterBound | None] = {}
 
     @property
     def priced(self) -> int:
@@ -100,11 +98,9 @@ class GroupCosts(Costs):
         merged = self._merge(group, [self.nodes[number] for number in members(group)])
         if (search := self._whole_search(group, merged)) is None:
             return None
-        if group not in self._bounds:
-            self._bounds[group] = search.bound()
-        if (bound := self._bounds[group]) is None:
+        if search.bound is None:
             return None
-        return Option(*bound.of(self._keeping(merged, context)), 0)
+        return Option(*search.bound.of(self._keeping(merged, context)), 0)
 
     def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
         """The best few ways to run a group, whatever beats them; none for no group."""

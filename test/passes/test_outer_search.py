@@ -92,7 +92,7 @@ def test_tiles_that_roll_load_everything_once():
 @pytest.mark.parametrize("kibibytes", [160, 1024])
 def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
     search = search_of(text, kibibytes)
-    bound = search.bound()
+    bound = search.bound
     assert bound is not None
     cycles, moved = bound.of(search.keeping)
 
@@ -108,7 +108,7 @@ def test_bound_of_strided_reads_counts_what_is_used():
     """Single rows and columns are a quarter of what one tile holds."""
     search = search_of(STRIDED, 1024)
     least = search.plan((1, 128, 1, 1), None, 1)
-    bound, whole = search.bound(), search.whole()
+    bound, whole = search.bound, search.whole()
 
     assert bound is not None
     assert whole is not None

@@ -1,0 +1,48 @@
+"""When the operations of a group run, and those that use its values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.cost.nests import Nests
+
+
+class Steps:
+    """
+    The steps of a group, whatever its tiles: its operations one after the other, or
+    with `nests` those of one nest over nearer tiles at once.
+    """
+
+    def __init__(
+        self, operations: Collection[Operation], nests: Nests | None = None
+    ) -> None:
+        order = {op: number for number, op in enumerate(operations)}
+        self.of = order if nests is None else {op: nests[op] for op in order}
+        """When each operation runs."""
+        self.end = 1 + max(self.of.values(), default=-1)
+        self._uses: dict[SSAValue, tuple[int, ...]] = {}
+        self._items: dict[SSAValue, int] = {}
+
+    def uses(self, value: SSAValue) -> tuple[int, ...]:
+        """The steps at which operations of the group use a value."""
+        if (known := self._uses.get(value)) is None:
+            users = (use.operation for use in value.uses)
+            known = tuple(self.of[user] for user in users if user in self.of)
+            self._uses[value] = known
+        return known
+
+    def is_handed_on(self, value: SSAValue) -> bool:
+        """Whether operations of other steps than that which makes a value use it."""
+        owner = value.owner
+        own = self.of.get(owner) if isinstance(owner, Operation) else None
+        return any(step != own for step in self.uses(value))
+
+    def item(self, value: SSAValue) -> int:
+        """The bytes of an element of a value."""
+        if (known := self._items.get(value)) is None:
+            known = dtype_of(tensor_type(value).element_type).itemsize
+            self._items[value] = known
+        return known
