@@ -6,9 +6,10 @@ groups looked at.
     python bench/compile_time.py resnet50 mobilenet-v2 --target npu
     python bench/compile_time.py transformer --layers 3,6,12,24
 
-Operations are those after `graph-pipeline`, `asked` how often groups were priced,
-`states` how many the search visited. Times are CPU seconds: of the search, and of the
-whole pipeline of the target.
+Operations are those after `graph-pipeline`, `priced` the groups whose tiles were looked
+at, of which `tilings` were analysed, `asked` how often groups were priced, `states` how
+many the search visited. Times are CPU seconds: of the search, and of the whole pipeline
+of the target.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from tlf.tools.source import Source
 NAMES = ("transformer", "mobilenet-v2", "resnet50")
 
 HEADER = (
-    f"{'workload':14} {'layers':>6} {'groups':>6} {'priced':>6} {'asked':>6} "
-    f"{'states':>6} {'search':>7} {'compile':>7}"
+    f"{'workload':14} {'layers':>6} {'groups':>6} {'priced':>6} {'tilings':>7} "
+    f"{'asked':>6} {'states':>6} {'search':>7} {'compile':>7}"
 )
 
 
@@ -49,6 +50,8 @@ class Effort:
     """That were there before."""
     priced: int
     """Sets of them for which tiles were searched."""
+    tilings: int
+    """Tiles of these that were analysed."""
     statistics: Statistics
     seconds: float
 
@@ -72,7 +75,8 @@ def efforts(module: ModuleOp, target: Target) -> list[Effort]:
     for each in GraphPartitionPass().partitions(module, target, level):
         seconds = process_time() - start
         groups, priced = len(each.stated.nodes), each.costs.priced
-        found.append(Effort(groups, priced, each.found.statistics, seconds))
+        tilings = each.costs.tilings
+        found.append(Effort(groups, priced, tilings, each.found.statistics, seconds))
         start = process_time()
     return found
 
@@ -89,6 +93,7 @@ def line(name: str, layers: int, target: Target) -> str:
     return (
         f"{name:14} {layers:6} {sum(each.groups for each in found):6} "
         f"{sum(each.priced for each in found):6} "
+        f"{sum(each.tilings for each in found):7} "
         f"{sum(each.asked for each in told):6} {sum(each.states for each in told):6} "
         f"{sum(each.seconds for each in found):7.1f} {whole:7.1f}"
     )

@@ -60,6 +60,12 @@ class GroupCosts(Costs):
         """For how many sets of operations tiles were searched."""
         return len(self._searches)
 
+    @property
+    def tilings(self) -> int:
+        """How many ways to tile them were analysed."""
+        searches = (each for each in self._searches.values() if each is not None)
+        return sum(len(each.tilings) for each in searches)
+
     def objection(self, group: int) -> str | None:
         picked = [self.nodes[number] for number in members(group)]
         if len(picked) == 1:

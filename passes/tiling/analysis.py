@@ -40,6 +40,7 @@ from tlf.passes.tiling.model import (
     TilingError,
     Window,
     covers,
+    is_init,
     read_box,
     same_box,
 )
@@ -110,7 +111,7 @@ class _Analysis:
         self.needs: dict[SSAValue, list[Read]] = {}
         self.members = set[Operation](operations)
         self.root_region: Box = ()
-        self._known_ranges: Ranges | None = None
+        self._known_ranges: Ranges = {}
 
     def run(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
         root = self._root()
@@ -191,7 +192,7 @@ class _Analysis:
         """The values of induction variables, for all loops that there are so far."""
         tiling = self.tiling
         count = len(tiling.loops) + len(tiling.inner_loops)
-        if self._known_ranges is None or len(self._known_ranges) != count:
+        if len(self._known_ranges) != count:
             self._known_ranges = tiling.ranges
         return self._known_ranges
 
@@ -314,7 +315,7 @@ class _Analysis:
                 continue
             operand = op.operands[position]
             needed = scope
-            if inner and not _is_init(op, position):
+            if inner and not is_init(op, position):
                 needed = Scope.INNER
             part = read_box(self.rules, op, position, box, form)
             need = Read(op, position, part, needed)
@@ -390,12 +391,3 @@ class _Analysis:
                 boxes[position] = hull
                 return
         boxes.append(box)
-
-
-def _is_init(op: TilingInterface, position: int) -> bool:
-    """Whether an operand is what a reduction starts from."""
-    return (
-        isinstance(op, AccumulatingInterface)
-        and position == len(op.operands) - 1
-        and op.init_value is op.operands[position]
-    )

@@ -339,3 +339,12 @@ def covers(outer: Box, inner: Box) -> bool:
         if distance.terms or start < 0 or start + b.size > a.size:
             return False
     return True
+
+
+def is_init(op: TilingInterface, position: int) -> bool:
+    """Whether an operand is what a reduction starts from."""
+    return (
+        isinstance(op, AccumulatingInterface)
+        and position == len(op.operands) - 1
+        and op.init_value is op.operands[position]
+    )

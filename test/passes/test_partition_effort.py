@@ -40,3 +40,12 @@ def test_effort_is_linear_in_depth(
 
 def test_searches_are_exact(efforts: list[compile_time.Effort]) -> None:
     assert all(each.statistics.exact for each in efforts)
+
+
+def test_few_groups_are_priced_for_what_is_compared():
+    """Bounds settle most of what may be in memory around groups, and of their tiles."""
+    module = zoo.WORKLOADS["resnet18"].module(32, divisor=4)
+    (effort,) = compile_time.efforts(module, NPU)
+
+    assert effort.statistics.asked < 500
+    assert effort.tilings < 1000
