@@ -28,12 +28,14 @@ from tlf.passes.mem_liveness import Liveness
 from tlf.passes.placement import (
     Budget,
     Buffer,
+    Loops,
     Placement,
     align,
     apart,
     live_bytes,
     pack,
     ranked,
+    widened,
 )
 
 ARGUMENTS = "tlf.arguments"
@@ -81,9 +83,10 @@ class MemPlanPass(ModulePass):
     An allocation is live from its first use to its last, in a loop around its uses for
     the whole loop, and until the wait for the moves from and to it. Buffers of one
     level share bytes where they are not live together, but only if they would not fit
-    otherwise. Where they still do not fit, waits for moves out of the level come before
-    more of it is allocated, so that what moves out is free earlier. Sets `at` of every
-    `mem.alloc`, `tlf.arguments` and `tlf.peak` of every function, `tlf.offset` of every
+    otherwise, and those of one loop only if what the loop uses would not. Where they
+    still do not fit, waits for moves out of the level come before more of it is
+    allocated, so that what moves out is free earlier. Sets `at` of every `mem.alloc`,
+    `tlf.arguments` and `tlf.peak` of every function, `tlf.offset` of every
     `memref.global`.
 
     Raises `PassFailedException` when a level is too small.
@@ -168,21 +171,28 @@ class _Planner:
         """Place the allocations of one level from `start` on; return their end."""
         start = align(start, level.alignment) if ops else start
         room = level.capacity - start
-        buffers = self._buffers(ops, level)
-        placement = placed(buffers, room, self.share)
+        placement = self._placement(ops, level, room)
         if placement.peak > room and wait_for_room(self.function, level.name):
-            buffers = self._buffers(ops, level)
-            placement = placed(buffers, room, self.share)
+            placement = self._placement(ops, level, room)
         peak = start + placement.peak
         if peak > level.capacity:
-            _too_small(self.function, level, peak, start + live_bytes(buffers))
+            live = live_bytes(self._buffers(ops, level))
+            _too_small(self.function, level, peak, start + live)
         for op, offset in zip(ops, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
         return peak
 
+    def _placement(
+        self, ops: Sequence[mem.AllocOp], level: target.Level, room: int
+    ) -> Placement:
+        liveness = Liveness.of(self.function.body)
+        buffers = [planned_buffer(op, liveness, level.alignment) for op in ops]
+        loops = [loops_around(op, liveness) for op in ops]
+        return placed(buffers, room, loops, self.share)
+
     def _buffers(self, ops: Sequence[mem.AllocOp], level: target.Level) -> list[Buffer]:
         liveness = Liveness.of(self.function.body)
-        return planned_buffers(ops, liveness, level.alignment)
+        return [planned_buffer(op, liveness, level.alignment) for op in ops]
 
 
 def _unknown_level(op: mem.AllocOp, machine: target.Target) -> NoReturn:
@@ -198,6 +208,10 @@ def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> No
     )
 
 
+WIDE = 20_000
+"""The visits of a plan in which loops share no bytes of their own."""
+
+
 def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
     """
     Return an allocation as the planner takes it: one without uses is live at its step.
@@ -207,21 +221,38 @@ def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffe
     return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)
 
 
-def planned_buffers(
-    ops: Sequence[mem.AllocOp], liveness: Liveness, alignment: int
-) -> list[Buffer]:
+def loops_around(op: mem.AllocOp, liveness: Liveness) -> list[tuple[int, int]]:
     """
-    Return the allocations of one level as the planner takes them together.
+    Return the steps of the loops around an allocation, outermost first.
     """
-    return ranked([planned_buffer(op, liveness, alignment) for op in ops])
+    found: list[tuple[int, int]] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        first, last = liveness.spans[parent]
+        found.append((first, last + 1))
+        parent = parent.parent_op()
+    return found[::-1]
 
 
-def placed(buffers: Sequence[Buffer], capacity: int, share: bool = False) -> Placement:
+def placed(
+    buffers: Sequence[Buffer],
+    capacity: int,
+    loops: Sequence[Loops] | None = None,
+    share: bool = False,
+) -> Placement:
     """
     Place buffers side by side, or where they would not fit, or are to `share`, so that
-    they share bytes. The peak is above the capacity if no placement was found.
+    they share bytes: first only with those of other loops, of the `loops` around each.
+    The peak is above the capacity if no placement was found.
     """
+    if share:
+        return pack(buffers, Budget())
     placement = apart(buffers)
-    if share or placement.peak > capacity:
-        placement = pack(buffers, Budget(), None if share else capacity)
+    if placement.peak <= capacity:
+        return placement
+    if loops is not None:
+        wide = ranked(widened(buffers, loops, capacity))
+        placement = pack(wide, Budget(WIDE), capacity)
+    if placement.peak > capacity:
+        placement = pack(ranked(buffers), Budget(), capacity)
     return placement

@@ -19,11 +19,13 @@ from tlf.passes.placement.check import faults
 from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
 from tlf.passes.placement.ranks import ranked
 from tlf.passes.placement.restarts import Budget
+from tlf.passes.placement.widening import Loops, widened
 
 __all__ = [
     "ALIGNMENT",
     "Budget",
     "Buffer",
+    "Loops",
     "Placement",
     "Span",
     "align",
@@ -36,6 +38,7 @@ __all__ = [
     "pipelined",
     "places",
     "ranked",
+    "widened",
 ]
 
 

@@ -12,7 +12,7 @@ from xdsl.dialects import func
 from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.passes.mem_liveness import Liveness
-from tlf.passes.mem_plan import placed, planned_buffer, planned_buffers
+from tlf.passes.mem_plan import placed, planned_buffer
 from tlf.passes.pipelining.touches import root_of
 from tlf.passes.placement import Buffer, align, apart, places, ranked
 from tlf.passes.prefetch.line import Line
@@ -48,10 +48,8 @@ class Places:
     @property
     def are_found(self) -> bool:
         """Whether `mem-plan` finds places for all buffers."""
-        buffers = planned_buffers(
-            list(self.buffers), self.liveness, self.level.alignment
-        )
-        return placed(buffers, self.level.capacity).peak <= self.level.capacity
+        found = placed(list(self.buffers.values()), self.level.capacity)
+        return found.peak <= self.level.capacity
 
     def goals(self, line: Line) -> Iterator[dict[mem.DmaOp, int]]:
         """

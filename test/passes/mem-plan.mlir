@@ -126,3 +126,32 @@ func.func @early(%y: memref<1024xf32, "L3">) {
   mem.wait %t
   func.return
 }
+
+// -----
+
+// Buffers of one loop do not share bytes where the loop has room, those of two loops do:
+// what one iteration loads does not wait for what the one before computes on.
+// CHECK-LABEL: func.func @loops
+// CHECK-SAME: L1 = 6144 : i64
+func.func @loops() {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  scf.for %i = %zero to %four step %one {
+    // CHECK: mem.alloc at 0
+    // CHECK: mem.alloc at 2048
+    %0 = mem.alloc : memref<512xf32, "L1">
+    mem.fill 0.0 into %0 : memref<512xf32, "L1">
+    %1 = mem.alloc : memref<512xf32, "L1">
+    mem.fill 0.0 into %1 : memref<512xf32, "L1">
+  }
+  scf.for %i = %zero to %four step %one {
+    // CHECK: mem.alloc at 0
+    // CHECK: mem.alloc at 4096
+    %2 = mem.alloc : memref<1024xf32, "L1">
+    mem.fill 0.0 into %2 : memref<1024xf32, "L1">
+    %3 = mem.alloc : memref<512xf32, "L1">
+    mem.fill 0.0 into %3 : memref<512xf32, "L1">
+  }
+  func.return
+}

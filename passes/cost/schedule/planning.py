@@ -12,7 +12,7 @@ from tlf.passes.cost.schedule.program import Buffer, Item
 from tlf.passes.cost.schedule.room import Spans
 from tlf.passes.mem_plan import placed
 from tlf.passes.placement import Buffer as Live
-from tlf.passes.placement import Placement, align, ranked
+from tlf.passes.placement import Loops, Placement, align
 
 Sharing = Mapping[Buffer, Sequence[Buffer]]
 """The buffers that lie on bytes of another one."""
@@ -38,9 +38,11 @@ def planned(buffers: Sequence[Buffer], level: Level, spans: Spans) -> list[Live]
     return [_planned(each, level, spans) for each in buffers]
 
 
-def placement_of(lives: Sequence[Live], level: Level) -> Placement:
+def placement_of(
+    lives: Sequence[Live], level: Level, loops: Sequence[Loops] | None = None
+) -> Placement:
     """Where the planner puts buffers."""
-    return placed(ranked(lives), level.capacity)
+    return placed(lives, level.capacity, loops)
 
 
 def _level(
@@ -50,7 +52,8 @@ def _level(
     found: dict[Buffer, list[Buffer]],
 ) -> None:
     lives = planned(buffers, level, spans)
-    placement = placement_of(lives, level)
+    loops = [_loops(each, spans) for each in buffers]
+    placement = placement_of(lives, level, loops)
     ranges = [
         (buffer, offset, offset + live.size)
         for buffer, live, offset in zip(buffers, lives, placement.offsets, strict=True)
@@ -59,6 +62,17 @@ def _level(
         if low < end and start < high:
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
+
+
+def _loops(buffer: Buffer, spans: Spans) -> Loops:
+    """When the nests around a buffer run, the outermost first."""
+    nest = buffer.home if buffer.turns is None else buffer.turns.around
+    found: list[tuple[int, int]] = []
+    while nest is not None:
+        first, last = spans.nests[nest]
+        found.append((first, last + 1))
+        nest = nest.around
+    return found[::-1]
 
 
 def _planned(buffer: Buffer, level: Level, spans: Spans) -> Live:
