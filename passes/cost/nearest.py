@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import permutations, product
 from math import ceil, prod
 from typing import TypeAlias
 
@@ -32,7 +32,10 @@ TIMED = 8
 LITTLE = 2048
 """Of work that takes so few cycles in each core in all, nothing is to be hidden."""
 
-GRID = 256
+EMPTY = 4
+"""Tiles of which a row fills less than one part in so many of a burst are left out."""
+
+GRID = 1024
 """The most points of the grid."""
 
 HIDDEN = 16
@@ -143,19 +146,19 @@ class NearestSearch:
         extents = (*axes.parallel, *axes.reduction)
         free = (*axes.free, *axes.reduction_free)
         return [
-            halves(extent, floor) if is_free and not whole else (extent,)
+            with_powers(halves(extent, floor)) if is_free and not whole else (extent,)
             for extent, floor, is_free, whole in zip(
                 extents, floors, free, short, strict=True
             )
         ]
 
     def _parallel_floors(self) -> list[int]:
-        """Less of an axis moves in bursts that are not full, or leaves columns idle."""
+        """Less of an axis moves mostly empty bursts, or leaves columns idle."""
         root = self.members.root
         item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
         floors = [1] * len(self.axes.parallel)
         if floors:
-            floors[-1] = max(1, self.machinery.burst // item)
+            floors[-1] = max(1, self.machinery.burst // item // EMPTY)
         if any(isinstance(op, ContractionInterface) for op in self.members.operations):
             for axis, extent in enumerate(self.axes.parallel[:-1]):
                 if axis == 1 and len(floors) > 2 and extent >= WORTHWHILE:
@@ -179,31 +182,52 @@ class NearestSearch:
                 yield Choice(sizes[:count], sizes[count:], stages, time, size)
 
     def _climb(self, best: Choice) -> Choice:
-        """Go on to the best neighbour while there is a better one."""
+        """Go on to the best neighbour, or exchange, while there is a better one."""
         while True:
             sizes = (*best.tile, *best.reduce)
-            near = [
-                self.time(each, stages)
-                for each in (sizes, *self._neighbours(sizes))
-                for stages in {best.stages, self.stages[-1]}
-            ]
-            better = min((e for e in near if e is not None), key=_rank, default=None)
-            if better is None or _rank(better) >= _rank(best):
+            better = self._best((sizes, *self._neighbours(sizes)), best)
+            if better is best:
+                better = self._best(self._exchanges(sizes), best)
+            if better is best:
                 return best
             best = better
 
+    def _best(self, tried: Iterable[Sizes], best: Choice) -> Choice:
+        """The best of some sizes, the given choice where none is better."""
+        timed = (
+            self.time(each, stages)
+            for each in tried
+            for stages in {best.stages, self.stages[-1]}
+        )
+        return min((best, *(e for e in timed if e is not None)), key=_rank)
+
     def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
         """Sizes with one axis one option up or down."""
+        for axis in range(len(sizes)):
+            for other in (*self._below(sizes, axis), *self._above(sizes, axis)):
+                yield (*sizes[:axis], other, *sizes[axis + 1 :])
+
+    def _exchanges(self, sizes: Sizes) -> Iterator[Sizes]:
+        """Sizes with one axis one option up, and another one down."""
+        for grown, cut in permutations(range(len(sizes)), 2):
+            for more in self._above(sizes, grown):
+                for less in self._below(sizes, cut):
+                    found = list(sizes)
+                    found[grown], found[cut] = more, less
+                    yield tuple(found)
+
+    def _below(self, sizes: Sizes, axis: int) -> Sizes:
+        """The next smaller option of an axis, if there is one."""
+        return tuple(e for e in self._options(axis) if e < sizes[axis])[-1:]
+
+    def _above(self, sizes: Sizes, axis: int) -> Sizes:
+        """The next larger option of an axis, if there is one."""
+        return tuple(e for e in self._options(axis) if e > sizes[axis])[:1]
+
+    def _options(self, axis: int) -> Sizes:
         extents = (*self.axes.parallel, *self.axes.reduction)
         free = (*self.axes.free, *self.axes.reduction_free)
-        for axis, (size, extent) in enumerate(zip(sizes, extents, strict=True)):
-            if not free[axis]:
-                continue
-            known = options(extent)
-            below = [each for each in known if each < size][-1:]
-            above = [each for each in known if each > size][:1]
-            for other in (*below, *above):
-                yield (*sizes[:axis], other, *sizes[axis + 1 :])
+        return options(extents[axis]) if free[axis] else (extents[axis],)
 
     def time(self, sizes: Sizes, stages: int) -> Choice | None:
         """What sizes cost, or None where they are illegal or do not fit."""
@@ -250,6 +274,12 @@ def halves(extent: int, floor: int) -> tuple[int, ...]:
     while sizes[-1] >= 2 * floor:
         sizes.append((sizes[-1] + 1) // 2)
     return tuple(reversed(sizes))
+
+
+def with_powers(sizes: Sizes) -> Sizes:
+    """Sizes, and the powers of two between them: several axes may fill an array."""
+    powers = (1 << power for power in range(max(sizes).bit_length()))
+    return tuple(sorted({*sizes, *(each for each in powers if each >= min(sizes))}))
 
 
 def _dominates(sizes: Sizes, other: Sizes) -> bool:

@@ -1,0 +1,71 @@
+"""The search of tiles for the nearest level."""
+
+from itertools import product
+from math import prod
+
+import pytest
+
+from tlf.dialects import graph
+from tlf.dialects.target import load
+from tlf.passes.cost.nearest import Machinery, NearestSearch, options
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+from tlf.tools.source import Source
+
+CONVOLUTION = """
+func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
+    -> tensor<1x64x8x{columns}xf16> {{
+  %y = graph.conv2d %x, %w padding [0, 1, 0, 1]
+      : (tensor<1x64x10x{columns}xf16>, tensor<64x64x3x3xf16>)
+      -> tensor<1x64x8x{columns}xf16>
+  func.return %y : tensor<1x64x8x{columns}xf16>
+}}
+"""
+
+PRODUCT = """
+func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
+    -> tensor<{m}x{n}xf16> {{
+  %c = graph.matmul %a, %b : (tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>)
+      -> tensor<{m}x{n}xf16>
+  %d = graph.relu %c : tensor<{m}x{n}xf16>
+  func.return %d : tensor<{m}x{n}xf16>
+}}
+"""
+
+
+def search(text: str, preset: str) -> NearestSearch:
+    """The search for the only group of a program."""
+    target = load(preset)
+    module = parse(new_context(), Source(text, "one"))
+    target.attach(module)
+    PassManager(build_passes("graph-group{level=L1}", PASSES, {})).run(
+        new_context(), module
+    )
+    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    members, level = members_of_group(group), target.levels["L1"]
+    machinery = Machinery(target, level)
+    axes = members.axes(machinery.rules)
+    return NearestSearch(members, axes, level, machinery)
+
+
+@pytest.mark.parametrize("columns", [56, 224])
+def test_tiles_of_images_fill_the_array(columns: int):
+    """Rows of 56 columns are no multiple of the array's 64, rows and columns are."""
+    found = search(CONVOLUTION.format(columns=columns), "npu").best()
+    assert found is not None
+    assert prod(found.tile[-2:]) % 64 == 0
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(24, 40, 32)])
+def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
+    """The time of the chosen tiles against that of all options of sizes and stages."""
+    searched = search(PRODUCT.format(m=m, n=n, k=k), "npu-tiny")
+    found = searched.best()
+    extents = (*searched.axes.parallel, *searched.axes.reduction)
+    sizes = product(*map(options, extents))
+    timed = (searched.time(each, stages) for each in sizes for stages in (1, 2, 3))
+    least = min(each.cycles for each in timed if each is not None)
+    assert found is not None
+    assert found.cycles <= 1.05 * least
