@@ -28,6 +28,7 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.structure import Structures
+from tlf.passes.fusion import growth
 from tlf.passes.fusion.notes import Notes, listed
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
@@ -187,6 +188,8 @@ class Grouping:
             return "a contraction and a reduction share no loops"
         if contractions and self.contractions == 1:
             if (reason := self.prologues.objection(operations)) is not None:
+                return reason
+            if (reason := growth.objection(operations)) is not None:
                 return reason
         if not is_convex(operations, self.position, groups):
             return "a value would leave the group and come back to it"

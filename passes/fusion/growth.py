@@ -1,0 +1,58 @@
+"""What contractions would compute that is not there: tiles around their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+from tlf.dialects.types import tensor_type
+
+GROWN = Fraction(5, 4)
+"""Loops may run over so many times the elements of a contraction's result."""
+
+REASON = "a contraction would run for what is put around its result"
+
+
+def objection(operations: Sequence[TilingInterface]) -> str | None:
+    """
+    Why operations, in program order, may not share loops with a contraction before
+    them: of its result they make something larger, as padding does, and every tile of
+    that would come with a tile of the contraction.
+    """
+    grown: dict[SSAValue, Fraction] = {}
+    for op in operations:
+        factor = _grown(op, grown)
+        if factor is None:
+            continue
+        if factor > GROWN:
+            return REASON
+        grown.update(dict.fromkeys(op.results, factor))
+    return None
+
+
+def _grown(op: TilingInterface, grown: dict[SSAValue, Fraction]) -> Fraction | None:
+    """How much larger than that of a contraction before an operation its loops are."""
+    factors = [
+        grown[operand] * _growth(op, position)
+        for position, operand in enumerate(op.operands)
+        if operand in grown
+    ]
+    if isinstance(op, ContractionInterface):
+        factors.append(Fraction(1))
+    return max(factors, default=None)
+
+
+def _growth(op: TilingInterface, position: int) -> Fraction:
+    """How many positions there are for each element of an operand, along its axes."""
+    accesses = op.operand_accesses()[position]
+    if accesses is None:
+        return Fraction(1)
+    shape = tensor_type(op.operands[position]).get_shape()
+    iterators, growth = op.iterators(), Fraction(1)
+    for access, extent in zip(accesses, shape, strict=True):
+        if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
+            growth *= Fraction(iterators[access.terms[0][0]].extent, extent)
+    return max(growth, Fraction(1))
