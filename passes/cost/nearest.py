@@ -146,7 +146,7 @@ class NearestSearch:
         extents = (*axes.parallel, *axes.reduction)
         free = (*axes.free, *axes.reduction_free)
         return [
-            with_powers(halves(extent, floor)) if is_free and not whole else (extent,)
+            steps(extent, floor) if is_free and not whole else (extent,)
             for extent, floor, is_free, whole in zip(
                 extents, floors, free, short, strict=True
             )
@@ -276,10 +276,11 @@ def halves(extent: int, floor: int) -> tuple[int, ...]:
     return tuple(reversed(sizes))
 
 
-def with_powers(sizes: Sizes) -> Sizes:
-    """Sizes, and the powers of two between them: several axes may fill an array."""
-    powers = (1 << power for power in range(max(sizes).bit_length()))
-    return tuple(sorted({*sizes, *(each for each in powers if each >= min(sizes))}))
+def steps(extent: int, floor: int) -> tuple[int, ...]:
+    """Halves, and powers of two down to `floor`: several axes may fill an array."""
+    powers = (1 << power for power in range(extent.bit_length()))
+    found = {*halves(extent, floor), *(each for each in powers if each >= floor)}
+    return tuple(sorted(found))
 
 
 def _dominates(sizes: Sizes, other: Sizes) -> bool:
