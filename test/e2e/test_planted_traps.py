@@ -73,8 +73,8 @@ FAULTS: Mapping[str, tuple[Callable[[], str], str]] = {
         "was never written",
     ),
     "race": (
-        lambda: replaced(text(), r"^ *wait matrix .*\n(?= *matmul)", ""),
-        "(RAW)",
+        lambda: replaced(text(), r"(?:^ *wait matrix .*\n)+(?= *matmul)", ""),
+        "no wait orders that before",
     ),
     "overlap of live buffers": (
         overlapping,
