@@ -16,7 +16,7 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.freedom import Freedom
-from tlf.passes.cost.outer_plan import LIGHT, OuterPlan
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
@@ -57,16 +57,16 @@ class GraphPartitionPass(ModulePass):
     strategy: str = "dp"
     """`dp`, `beam`, `interval`, `greedy` or `unfused`."""
 
-    groups: int = 6
+    groups: int = 12
     """How many groups may become one."""
 
-    contractions: int = 6
+    contractions: int = 12
     """How many contractions a group may hold."""
 
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
-    traffic: int = LIGHT
+    traffic: int = 3
     """
     Of how many cycles that moves take the channel of the farther memory one counts,
     beside the time that all takes.
