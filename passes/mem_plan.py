@@ -176,7 +176,7 @@ class _Planner:
             placement = self._placement(ops, level, room)
         peak = start + placement.peak
         if peak > level.capacity:
-            live = live_bytes(self._buffers(ops, level))
+            live = live_bytes(self._buffers(ops, level, self._liveness()))
             _too_small(self.function, level, peak, start + live)
         for op, offset in zip(ops, placement.offsets, strict=True):
             op.offset = IntegerAttr(start + offset, i64)
@@ -185,13 +185,18 @@ class _Planner:
     def _placement(
         self, ops: Sequence[mem.AllocOp], level: target.Level, room: int
     ) -> Placement:
-        liveness = Liveness.of(self.function.body)
-        buffers = [planned_buffer(op, liveness, level.alignment) for op in ops]
+        liveness = self._liveness()
+        buffers = self._buffers(ops, level, liveness)
         loops = [loops_around(op, liveness) for op in ops]
         return placed(buffers, room, loops, self.share)
 
-    def _buffers(self, ops: Sequence[mem.AllocOp], level: target.Level) -> list[Buffer]:
-        liveness = Liveness.of(self.function.body)
+    def _liveness(self) -> Liveness:
+        return Liveness.of(self.function.body)
+
+    @staticmethod
+    def _buffers(
+        ops: Sequence[mem.AllocOp], level: target.Level, liveness: Liveness
+    ) -> list[Buffer]:
         return [planned_buffer(op, liveness, level.alignment) for op in ops]
 
 

@@ -4,15 +4,11 @@ from itertools import product
 from math import prod
 
 import pytest
+from only_group import only_group
 
-from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.passes.cost.nearest import Machinery, NearestSearch, options
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
 
 CONVOLUTION = """
 func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
@@ -38,12 +34,7 @@ func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
 def search(text: str, preset: str) -> NearestSearch:
     """The search for the only group of a program."""
     target = load(preset)
-    module = parse(new_context(), Source(text, "one"))
-    target.attach(module)
-    PassManager(build_passes("graph-group{level=L1}", PASSES, {})).run(
-        new_context(), module
-    )
-    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    group = only_group(text, target, "level=L1")
     members, level = members_of_group(group), target.levels["L1"]
     machinery = Machinery(target, level)
     axes = members.axes(machinery.rules)

@@ -3,18 +3,14 @@
 from itertools import pairwise
 
 import pytest
+from only_group import only_group
 
-from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
 
 CONVOLUTION = """
 func.func @expand(%x: tensor<1x64x112x112xf16>, %w: tensor<256x64x1x1xf16>)
@@ -50,12 +46,7 @@ func.func @shortcut(%x: tensor<1x64x56x56xf16>, %w: tensor<128x64x1x1xf16>)
 def search_of(text: str, kibibytes: int) -> OuterSearch:
     """The search for plans of a group of all operations, with so much L2."""
     target = load("npu").resized({"L2": kibibytes << 10})
-    module = parse(new_context(), Source(text, "group"))
-    target.attach(module)
-    PassManager(build_passes("graph-group{level=L2 contractions=2}", PASSES, {})).run(
-        new_context(), module
-    )
-    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    group = only_group(text, target, "level=L2 contractions=2")
     members, level = members_of_group(group), target.levels["L2"]
     nests = nests_of(members, target)
     return OuterSearch(members, nests, OuterModel(target, level), level.capacity)
