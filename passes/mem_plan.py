@@ -251,7 +251,7 @@ def placed(
     The peak is above the capacity if no placement was found.
     """
     if share:
-        return pack(buffers, Budget())
+        return pack(ranked(buffers), Budget())
     placement = apart(buffers)
     if placement.peak <= capacity:
         return placement

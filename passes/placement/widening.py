@@ -45,7 +45,7 @@ def _bytes(buffer: Buffer) -> int:
 
 
 def _meets(buffer: Buffer, start: int, end: int) -> bool:
-    return any(span.start < end and start < span.end for span in buffer.spans)
+    return any(span.meets(Span(start, end, 0, 0)) for span in buffer.spans)
 
 
 def _during(buffer: Buffer, start: int, end: int) -> Buffer:
