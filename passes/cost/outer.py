@@ -56,7 +56,8 @@ class Keeping:
     loaded: frozenset[SSAValue] = frozenset()
     """Inputs that are brought there before all tiles, whole."""
     early: frozenset[SSAValue] = frozenset()
-    """Inputs that are there while an earlier group runs, and may be loaded then."""
+    """Inputs that are there while an earlier group runs: before loops, such *early*
+    loads may be over when this one starts."""
 
     @property
     def near(self) -> frozenset[SSAValue]:
@@ -72,13 +73,26 @@ class OuterCost:
     """What running a group costs."""
 
     cycles: int
+    """At least those of all moves."""
     bytes: int
     """Payload of the farther memory."""
+    alone: int
+    """Cycles if early loads are over before."""
+    early: int
+    """Cycles of early loads."""
+    in_loops: bool
+    """Whether loops load tiles, which loads for later groups do not pass."""
     loads: Traffic
     stores: Traffic
     compute: float
     """Cycles of all computation, were nothing to wait for."""
     footprint: Footprint
+
+    @property
+    def idle(self) -> int:
+        """Cycles in which the channel has nothing to do, with early loads done."""
+        moves = self.loads.cycles + self.stores.cycles - self.early
+        return max(0, round(self.alone - moves))
 
 
 class OuterModel:
@@ -99,6 +113,7 @@ class OuterModel:
         self.near = Moves(self.costs, names[at - 1], level.name, ordered=nearer.ordered)
         self.work = Instructions(self.costs)
         self.latency = target.levels[names[at + 1]].latency
+        self.bandwidth = target.levels[names[at + 1]].bandwidth
         nearest = target.levels[names[at - 1]]
         self.fill = nearest.capacity / 2 / level.bandwidth
         self.issue = self.costs.machine.issue_cycles * LINES
@@ -209,13 +224,12 @@ class TiledGroup:
         self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
     ) -> OuterCost:
         """What it costs, which takes these buffers."""
-        early = keeping.early if self._is_roomy(footprint) else frozenset[SSAValue]()
         ahead, inside = Traffic(), Traffic()
         once: dict[SSAValue, Traffic] = {}
         for value, is_inside, moved in self.all_loads(keeping):
             if is_inside:
                 inside += moved
-            elif value in early:
+            elif value in keeping.early:
                 ahead += moved
             else:
                 once[value] = once.get(value, Traffic()) + moved
@@ -227,17 +241,18 @@ class TiledGroup:
         return OuterCost(
             round(cycles),
             moved.bytes + stores.bytes,
+            round(alone),
+            round(ahead.cycles),
+            inside.bytes > 0,
             moved,
             stores,
             self.compute,
             footprint,
         )
 
-    def _is_roomy(self, footprint: Footprint) -> bool:
-        """Whether the level has room for another group like this one at once."""
-        return 2 * footprint.needed <= self.model.level.capacity
-
-    def all_loads(self, keeping: Keeping) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+    def all_loads(
+        self, keeping: Keeping = NOTHING
+    ) -> Iterator[tuple[SSAValue, bool, Traffic]]:
         """What is loaded of each input, and whether in loops rather than before."""
         for value, is_inside, moved in self._loads:
             if value not in keeping.near:

@@ -18,6 +18,7 @@ them what all tiles together take at least.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from math import prod
 
@@ -49,7 +50,10 @@ class OuterBound:
         self.model = largest.model
 
     def of(self, keeping: Keeping) -> tuple[int, int]:
-        """The least cycles, and the least bytes of the farther memory."""
+        """
+        The least cycles if early loads are over before, and the least bytes of the
+        farther memory.
+        """
         loads = {v: n for v, n in self._loads.items() if v not in keeping.near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
         stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
@@ -58,12 +62,22 @@ class OuterBound:
         waits = bool(late) + bool(stores)
         moved = (sum(late) + sum(stores)) / self._bandwidth
         cycles = waits * self.model.latency + self._several(moved)
-        cycles = max(bytes_ / self._bandwidth, min(cycles, self._one(keeping)))
-        return round(cycles - EXACT), bytes_
+        return round(min(cycles, self._one(keeping)) - EXACT), bytes_
 
     def channel(self, bytes_: int) -> int:
         """The least cycles of the channel for so many bytes."""
         return round(bytes_ / self._bandwidth - EXACT)
+
+    def streamable(self, values: AbstractSet[SSAValue]) -> int:
+        """The cycles of the channel for those of some inputs of which tiles are cut."""
+        return self.channel(
+            sum(self._loads.get(value, 0) for value in values & self._cut)
+        )
+
+    def early(self, keeping: Keeping) -> int:
+        """The least cycles of early loads: of inputs of which no tiles are cut."""
+        values = keeping.early - keeping.near - self._cut
+        return self.channel(sum(self._loads.get(value, 0) for value in values))
 
     def _one(self, keeping: Keeping) -> float:
         """The least cycles of the largest tile: whatever can is loaded early."""
@@ -116,6 +130,12 @@ class OuterBound:
             for least, whole in zip(small.tiles[op].box, tiled.box, strict=True)
         ]
         return min(shares, default=1.0)
+
+    @cached_property
+    def _cut(self) -> frozenset[SSAValue]:
+        """The inputs of which loops load tiles, were they small."""
+        loads = self.smallest.all_loads()
+        return frozenset(value for value, in_loops, _ in loads if in_loops)
 
     @cached_property
     def _bandwidth(self) -> float:

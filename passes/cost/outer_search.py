@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
 from typing import TypeAlias
+
+from xdsl.ir import SSAValue
 
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
@@ -138,7 +141,11 @@ class OuterSearch:
             return False
         cycles, moved = self.bound.of(self.keeping)
         channel = self.bound.channel(moved)
-        return plan.rank[:2] <= (cycles + channel // LIGHT, moved)
+        return plan.rank[:2] <= (max(cycles, channel) + channel // LIGHT, moved)
+
+    def streamable(self, values: AbstractSet[SSAValue]) -> int:
+        """The cycles in which loops of small tiles could load some of the inputs."""
+        return 0 if self.bound is None else self.bound.streamable(values)
 
     def ranked(self, count: int) -> list[OuterPlan]:
         """The best few of the plans that are on the way to the best one."""

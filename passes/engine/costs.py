@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -20,6 +21,9 @@ from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
 from tlf.passes.search import Context, Costs, Option, mask_of, members
+
+LEAST_GAIN = 16
+"""Plans are looked for where one part in so many of the cycles may be saved."""
 
 
 class GroupCosts(Costs):
@@ -95,8 +99,28 @@ class GroupCosts(Costs):
             held = context.resident | context.kept
             return [] if held else [Option(0, 0, 0)]
         search = self._around(group, context)
-        plan = None if search is None else search.best()
-        return [] if plan is None else [self._option(plan, context)]
+        if search is None or (plan := search.best()) is None:
+            return []
+        plans = [plan, *self._streaming(search, plan)]
+        return [self._option(each, context) for each in plans]
+
+    def _streaming(self, search: OuterSearch, plan: OuterPlan) -> Iterator[OuterPlan]:
+        """
+        The plan that is better than another one where nothing is loaded early, as when
+        earlier groups have no time or room for it; if some of that can come in loops.
+        """
+        cost, early = plan.cost, search.keeping.early
+        gain = min(cost.alone, cost.early, search.streamable(early))
+        if gain * LEAST_GAIN <= cost.alone + cost.early:
+            return
+        late = search.around(
+            replace(search.keeping, early=frozenset()), search.capacity
+        )
+        if (best := late.best()) is None:
+            return
+        other = search.plan(best.tile, best.roll, best.stages)
+        if other is not None and other.rank != plan.rank:
+            yield other
 
     def bound(self, group: int, context: Context) -> Option | None:
         if not all(_is_open(self.nodes[number]) for number in members(group)):
@@ -106,7 +130,10 @@ class GroupCosts(Costs):
             return None
         if search.bound is None:
             return None
-        return Option(*search.bound.of(self._keeping(merged, context)), 0)
+        keeping = self._keeping(merged, context)
+        cycles, moved = search.bound.of(keeping)
+        early = max(search.bound.early(keeping), search.bound.channel(moved) - cycles)
+        return Option(cycles, moved, 0, None, early, sys.maxsize, sys.maxsize)
 
     def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
         """The best few ways to run a group, whatever beats them; none for no group."""
@@ -117,8 +144,11 @@ class GroupCosts(Costs):
         return [self._option(plan, context) for plan in plans]
 
     def _option(self, plan: OuterPlan, context: Context) -> Option:
-        needed = plan.needed + self._held(context)
-        return Option(plan.cost.cycles, plan.cost.bytes, needed, plan)
+        needed, cost = plan.needed + self._held(context), plan.cost
+        free = 0 if cost.in_loops else max(0, self.level.capacity - needed)
+        room = int(free / self.model.bandwidth)
+        moved = cost.alone, cost.bytes
+        return Option(*moved, needed, plan, cost.early, cost.idle, room)
 
     def _held(self, context: Context) -> int:
         """The bytes of inputs that are there already."""

@@ -17,7 +17,7 @@ from tlf.passes.cost.rehearsal import Rehearsal
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.problem import BlockProblem
-from tlf.passes.search import Objective, Option, Schedule
+from tlf.passes.search import Objective, Schedule
 
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
@@ -103,7 +103,7 @@ class Refinement:
             for option in choices:
                 made = replace(step, option=option)
                 steps = (*way.steps[:number], made, *way.steps[number + 1 :])
-                other = Schedule(steps, *_sums(option, step.option, way))
+                other = Schedule.of(steps)
                 if option.plan != step.option.plan and self._is_near(other, way):
                     yield other
 
@@ -145,11 +145,6 @@ class Refinement:
         carry_out(BlockProblem(nodes, mapped, self.stated.problem), way, self.level)
         sort_block(copy.body.block)
         return self.rehearsal.cycles(module)
-
-
-def _sums(new: Option, old: Option, way: Schedule) -> tuple[int, int]:
-    """The time and the bytes of a schedule with an option in place of another."""
-    return way.time + new.time - old.time, way.bytes + new.bytes - old.bytes
 
 
 def _sizes(plan: object) -> object:

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from tlf.passes.search.costs import Option
 from tlf.passes.search.labels import Label, Rank
 from tlf.passes.search.moves import NOTHING, Move, Moves, State
 from tlf.passes.search.schedule import Alternative, Step
+from tlf.passes.search.slack import total_time
 from tlf.passes.search.sweep import Sweep
 
-ToGo = dict[State, Rank]
-"""What it costs at least to do the rest from each state of a downset."""
+
+class Rest(NamedTuple):
+    """A way to the end: what it costs if all early moves are hidden, and its steps."""
+
+    rank: Rank = (0, 0, 0, 0)
+    option: Option | None = None
+    rest: Rest | None = None
+
+    @property
+    def options(self) -> Iterator[Option]:
+        """How groups run on the way."""
+        here: Rest | None = self
+        while here is not None and here.option is not None:
+            yield here.option
+            here = here.rest
+
+
+ToGo = dict[State, Rest]
+"""The best way to do the rest from each state of a downset."""
 
 
 @dataclass
@@ -26,7 +47,7 @@ class Alternatives:
     def __post_init__(self) -> None:
         problem = self.sweep.memo.groups.problem
         self._moves = Moves(self.sweep.outcomes)
-        self._to_go: dict[int, ToGo] = {problem.everything: {NOTHING: (0, 0, 0, 0)}}
+        self._to_go: dict[int, ToGo] = {problem.everything: {NOTHING: Rest()}}
         for size in reversed(range(len(problem.nodes))):
             for done, states in self.sweep.layers[size].items():
                 self._look_back(done, list(states))
@@ -52,25 +73,27 @@ class Alternatives:
             known = self._to_go.get(done | group, {})
             for state, move, target in self._moves.of(group, done, states):
                 if target in known:
-                    cost = self._cost(move, known[target])[0]
-                    best[state] = min(best.get(state, cost), cost)
+                    way = self._way(move, known[target])
+                    if state not in best or way.rank < best[state].rank:
+                        best[state] = way
 
-    def _cost(self, move: Move, rest: Rank) -> tuple[Rank, Step]:
-        """What the best way to run a group costs, and all that comes after it."""
+    def _way(self, move: Move, rest: Rest) -> Rest:
+        """The best way to run a group, and all that comes after it."""
         objective = self.sweep.fronts.objective
         option = min(
             move.outcome.options, key=lambda each: objective.rank(each.time, each.bytes)
         )
         total, time, bytes_ = objective.rank(option.time, option.bytes)
-        cost = (total + rest[0], time + rest[1], bytes_ + rest[2], 1 + rest[3])
-        return cost, Step(move.group, move.context, option)
+        later, after, moved, groups = rest.rank
+        rank = (total + later, time + after, bytes_ + moved, groups + 1)
+        return Rest(rank, option, rest)
 
-    def _others(self, done: int, state: State, chosen: Move) -> list[tuple[Rank, Step]]:
+    def _others(self, done: int, state: State, chosen: Move) -> list[tuple[Rest, Move]]:
         """
         The best choice for each group that has an operation of the chosen one, and for
         the chosen one with other values retained; the cheapest first.
         """
-        best: dict[int, tuple[Rank, Step]] = {}
+        best: dict[int, tuple[Rest, Move]] = {}
         for group in self.sweep.candidates.after(done):
             if not group & chosen.group:
                 continue
@@ -78,12 +101,15 @@ class Alternatives:
             for _, move, target in self._moves.of(group, done, [state]):
                 if move == chosen or target not in known:
                     continue
-                cost = self._cost(move, known[target])
-                if group not in best or cost[0] < best[group][0]:
-                    best[group] = cost
-        return sorted(best.values(), key=lambda each: each[0])
+                way = self._way(move, known[target])
+                if group not in best or way.rank < best[group][0].rank:
+                    best[group] = way, move
+        return sorted(best.values(), key=lambda each: each[0].rank)
 
 
-def _priced(choice: tuple[Rank, Step], before: Label) -> Alternative:
-    (_, time, bytes_, _), step = choice
-    return Alternative(step, before.time + time, before.bytes + bytes_)
+def _priced(choice: tuple[Rest, Move], before: Label) -> Alternative:
+    way, move = choice
+    assert way.option is not None
+    step = Step(move.group, move.context, way.option)
+    time = total_time(way.options, before.slack)
+    return Alternative(step, before.time + time, before.bytes + way.rank[2])

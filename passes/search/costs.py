@@ -32,7 +32,7 @@ class Option:
     """One way to run a group."""
 
     time: int
-    """Cycles."""
+    """Cycles, without those of early moves."""
     bytes: int
     """Traffic of the outermost memory."""
     footprint: int
@@ -45,6 +45,12 @@ class Option:
     What the caller needs to carry it out. It may be that of another group of the same
     structure, so it names values and operations by their places in the group.
     """
+    early: int = 0
+    """Cycles of moves that may be over before it starts."""
+    idle: int = 0
+    """Cycles in which the channel can do early moves of later groups meanwhile."""
+    room: int = 0
+    """The cycles of such moves that the retained memory has room for at most."""
 
 
 class Costs(ABC):
@@ -61,7 +67,7 @@ class Costs(ABC):
     def options(self, group: int, context: Context) -> Sequence[Option]:
         """
         The ways to run a group that fit into what is not taken of the memory, without
-        those that another one beats in both time and bytes; none if it cannot run.
+        those that another one beats in everything; none if it cannot run.
 
         How much is taken says which ways fit, and nothing else about them: options that
         fit into less are not asked for again.

@@ -9,6 +9,7 @@ from tlf.passes.search.costs import Context
 from tlf.passes.search.limits import Limits
 from tlf.passes.search.memo import Memo
 from tlf.passes.search.objective import Objective
+from tlf.passes.search.slack import alone
 
 Price = tuple[int, int, int, int]
 """1 for a group that cannot run, then the rank of its best option."""
@@ -83,7 +84,7 @@ class Joining:
         context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
         rank = self.objective.rank
         options = self.memo.options(group, context)
-        prices = [(0, *rank(option.time, option.bytes)) for option in options]
+        prices = [(0, *rank(alone(option), option.bytes)) for option in options]
         return min(prices, default=IMPOSSIBLE)
 
     def _leads(self, first: int, second: int) -> bool:

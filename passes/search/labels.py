@@ -9,6 +9,7 @@ from tlf.passes.search.costs import Option
 from tlf.passes.search.moves import Move
 from tlf.passes.search.objective import Objective
 from tlf.passes.search.schedule import Schedule, Step
+from tlf.passes.search.slack import after
 
 Rank = tuple[int, int, int, int]
 """That of the objective, then the number of groups: the fewest if costs are equal."""
@@ -16,6 +17,9 @@ Rank = tuple[int, int, int, int]
 
 KEYS = (1 << 64) - 1
 """Keys of ways are taken modulo one more than this."""
+
+SLACKS = 4
+"""Ways to a state that are kept because they leave more slack than faster ones."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +32,8 @@ class Label:
     move: Move | None = None
     option: Option | None = None
     before: Label | None = None
+    slack: int = 0
+    """Cycles of early moves of the next group that are hidden."""
     key: int = 0
     """Equal for ways that take the same steps, in whatever order."""
 
@@ -61,6 +67,7 @@ class Fronts:
     bytes, the `size` best of them in order of rank: Pareto-optimal labels, as in
     searches for shortest paths by several criteria (Martins 1984). What a way costs
     from a state on does not depend on the way there, so the others never win later.
+    Of slack it does: where only the best is kept, so are a few that leave more of it.
 
     With more than one of `ways`, it keeps as many of the best instead, be they beaten
     or not, of those with the same steps the first.
@@ -72,9 +79,10 @@ class Fronts:
 
     def onward(self, before: Label, move: Move, option: Option) -> Label:
         """The way that makes a move next."""
-        time, bytes_ = before.time + option.time, before.bytes + option.bytes
+        time, slack = after(before.slack, option)
+        time, bytes_ = before.time + time, before.bytes + option.bytes
         rank = (*self.objective.rank(time, bytes_), before.rank[3] + 1)
-        return Label(time, bytes_, rank, move, option, before)
+        return Label(time, bytes_, rank, move, option, before, slack)
 
     def bound(self, front: list[Label], before: list[Label], move: Move) -> None:
         """Add the ways to a state that are one move longer, be they bounds or not."""
@@ -89,18 +97,36 @@ class Fronts:
         options = move.outcome.options
         for label in before:
             for option in options:
-                time, bytes_ = label.time + option.time, label.bytes + option.bytes
+                time, slack = after(label.slack, option)
+                time, bytes_ = label.time + time, label.bytes + option.bytes
                 rank = (*self.objective.rank(time, bytes_), label.rank[3] + 1)
                 if self.ways > 1:
                     if len(front) < self.ways or rank < front[-1].rank:
                         key = label.key + hash((move.group, *move.context.sets))
-                        made = Label(time, bytes_, rank, move, option, label)
+                        made = Label(time, bytes_, rank, move, option, label, slack)
                         made.key = key & KEYS
                         self._rank(front, made)
                 elif self.size > 1 and front:
-                    self._insert(front, Label(time, bytes_, rank, move, option, label))
-                elif not front or rank < front[0].rank:
-                    front[:] = [Label(time, bytes_, rank, move, option, label)]
+                    self._insert(
+                        front, Label(time, bytes_, rank, move, option, label, slack)
+                    )
+                else:
+                    self.keep(
+                        front, Label(time, bytes_, rank, move, option, label, slack)
+                    )
+
+    def keep(self, front: list[Label], label: Label) -> None:
+        """Put a way among those that no other one is as good as, its slack included."""
+        if any(self._is_as_good(other, label) for other in front):
+            return
+        front[:] = [other for other in front if not self._is_as_good(label, other)]
+        insort(front, label, key=lambda each: each.rank)
+        del front[SLACKS:]
+
+    def _is_as_good(self, one: Label, other: Label) -> bool:
+        """Whether what a way leaves less of slack cannot cost more than it saves."""
+        less = self.objective.time * max(0, other.slack - one.slack)
+        return (one.rank[0] + less, *one.rank[1:]) <= other.rank
 
     def _rank(self, front: list[Label], label: Label) -> None:
         """Put a way among the best."""

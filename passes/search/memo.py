@@ -36,6 +36,8 @@ class Memo:
     """How often the cost model was asked for options."""
     remembered: int = 0
     """How often an answer was known."""
+    has_early: bool = False
+    """Whether any way to run a group has early moves."""
     _answers: dict[Residency, list[Answer]] = field(
         default_factory=dict[Residency, list[Answer]]
     )
@@ -59,6 +61,7 @@ class Memo:
         self.asked += 1
         free = self.groups.problem.capacity - context.taken
         options = _undominated(self.costs.options(group, context), free)
+        self.has_early |= any(option.early for option in options)
         needed = max((option.footprint for option in options), default=0)
         self._answers.setdefault(key, []).append(Answer(free, needed, options))
         return options
@@ -97,10 +100,16 @@ class Memo:
 
 
 def _undominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
-    """Those that fit and that no other one beats, the fastest first."""
+    """Those that fit and that no other one beats in everything, the fastest first."""
     best: list[Option] = []
     fitting = (option for option in options if option.footprint <= free)
     for option in sorted(fitting, key=lambda o: (o.time, o.bytes, o.footprint)):
-        if not best or option.bytes < best[-1].bytes:
+        if not any(_beats(other, option) for other in best):
             best.append(option)
     return tuple(best)
+
+
+def _beats(one: Option, other: Option) -> bool:
+    """Whether a way is as good as another one that takes as long, or longer."""
+    hidden, later = (min(each.idle, each.room) for each in (one, other))
+    return one.bytes <= other.bytes and one.early <= other.early and hidden >= later

@@ -1,8 +1,10 @@
 """What a search returns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlf.passes.search.costs import Context, Option
+from tlf.passes.search.slack import total_time
 
 
 @dataclass(frozen=True)
@@ -17,13 +19,20 @@ class Step:
 @dataclass(frozen=True)
 class Schedule:
     """
-    Groups in the order in which they run. `time` and `bytes` are the sums of those of
-    the options.
+    Groups in the order in which they run. `time` is that of the options, with the
+    early moves that are waited for, and `bytes` the sum of theirs.
     """
 
     steps: tuple[Step, ...]
     time: int
     bytes: int
+
+    @staticmethod
+    def of(steps: Sequence[Step]) -> "Schedule":
+        """These steps, one after the other."""
+        options = [step.option for step in steps]
+        moved = sum(option.bytes for option in options)
+        return Schedule(tuple(steps), total_time(options), moved)
 
     @property
     def groups(self) -> tuple[int, ...]:

@@ -20,17 +20,26 @@ def settled(front: Sequence[Label], fronts: Fronts, memo: Memo) -> list[Label]:
     worse than what bounds the others. The ways before them are settled, so that most
     that are not on a good path are never priced: a search of shortest paths that asks
     for what an edge costs only when it needs to know, as Dellin and Srinivasa (2016)
-    do it.
+    do it. Of those that were priced by then, the ones that leave more slack stay, too.
     """
     ways = [(label.rank, n, _is_priced(label), label) for n, label in enumerate(front)]
     heapify(ways)
     while ways:
         _, number, is_known, label = heappop(ways)
         if is_known:
-            return [label]
+            return _with_slack(label, ways, fronts)
         if (priced := _priced(label, fronts, memo)) is not None:
             heappush(ways, (priced.rank, number, True, priced))
     return []
+
+
+def _with_slack(best: Label, ways: Sequence[Open], fronts: Fronts) -> list[Label]:
+    """The best way, and others that are priced and leave more slack."""
+    found = [best]
+    for _, _, is_known, label in ways:
+        if is_known:
+            fronts.keep(found, label)
+    return found
 
 
 def _is_priced(label: Label) -> bool:

@@ -169,6 +169,8 @@ def _name(strategy: str, width: int) -> str:
 def _statistics(strategy: str, sweep: Sweep, why: str) -> Statistics:
     if not why and sweep.candidates.too_large:
         why = f"groups of more than {sweep.limits.group} operations were left out"
+    if not why and sweep.memo.has_early:
+        why = "early loads may hide better behind slower groups"
     return Statistics(
         strategy=_name(strategy, sweep.width),
         exact=not why,

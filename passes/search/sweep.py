@@ -11,6 +11,7 @@ from tlf.passes.search.memo import Memo
 from tlf.passes.search.moves import NOTHING, Moves, State
 from tlf.passes.search.outcomes import Outcomes
 from tlf.passes.search.settled import settled
+from tlf.passes.search.slack import alone
 
 States = dict[State, list[Label]]
 """The ways to each state that has the same operations done."""
@@ -87,7 +88,8 @@ class Sweep:
         last = self._settled(self.layers[len(problem.nodes)])
         if not last:
             raise StuckError(furthest, self.width)
-        return last[problem.everything][NOTHING]
+        most = max(self.fronts.size, self.fronts.ways)
+        return last[problem.everything][NOTHING][:most]
 
     def _expand(self, done: int, states: States) -> None:
         """Go on from all states of one downset."""
@@ -164,5 +166,5 @@ class Sweep:
             return 0
         context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
         rank = self.fronts.objective.rank
-        costs = [rank(o.time, o.bytes)[0] for o in self.memo.options(group, context)]
+        costs = [rank(alone(o), o.bytes)[0] for o in self.memo.options(group, context)]
         return min(costs, default=0)

@@ -38,8 +38,9 @@ def test_effort_is_linear_in_depth(
     assert len({after - before for before, after in pairwise(found)}) == 1
 
 
-def test_searches_are_exact(efforts: list[compile_time.Effort]) -> None:
-    assert all(each.statistics.exact for each in efforts)
+def test_searches_are_exact_but_for_slack(efforts: list[compile_time.Effort]) -> None:
+    reasons = {each.statistics.reason for each in efforts}
+    assert reasons == {"early loads may hide better behind slower groups"}
 
 
 def test_few_groups_are_priced_for_what_is_compared():
