@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.emit import TileBuilder
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError, positions
@@ -61,7 +62,7 @@ class TileGroupPattern(RewritePattern):
             level,
             plan.loop_mapping,
             _order(plan.loop_order, tiling, members.root),
-            plan.stage_count if plan.stage_count > 1 else None,
+            InFlight(plan.stage_count, plan.piece_count),
             _overwritten(op),
         )
         results = _built(op, plan, tiles)

@@ -41,7 +41,8 @@ class PlanAttr(ParametrizedAttribute):
     reduction iterator of the group's last accumulating operation, or none to run its
     reductions whole. `mapping` says what the loops over tiles become, `order` the loops
     from the outermost on as positions in `tile`, and `stages` how many iterations are
-    in flight.
+    in flight; of loops over the pieces of a reduction, as many are unless `pieces` says
+    otherwise.
 
     Where tiles overlap (a halo), what they share is computed, or read, again for each.
     Along the axis `roll`, a position in `tile`, it is kept from one tile to the next
@@ -58,6 +59,7 @@ class PlanAttr(ParametrizedAttribute):
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
+    #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, pieces 3>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, keep [0], hold [0, 2]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, hold [0, 2], reload [2]>
@@ -72,6 +74,7 @@ class PlanAttr(ParametrizedAttribute):
     mapping: StringAttr
     order: ArrayAttr[IntAttr]
     stages: IntAttr
+    pieces: IntAttr
     roll: ArrayAttr[IntAttr]
     recompute: ArrayAttr[IntAttr]
     keep: ArrayAttr[IntAttr]
@@ -91,6 +94,7 @@ class PlanAttr(ParametrizedAttribute):
         keep: Sequence[int] = (),
         hold: Sequence[int] = (),
         reload: Sequence[int] = (),
+        pieces: int | None = None,
     ):
         super().__init__(
             StringAttr(level),
@@ -99,6 +103,7 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(str(mapping)),
             _integers(order),
             IntAttr(stages),
+            IntAttr(stages if pieces is None else pieces),
             _integers(roll),
             _integers(recompute),
             _integers(keep),
@@ -131,6 +136,11 @@ class PlanAttr(ParametrizedAttribute):
     def stage_count(self) -> int:
         """How many iterations are in flight."""
         return self.stages.data
+
+    @property
+    def piece_count(self) -> int:
+        """How many pieces of a reduction are in flight."""
+        return self.pieces.data
 
     @property
     def rolled_axis(self) -> int | None:
@@ -177,6 +187,8 @@ class PlanAttr(ParametrizedAttribute):
             )
         if self.stage_count < 1:
             raise VerifyException(f"expected at least 1 stage, got {self.stage_count}")
+        if self.piece_count < 1:
+            raise VerifyException(f"expected at least 1 piece, got {self.piece_count}")
         if len(self.roll) > 1:
             raise VerifyException(
                 f"expected one axis to roll along, got {len(self.roll)}"
@@ -201,7 +213,7 @@ class PlanAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
             sizes: dict[str, list[int]] = {name: [] for name in NUMBERS}
-            mapping, stages = str(Mapping.LOOP), 1
+            mapping, stages, pieces = str(Mapping.LOOP), 1, None
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
                 match parser.parse_identifier():
@@ -209,14 +221,16 @@ class PlanAttr(ParametrizedAttribute):
                         mapping = parser.parse_identifier()
                     case "stages":
                         stages = parser.parse_integer()
+                    case "pieces":
+                        pieces = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
                         )
                     case key:
                         parser.raise_error(
-                            "expected tile, reduce, mapping, order, stages, roll, "
-                            f"recompute, keep, hold or reload, got {key}",
+                            "expected tile, reduce, mapping, order, stages, "
+                            f"pieces, roll, recompute, keep, hold or reload, got {key}",
                             position,
                         )
         return (
@@ -226,6 +240,7 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(mapping),
             _integers(sizes["order"]),
             IntAttr(stages),
+            IntAttr(stages if pieces is None else pieces),
             _integers(sizes["roll"]),
             _integers(sizes["recompute"]),
             _integers(sizes["keep"]),
@@ -243,6 +258,8 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", order {list(self.loop_order)}")
             if self.stage_count != 1:
                 printer.print_string(f", stages {self.stage_count}")
+            if self.piece_count != self.stage_count:
+                printer.print_string(f", pieces {self.piece_count}")
             if (axis := self.rolled_axis) is not None:
                 printer.print_string(f", roll [{axis}]")
             if self.recomputed:

@@ -23,6 +23,7 @@ from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.nest import Body, Nest, named
 from tlf.lowering.tiling.tiles import Cuts, Tiles, valid_extents
 from tlf.lowering.tiling.windows import RollingLoop
+from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, last_end
 
 Result: TypeAlias = tuple[SSAValue, bool]
@@ -41,12 +42,12 @@ class TileBuilder:
         level: str,
         mapping: tile.Mapping,
         order: Sequence[int] | None = None,
-        stages: int | None = None,
+        in_flight: InFlight = SINGLE,
         overwritten: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
         self.tiling = tiling
         self.inputs = inputs
-        self.stages = stages
+        self.stages, self.pieces = (each if each > 1 else None for each in in_flight)
         self.overwritten = overwritten or {}
         self.indices = Indices()
         self.nest = self._nest(mapping, order)
@@ -229,7 +230,7 @@ class TileBuilder:
             [start],
             body,
             tile.LoopKind.SEQUENTIAL,
-            stages=self.stages,
+            stages=self.pieces,
         )
         return builder.insert(nest).results[0]
 

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects import tile
 from tlf.dialects.access import Box, Interval
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
-    ViewInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.cost.in_flight import InFlight
+from tlf.passes.cost.in_place import InPlace
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.steps import Steps
 from tlf.passes.placement import Buffer, align
@@ -98,9 +98,11 @@ def footprint_of(
     apart: Collection[SSAValue] = (),
     held: Collection[SSAValue] = (),
     steps: Steps | None = None,
+    pieces: int | None = None,
 ) -> Footprint:
     """
-    The buffers that the tiles of a group take, `stages` iterations being in flight.
+    The buffers that the tiles of a group take, `stages` iterations being in flight, and
+    as many `pieces` of a reduction unless given.
     Inputs that lie `apart` are in the level already, and are not counted; inputs and
     results that are `held` lie there whole.
 
@@ -110,7 +112,8 @@ def footprint_of(
     """
     if steps is None or len(steps.of) != len(tiling.tiles):
         steps = Steps(tiling.tiles, nests)
-    builder = _Builder(tiling, stages, nests is None, steps, apart, held)
+    in_flight = InFlight(stages, pieces or stages)
+    builder = _Builder(tiling, in_flight, nests is None, steps, apart, held)
     return Footprint(tuple(builder.rows()))
 
 
@@ -118,7 +121,7 @@ class _Builder:
     def __init__(
         self,
         tiling: GroupTiling,
-        stages: int,
+        in_flight: InFlight,
         nearest: bool,
         steps: Steps,
         apart: Collection[SSAValue],
@@ -127,25 +130,21 @@ class _Builder:
         self.apart = apart
         self.held = held
         self.tiling = tiling
-        self.stages = _in_flight(tiling.loops, stages)
-        self.inner_stages = _in_flight(tiling.inner_loops, stages)
+        self.stages = _most(tiling.loops, in_flight.tiles)
+        self.inner_stages = _most(tiling.inner_loops, in_flight.pieces)
         self.nearest = nearest
         self.steps = steps
         self.step = steps.of
         self.end = steps.end
         self.results = set(tiling.results)
-        self.shares: dict[SSAValue, SSAValue] = {}
-        """For a value computed in place, the value whose buffer it takes."""
+        self.in_place = InPlace(tiling, steps) if nearest else None
 
     def rows(self) -> Iterator[Row]:
         yield from self._inputs()
         yield from self._first_windows()
-        if self.nearest:
-            for op in self.tiling.tiles:
-                self._find_place(op)
         for op in self.tiling.tiles:
             for value in op.results:
-                if value not in self.shares and self._is_stored(value):
+                if self._has_place(value) and self._is_stored(value):
                     yield self._value(value)
             if self.nearest:
                 yield from self._temporaries(op)
@@ -223,12 +222,18 @@ class _Builder:
             ahead = self._bytes(value, window.fresh) * (self.stages - 1)
             return self._live("window", value, size, box, ahead)
         first, last = self.step[owner], self._last_use(value)
-        sharing = list(self._sharing(value))
-        if any(each in self.results for each in sharing):
+        if any(each in self.results for each in self._sharing(value)):
             return self._live("output", value, size, box, ahead)
         if self.nearest and isinstance(owner, ContractionInterface):
             return self._live("value", value, size, box, ahead)
         return Row("value", value, size, first, last + 1, box)
+
+    def _has_place(self, value: SSAValue) -> bool:
+        """Whether a value is not computed in the place of another one."""
+        return self.in_place is None or value not in self.in_place.shares
+
+    def _sharing(self, place: SSAValue) -> Iterator[SSAValue]:
+        return iter((place,)) if self.in_place is None else self.in_place.sharing(place)
 
     def _is_stored(self, value: SSAValue) -> bool:
         """Whether a value has a buffer in this level at all."""
@@ -238,43 +243,10 @@ class _Builder:
             return True
         return self.steps.is_handed_on(value)
 
-    def _find_place(self, op: Operation) -> None:
-        """Let an operation write where an operand is that nothing needs afterwards."""
-        if isinstance(op, ViewInterface):
-            self._share(op.results[0], op.operands[0])
-            return
-        if not isinstance(op, ElementwiseInterface | tile.MaskOp):
-            return
-        wanted = self.tiling.tiles[op].result
-        type_ = tensor_type(op.results[0])
-        for operand in op.operands:
-            owner = operand.owner
-            if not isinstance(owner, Operation) or owner not in self.step:
-                continue
-            box = self.tiling.tiles[owner].result
-            same = tensor_type(operand).element_type == type_.element_type
-            if not same or elements(box) != elements(wanted):
-                continue
-            if (operand, 0) in self.tiling.windows or operand in self.results:
-                continue
-            if self._last_use(operand) == self.step[op]:
-                self._share(op.results[0], operand)
-                return
-
-    def _share(self, value: SSAValue, place: SSAValue) -> None:
-        owner = place.owner
-        if isinstance(owner, Operation) and owner in self.step:
-            self.shares[value] = self.shares.get(place, place)
-
-    def _sharing(self, place: SSAValue) -> Iterator[SSAValue]:
-        yield place
-        yield from (value for value, other in self.shares.items() if other is place)
-
     def _last_use(self, value: SSAValue) -> int:
-        if not self.shares:
+        if self.in_place is None:
             return max(self.steps.uses(value), default=self.end)
-        uses = (step for v in self._sharing(value) for step in self.steps.uses(v))
-        return max(uses, default=self.end)
+        return self.in_place.last_use(value)
 
     def _temporaries(self, op: Operation) -> Iterator[Row]:
         """The values between the scalar operations of an elementwise one."""
@@ -297,6 +269,6 @@ class _Builder:
         return align(size, self.tiling.rules.alignment)
 
 
-def _in_flight(loops: Mapping[int, Loop], stages: int) -> int:
-    """How many iterations of some loops are in flight."""
+def _most(loops: Mapping[int, Loop], stages: int) -> int:
+    """How many iterations of some loops are in flight, if so many may be."""
     return min(stages, prod(loop.trips for loop in loops.values()))

@@ -13,6 +13,7 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Costs
 from tlf.passes.cost.footprint import footprint_of
+from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
@@ -54,7 +55,7 @@ class Choice:
 
     tile: Sizes
     reduce: Sizes
-    stages: int
+    stages: InFlight
     cycles: int
     bytes: int
 
@@ -71,7 +72,7 @@ class Machinery:
         self.work = Instructions(self.costs)
         self.burst = target.levels[far].burst
 
-    def program(self, tiling: GroupTiling, stages: int) -> list[Item]:
+    def program(self, tiling: GroupTiling, stages: InFlight) -> list[Item]:
         """The loops of a group."""
         return NestProgram(tiling, self.moves, self.work, stages).items()
 
@@ -92,9 +93,14 @@ class NearestSearch:
     stages: Sequence[int] = STAGES
     large: list[Sizes] = field(default_factory=list[Sizes])
     """Sizes that do not fit."""
-    timed: dict[tuple[Sizes, int], Choice | None] = field(
-        default_factory=dict[tuple[Sizes, int], "Choice | None"]
+    timed: dict[tuple[Sizes, InFlight], Choice | None] = field(
+        default_factory=dict[tuple[Sizes, InFlight], "Choice | None"]
     )
+
+    def __post_init__(self) -> None:
+        self.counts = [InFlight(each, each) for each in self.stages]
+        if self.axes.reduction:
+            self.counts += map(InFlight, self.stages[:-1], self.stages[1:])
 
     def best(self) -> Choice | None:
         """The best choice, or None where nothing of the grid fits."""
@@ -108,7 +114,7 @@ class NearestSearch:
         ]
         found = [
             self.time((*each.tile, *each.reduce), each.stages)
-            for stages in self.stages
+            for stages in self.counts
             for each in sorted((e for e in grid if e.stages == stages), key=_rank)[
                 :TIMED
             ]
@@ -122,13 +128,13 @@ class NearestSearch:
         """The choice at some sizes, if it leaves little to gain."""
         if (tiling := self._tiling(sizes)) is None:
             return None
-        if needed(tiling, 1) > self.level.capacity:
+        if needed(tiling, SINGLE) > self.level.capacity:
             return None
-        work = sum(busy(self.machinery.program(tiling, 1)).values())
+        work = sum(busy(self.machinery.program(tiling, SINGLE)).values())
         cores = self.machinery.costs.machine.cores
         if work * self.executions > LITTLE // cores:
             return None
-        return self.time(sizes, 1)
+        return self.time(sizes, SINGLE)
 
     def _chains(self) -> list[Sizes]:
         """The sizes of the grid, by axis, not too many of them."""
@@ -170,12 +176,12 @@ class NearestSearch:
             return
         if (tiling := self._tiling(sizes)) is None:
             return
-        if needed(tiling, 1) > self.level.capacity:
+        if needed(tiling, SINGLE) > self.level.capacity:
             self.large.append(sizes)
             return
         count = len(self.axes.parallel)
-        program = self.machinery.program(tiling, 1)
-        for stages in self.stages:
+        program = self.machinery.program(tiling, SINGLE)
+        for stages in self.counts:
             size = needed(tiling, stages)
             if size <= self.level.capacity:
                 time = _estimate(program, stages)
@@ -197,7 +203,7 @@ class NearestSearch:
         timed = (
             self.time(each, stages)
             for each in tried
-            for stages in {best.stages, self.stages[-1]}
+            for stages in {best.stages: None, self.counts[-1]: None}
         )
         return min((best, *(e for e in timed if e is not None)), key=_rank)
 
@@ -229,14 +235,14 @@ class NearestSearch:
         free = (*self.axes.free, *self.axes.reduction_free)
         return options(extents[axis]) if free[axis] else (extents[axis],)
 
-    def time(self, sizes: Sizes, stages: int) -> Choice | None:
+    def time(self, sizes: Sizes, stages: InFlight) -> Choice | None:
         """What sizes cost, or None where they are illegal or do not fit."""
         key = sizes, stages
         if key not in self.timed:
             self.timed[key] = self._time(sizes, stages)
         return self.timed[key]
 
-    def _time(self, sizes: Sizes, stages: int) -> Choice | None:
+    def _time(self, sizes: Sizes, stages: InFlight) -> Choice | None:
         if (tiling := self._tiling(sizes)) is None:
             return None
         if (size := needed(tiling, stages)) > self.level.capacity:
@@ -255,9 +261,9 @@ class NearestSearch:
             return None
 
 
-def needed(tiling: GroupTiling, stages: int) -> int:
+def needed(tiling: GroupTiling, in_flight: InFlight) -> int:
     """The bytes that tiles take at once."""
-    return footprint_of(tiling, stages).needed
+    return footprint_of(tiling, in_flight.tiles, pieces=in_flight.pieces).needed
 
 
 def options(extent: int) -> tuple[int, ...]:
@@ -288,14 +294,14 @@ def _dominates(sizes: Sizes, other: Sizes) -> bool:
     return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
 
 
-def _estimate(program: Sequence[Item], stages: int) -> int:
+def _estimate(program: Sequence[Item], stages: InFlight) -> int:
     """
     About how long a program takes: what keeps its busiest part busy, and a share of
     all else, which is hidden behind it where iterations overlap.
     """
     cycles = busy(program)
     most, total = max(cycles.values(), default=0), sum(cycles.values())
-    return total if stages == 1 else most + (total - most) // HIDDEN
+    return total if stages == SINGLE else most + (total - most) // HIDDEN
 
 
 def _rank(choice: Choice) -> tuple[int, int]:

@@ -16,8 +16,11 @@ from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
 from tlf.passes.cores.dealt import gain
+from tlf.passes.cost.in_flight import InFlight
+from tlf.passes.cost.in_place import InPlace
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
+from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.layouts.orders import orders
 from tlf.passes.tiling.boxes import moves_with
@@ -154,12 +157,18 @@ class NestProgram:
     """
 
     def __init__(
-        self, tiling: GroupTiling, moves: Moves, work: Instructions, stages: int
+        self,
+        tiling: GroupTiling,
+        moves: Moves,
+        work: Instructions,
+        in_flight: InFlight,
     ) -> None:
         self.tiling = tiling
         self.moves = moves
         self.work = work
-        self.stages = stages
+        self.stages = in_flight.tiles
+        self.pieces = in_flight.pieces
+        self.in_place = InPlace(tiling, Steps(tiling.tiles))
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
 
@@ -246,7 +255,8 @@ class NestProgram:
             else:
                 yield from self._compute(tiled)
         for value, piece in zip(self.tiling.results, self.tiling.pieces, strict=True):
-            yield Task(self.moves.back(value, piece), (value,), ())
+            back = self.moves.back(value, piece)
+            yield Task(back, tuple(self._places(value)), ())
 
     def _accumulation(self, tiled: TiledOperation) -> Iterator[Item]:
         """The loop over the pieces of a reduction."""
@@ -254,7 +264,7 @@ class NestProgram:
         for loop in self.tiling.inner_loops.values():
             trips *= loop.trips
         body: list[Item] = []
-        slots = min(self.stages, trips)
+        slots = min(self.pieces, trips)
         for (value, scope), boxes in self.tiling.reads.items():
             if scope is Scope.INNER:
                 for number, box in enumerate(boxes):
@@ -276,16 +286,24 @@ class NestProgram:
         op = tiled.op
         reads = tuple(self._buffers(tiled))
         for cost in self.work.of(tiled):
-            yield Task(cost, reads, (op.results[0],))
+            yield Task(cost, reads, tuple(self._places(op.results[0])))
 
     def _buffers(self, tiled: TiledOperation) -> Iterator[object]:
         for operand in dict.fromkeys(tiled.op.operands):
-            yield operand
-            for scope in Scope:
-                count = len(self.tiling.reads.get((operand, scope), ()))
-                for number in range(count):
-                    inner = scope is Scope.INNER
-                    yield (operand, number, scope) if inner else (operand, number)
+            yield from self._places(operand)
+
+    def _places(self, value: SSAValue) -> Iterator[object]:
+        """The buffers that a value is in: as many as it is read in boxes."""
+        place = self.in_place.place(value)
+        boxes = 0
+        for scope in Scope:
+            count = len(self.tiling.reads.get((place, scope), ()))
+            boxes += count
+            for number in range(count):
+                inner = scope is Scope.INNER
+                yield (place, number, scope) if inner else (place, number)
+        if not boxes:
+            yield place
 
 
 def in_turn(items: Iterable[Item], cores: int) -> Iterator[Item]:

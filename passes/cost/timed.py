@@ -12,6 +12,7 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
 from tlf.passes.cost.estimator import Estimate
 from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
 from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import OuterModel
@@ -73,7 +74,7 @@ class TimedTiles:
             tiled = self.outer.tiled(tiling, self.nesting.of(members))
             cost = tiled.cost(stages, tiled.footprint(stages))
             return Estimate(cost.cycles, cost.bytes)
-        items = self.machinery.program(tiling, stages)
+        items = self.machinery.program(tiling, InFlight(stages, stages))
         moved = Movements(tiling, self.machinery.moves)
         traffic = sum(
             moved.into(value, box).bytes for value, box in tiling.inputs()
@@ -95,7 +96,8 @@ class TimedTiles:
             choice.tile,
             choice.reduce,
             Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
-            stages=choice.stages,
+            stages=choice.stages.tiles,
+            pieces=choice.stages.pieces,
         )
 
     def _outer(self, members: Members) -> graph.PlanAttr | None:

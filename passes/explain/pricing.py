@@ -14,6 +14,7 @@ from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Key
 from tlf.passes.analysis.bounds import Bounds, bounds_of
 from tlf.passes.cost.footprint import Footprint, footprint_of
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.nearest import Machinery
 from tlf.passes.cost.nests import Nests, nests_of
 from tlf.passes.cost.outer import Keeping, OuterModel
@@ -83,7 +84,8 @@ class Pricing:
         )
         keeping = keeping_of(group)
         if level is next(iter(self.target.levels.values())):
-            spent = self._nearest(level, tiling, plan.stage_count)
+            in_flight = InFlight(plan.stage_count, plan.piece_count)
+            spent = self._nearest(level, tiling, in_flight)
             nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
         else:
             nests = nests_of(members, self.target)
@@ -107,9 +109,9 @@ class Pricing:
             cost.cycles, cost.bytes, moves, round(cost.compute), cost.footprint
         )
 
-    def _nearest(self, level: Level, tiling: GroupTiling, stages: int) -> Spent:
+    def _nearest(self, level: Level, tiling: GroupTiling, in_flight: InFlight) -> Spent:
         machinery = Machinery(self.target, level)
-        items, engines = machinery.program(tiling, stages), machinery.costs.queues
+        items, engines = machinery.program(tiling, in_flight), machinery.costs.queues
         moving = (machinery.moves.load, machinery.moves.store)
         totals = Counter[Key]()
         for key, amount in _tallies(items):
@@ -120,7 +122,7 @@ class Pricing:
             totals["read", moving[0]] + totals["wrote", moving[1]],
             sum(totals["busy", name] for name in moving),
             max(worked, default=0),
-            footprint_of(tiling, stages),
+            footprint_of(tiling, in_flight.tiles, pieces=in_flight.pieces),
         )
 
 

@@ -31,6 +31,19 @@ func.func @between(%x: tensor<6x10x30xf32>, %w: tensor<20x30xf32>) -> tensor<6x1
   func.return %y : tensor<6x10x20xf32>
 }
 
+// As many pieces of a reduction overlap as tiles do, unless the plan says otherwise.
+// CHECK-LABEL: func.func @pieces
+// CHECK:         tile.while (%{{.*}} = 0 to 10 step 5, %{{.*}} = 0 to 20 step 4) parallel mapping(loop) stages(2) into(
+// CHECK:           tile.while (%{{.*}} = 0 to 30 step 10) sequential mapping(loop) stages(3) carry(
+func.func @pieces(%x: tensor<10x30xf32>, %w: tensor<30x20xf32>) -> tensor<10x20xf32> {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<10x30xf32>, tensor<30x20xf32>)
+      plan #graph.plan<L1, tile [5, 4], reduce [10], stages 2, pieces 3> -> (tensor<10x20xf32>) {
+    %0 = graph.matmul %a, %b : (tensor<10x30xf32>, tensor<30x20xf32>) -> tensor<10x20xf32>
+    graph.yield %0 : tensor<10x20xf32>
+  }
+  func.return %y : tensor<10x20xf32>
+}
+
 // The usual order is not written down.
 // CHECK-LABEL: func.func @usual
 // CHECK:         tile.while (%{{.*}} = 0 to 10 step 4, %{{.*}} = 0 to 20 step 8) parallel mapping(unroll) into(

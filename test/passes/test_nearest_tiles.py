@@ -7,6 +7,7 @@ import pytest
 from only_group import only_group
 
 from tlf.dialects.target import load
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.nearest import Machinery, NearestSearch, options
 from tlf.passes.graph_choose_tiles import members_of_group
 
@@ -28,6 +29,13 @@ func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
   %d = graph.relu %c : tensor<{m}x{n}xf16>
   func.return %d : tensor<{m}x{n}xf16>
 }}
+"""
+
+SOFTMAX = """
+func.func @softmax(%x: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  %y = graph.softmax %x axis 1 : (tensor<256x512xf32>) -> tensor<256x512xf32>
+  func.return %y : tensor<256x512xf32>
+}
 """
 
 
@@ -56,7 +64,27 @@ def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
     found = searched.best()
     extents = (*searched.axes.parallel, *searched.axes.reduction)
     sizes = product(*map(options, extents))
-    timed = (searched.time(each, stages) for each in sizes for stages in (1, 2, 3))
+    timed = (searched.time(each, n) for each in sizes for n in searched.counts)
     least = min(each.cycles for each in timed if each is not None)
     assert found is not None
     assert found.cycles <= 1.05 * least
+
+
+def test_what_is_computed_in_place_keeps_its_slot():
+    """A row of a softmax is loaded once the one before is done, not merely read."""
+    searched = search(SOFTMAX, "npu")
+    single, double = (searched.time((4, 512), InFlight(n, n)) for n in (1, 2))
+    assert single is not None
+    assert double is not None
+    assert single.cycles > 1.3 * double.cycles
+
+
+def test_pieces_of_a_sum_overlap_where_tiles_have_no_room_to():
+    """Three pieces take less room with two tiles in flight than with three."""
+    searched = search(PRODUCT.format(m=512, n=512, k=768), "npu")
+    needed_by = [
+        searched.time((128, 128, 64), InFlight(tiles, 3)) for tiles in (1, 2, 3)
+    ]
+    known = [each.bytes for each in needed_by if each is not None]
+    assert known == sorted(known)
+    assert len({*known}) > 1

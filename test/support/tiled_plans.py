@@ -90,7 +90,8 @@ def _plans(
             members.tiling(sizes, reduce, rules)
         except TilingError:
             continue
-        yield graph.PlanAttr("L1", sizes, reduce, stages=int(rng.integers(1, 3)))
+        stages, pieces = map(int, rng.integers(1, 4, 2))
+        yield graph.PlanAttr("L1", sizes, reduce, stages=stages, pieces=pieces)
 
 
 def results_of(

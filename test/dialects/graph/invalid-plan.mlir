@@ -25,7 +25,12 @@
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, roll, recompute, keep, hold or reload, got tiles}}
+// expected-error@+1 {{expected at least 1 piece, got 0}}
+"test.op"() {plan = #graph.plan<L1, tile [2], reduce [2], pieces 0>} : () -> ()
+
+// -----
+
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, pieces, roll, recompute, keep, hold or reload, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
 
 // -----

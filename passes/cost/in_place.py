@@ -1,0 +1,80 @@
+"""Which values of a group are computed in the place of an operand, near the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.dialects import tile
+from tlf.dialects.access import Box
+from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
+from tlf.dialects.types import tensor_type
+from tlf.passes.cost.steps import Steps
+from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.model import GroupTiling, Scope, elements
+
+
+class InPlace:
+    """
+    What `convert-tile-to-mem` makes of the tiles of a group: an elementwise operation
+    writes where an operand is that nothing needs afterwards, be it computed before or
+    cut for the same iteration, and what only looks at an operand is where that is.
+    """
+
+    def __init__(self, tiling: GroupTiling, steps: Steps) -> None:
+        self.tiling = tiling
+        self.steps = steps
+        self.shares: dict[SSAValue, SSAValue] = {}
+        """For a value computed in place, the value whose buffer it takes."""
+        for op in tiling.tiles:
+            self._find(op)
+
+    def place(self, value: SSAValue) -> SSAValue:
+        """The value whose buffer a value is in: itself, if it has its own."""
+        return self.shares.get(value, value)
+
+    def sharing(self, place: SSAValue) -> Iterator[SSAValue]:
+        """The values that are in the buffer of one, that one first."""
+        yield place
+        yield from (value for value, other in self.shares.items() if other is place)
+
+    def last_use(self, value: SSAValue) -> int:
+        """The last step that uses what is in the buffer of a value."""
+        uses = (step for v in self.sharing(value) for step in self.steps.uses(v))
+        return max(uses, default=self.steps.end)
+
+    def _find(self, op: Operation) -> None:
+        if isinstance(op, ViewInterface):
+            if op.operands[0].owner in self.steps.of:
+                self._share(op.results[0], op.operands[0])
+            return
+        if not isinstance(op, ElementwiseInterface | tile.MaskOp):
+            return
+        wanted = self.tiling.tiles[op].result
+        element = tensor_type(op.results[0]).element_type
+        for operand in op.operands:
+            box = self._box(operand)
+            if box is None or tensor_type(operand).element_type != element:
+                continue
+            if elements(box) != elements(wanted) or operand in self.tiling.results:
+                continue
+            if self.last_use(operand) == self.steps.of[op]:
+                self._share(op.results[0], operand)
+                return
+
+    def _box(self, value: SSAValue) -> Box | None:
+        """The tile of a value, if it is there for one iteration alone."""
+        tiling, owner = self.tiling, value.owner
+        if (value, 0) in tiling.windows:
+            return None
+        if isinstance(owner, Operation) and owner in tiling.tiles:
+            return tiling.tiles[owner].result
+        boxes = tiling.reads.get((value, Scope.OUTER), ())
+        if len(boxes) != 1 or (value, Scope.INNER) in tiling.reads:
+            return None
+        last = list(tiling.loops.values())[-1:]
+        return boxes[0] if not last or moves_with(boxes[0], last) else None
+
+    def _share(self, value: SSAValue, place: SSAValue) -> None:
+        self.shares[value] = self.place(place)
