@@ -146,7 +146,7 @@ class NearestSearch:
 
     def _all_chains(self) -> list[Sizes]:
         axes = self.axes
-        floors = [*self._parallel_floors(), *[WORTHWHILE] * len(axes.reduction)]
+        floors = [*self._parallel_floors(), *self._reduction_floors()]
         short = [False] * len(axes.parallel)
         short += [extent <= SHORT for extent in axes.reduction]
         extents = (*axes.parallel, *axes.reduction)
@@ -156,6 +156,14 @@ class NearestSearch:
             for extent, floor, is_free, whole in zip(
                 extents, floors, free, short, strict=True
             )
+        ]
+
+    def _reduction_floors(self) -> list[int]:
+        """Fewer steps of a sum are not worth while, along all of its axes together."""
+        extents = self.axes.reduction
+        return [
+            1 if prod(extents[axis + 1 :]) >= WORTHWHILE else WORTHWHILE
+            for axis in range(len(extents))
         ]
 
     def _parallel_floors(self) -> list[int]:
