@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
-from math import prod
-from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,44 +25,20 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import like, tensor_type
-from tlf.passes.graph_fold_movements import Axes, Product
+from tlf.passes.graph_fold_movements import Product
 from tlf.passes.permutations import inverse, only_user, reshaped
 from tlf.passes.replacement import is_planned
-
-Factors: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each axis of a tensor, the extents of those that it is split into."""
-
-
-def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | None:
-    """The factors by which a reshape splits axes; none where it merges some."""
-    rest = list(result)
-    factors: list[tuple[int, ...]] = []
-    for extent in source:
-        taken: list[int] = []
-        if extent == 1 and rest and rest[0] == 1:
-            taken.append(rest.pop(0))
-        while rest and prod(taken) < extent:
-            taken.append(rest.pop(0))
-        if prod(taken) != extent:
-            return None
-        factors.append(tuple(taken))
-    if any(extent != 1 for extent in rest) or (rest and not factors):
-        return None
-    if rest:
-        factors[-1] = (*factors[-1], *rest)
-    return tuple(factors)
-
-
-def _split(op: graph.ReshapeOp) -> Factors | None:
-    shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
-    factors = split_factors(*shapes)
-    is_split = factors is not None and any(len(each) != 1 for each in factors)
-    return factors if is_split and op.operand.uses.get_length() == 1 else None
-
-
-def _note(before: Operation) -> None:
-    text = f"axes are split before {before.name.removeprefix('graph.')}"
-    graph.remark(before, GraphHoistReshapesPass.name, "passed", text)
+from tlf.passes.split_axes import (
+    NAME,
+    Factors,
+    Parts,
+    note_split,
+    split_factors,
+    split_product,
+    split_shape,
+    splitting,
+)
+from tlf.passes.split_for_room import SplitCutPattern, SplitSumPattern, may_stay_near
 
 
 def _note_left(op: Operation) -> None:
@@ -89,18 +61,17 @@ def _note_left(op: Operation) -> None:
     graph.remark(before, GraphHoistReshapesPass.name, "missed", text)
 
 
-def _is_computed_with(value: SSAValue) -> bool:
+def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
     """
     Whether an elementwise operation reads a value, under whatever shape and order of
-    axes.
+    axes; `near`, whether a contraction does, or either a part of it.
     """
+    readers = (ElementwiseInterface, *((ContractionInterface,) if near else ()))
+    through = (ViewInterface, graph.TransposeOp, *((graph.SliceOp,) if near else ()))
     users = [use.operation for use in value.uses]
     return any(
-        isinstance(user, ElementwiseInterface)
-        or (
-            isinstance(user, ViewInterface | graph.TransposeOp)
-            and _is_computed_with(user.results[0])
-        )
+        isinstance(user, readers)
+        or (isinstance(user, through) and _is_computed_with(user.results[0], near))
         for user in users
     )
 
@@ -112,15 +83,20 @@ class SplitElementwisePattern(RewritePattern):
     split results are computed with further.
     """
 
+    near: bool = False
+    """Whether tensors may stay near between groups."""
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := _split(op)) is None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, ElementwiseInterface) or is_planned(before):
             return
-        if isinstance(before, PositionInterface) or not _is_computed_with(op.result):
+        if isinstance(before, PositionInterface):
             return
-        _note(before)
+        if not _is_computed_with(op.result, self.near):
+            return
+        note_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
         operands = [
             reshaped(operand, _broadcast_shape(operand, factors), rewriter)
@@ -154,8 +130,11 @@ class SplitProductPattern(RewritePattern):
     are computed with further or permuted, or where that undoes a reshape of an operand.
     """
 
+    near: bool = False
+    """Whether tensors may stay near between groups."""
+
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := _split(op)) is None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, Operation):
@@ -164,11 +143,12 @@ class SplitProductPattern(RewritePattern):
             return
         parts = dict(zip(product.result, factors, strict=True))
         is_permuted = isinstance(only_user(op.result), graph.TransposeOp)
-        if not (is_permuted or _is_computed_with(op.result) or _undoes(product, parts)):
+        is_used = is_permuted or _is_computed_with(op.result, self.near)
+        if not (is_used or _undoes(product, parts)):
             return
-        _note(before)
+        note_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        rewriter.replace(op, _split_product(product, parts, rewriter).build())
+        rewriter.replace(op, split_product(product, parts, rewriter).build())
         rewriter.erase(before)
 
 
@@ -179,7 +159,7 @@ class SplitPermutedPattern(RewritePattern):
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := _split(op)) is None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, graph.TransposeOp) or is_planned(before):
@@ -222,7 +202,7 @@ class CutPermutedPattern(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
 
 
-def _undoes(product: Product, parts: dict[int, tuple[int, ...]]) -> bool:
+def _undoes(product: Product, parts: Parts) -> bool:
     """Whether splitting an operand undoes a reshape of something that was moved."""
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
@@ -231,43 +211,9 @@ def _undoes(product: Product, parts: dict[int, tuple[int, ...]]) -> bool:
         moved = source.operands[0]
         shape = tensor_type(moved).get_shape()
         is_moved = isinstance(moved.owner, MovementInterface)
-        if is_moved and shape == tuple(_split_shape(value, axes, parts)):
+        if is_moved and shape == tuple(split_shape(value, axes, parts)):
             return True
     return False
-
-
-def _split_shape(
-    value: SSAValue, axes: Axes, parts: dict[int, tuple[int, ...]]
-) -> list[int]:
-    shape = tensor_type(value).get_shape()
-    return [
-        extent
-        for axis, whole in zip(axes, shape, strict=True)
-        for extent in parts.get(axis, (whole,))
-    ]
-
-
-def _split_product(
-    product: Product, parts: dict[int, tuple[int, ...]], rewriter: PatternRewriter
-) -> Product:
-    """The product with an iterator for each part of the axes of its result."""
-    numbers = count()
-    new: dict[int, Axes] = {
-        axis: tuple(next(numbers) for _ in parts.get(axis, (0,)))
-        for axis in range(len(product.op.iterators()))
-    }
-    pairs = list(zip(product.values, product.axes, strict=True))
-    values = [
-        reshaped(value, _split_shape(value, axes, parts), rewriter)
-        for value, axes in pairs
-    ]
-    axes = [tuple(each for axis in old for each in new[axis]) for _, old in pairs]
-    return Product(
-        product.op,
-        cast(tuple[SSAValue, SSAValue], tuple(values)),
-        cast(tuple[Axes, Axes], tuple(axes)),
-        tuple(each for axis in product.result for each in new[axis]),
-    )
 
 
 @dataclass(frozen=True)
@@ -281,19 +227,26 @@ class GraphHoistReshapesPass(ModulePass):
     A split stays where it is if nothing computes with its result element by element or
     permutes it: it costs nothing there. Axes are split, and parts are cut, before they
     are permuted, too.
+
+    Where a target brings tiles to more than one level, tensors may stay near between
+    groups, but not under another shape. There a contraction sums along several axes
+    instead of one that a reshape merged, and axes are split before parts are cut.
     """
 
-    name = "graph-hoist-reshapes"
+    name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        near = may_stay_near(op)
         patterns: list[RewritePattern] = [
-            SplitElementwisePattern(),
-            SplitProductPattern(),
+            SplitElementwisePattern(near),
+            SplitProductPattern(near),
             SplitPermutedPattern(),
             CutPermutedPattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),
         ]
+        if near:
+            patterns += (SplitCutPattern(), SplitSumPattern())
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
         PatternRewriteWalker(applier).rewrite_module(op)
         for each in op.walk():
