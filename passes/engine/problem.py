@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.interfaces import ConstantInterface, ViewInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.structure import structure_of
@@ -97,9 +97,19 @@ def aligned_bytes(value: SSAValue, level: Level) -> int:
 
 
 def _is_node(op: Operation) -> bool:
-    if isinstance(op, ConstantInterface) or not op.results:
+    if isinstance(op, ConstantInterface) or not op.results or _is_given(op):
         return False
     return any(isinstance(value.type, TensorType) for value in op.results)
+
+
+def _is_given(op: Operation) -> bool:
+    """Whether an operation only looks at what nothing in the block computes."""
+    if not isinstance(op, ViewInterface):
+        return False
+    owner = op.operands[0].owner
+    if isinstance(owner, Block):
+        return True
+    return isinstance(owner, ConstantInterface) or _is_given(owner)
 
 
 def _label(op: Operation) -> str:
