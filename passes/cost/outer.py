@@ -241,7 +241,7 @@ class TiledGroup:
         return OuterCost(
             round(cycles),
             moved.bytes + stores.bytes,
-            round(alone),
+            round(max(alone, moved.cycles - ahead.cycles + stores.cycles)),
             round(ahead.cycles),
             inside.bytes > 0,
             moved,
