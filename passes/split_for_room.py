@@ -105,12 +105,11 @@ def _is_whole(op: graph.SliceOp, factors: Factors) -> bool:
     """Whether a slice of split axes is one of the first of their parts."""
     extents = tensor_type(op.operand).get_shape()
     axes = zip(factors, extents, op.starts, op.steps, strict=True)
-    return all(
+    return all(factors) and all(
         len(parts) == 1
         or (step == 1 and not extent % prod(parts[1:]) and not start % prod(parts[1:]))
         for parts, extent, start, step in axes
-        if parts
-    ) and all(factors)
+    )
 
 
 def _shared_reshape(

@@ -102,9 +102,9 @@ def footprint_of(
 ) -> Footprint:
     """
     The buffers that the tiles of a group take, `stages` iterations being in flight, and
-    as many `pieces` of a reduction unless given.
-    Inputs that lie `apart` are in the level already, and are not counted; inputs and
-    results that are `held` lie there whole.
+    as many `pieces` of a reduction unless given. Inputs that lie `apart` are in the
+    level already, and are not counted; inputs and results that are `held` lie there
+    whole.
 
     In the nearest level, where there are no `nests`, every operation computes:
     elementwise ones in place where they may. In others only what one nest over nearer
