@@ -106,14 +106,12 @@ class Fronts:
                         made = Label(time, bytes_, rank, move, option, label, slack)
                         made.key = key & KEYS
                         self._rank(front, made)
-                elif self.size > 1 and front:
-                    self._insert(
-                        front, Label(time, bytes_, rank, move, option, label, slack)
-                    )
+                    continue
+                made = Label(time, bytes_, rank, move, option, label, slack)
+                if self.size > 1 and front:
+                    self._insert(front, made)
                 else:
-                    self.keep(
-                        front, Label(time, bytes_, rank, move, option, label, slack)
-                    )
+                    self.keep(front, made)
 
     def keep(self, front: list[Label], label: Label) -> None:
         """Put a way among those that no other one is as good as, its slack included."""
