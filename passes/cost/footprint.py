@@ -61,6 +61,14 @@ class Row(NamedTuple):
     """It is live in the steps [start, end)."""
     box: Box
     ahead: int = 0
+    """The bytes of it that are for further iterations in flight."""
+    of_pieces: bool = False
+    """Whether those are iterations over the pieces of a reduction."""
+
+    def times(self, further: int) -> Row:
+        """The same for so many further iterations, if it is for one now."""
+        ahead = self.ahead * further
+        return self._replace(size=self.size + ahead - self.ahead, ahead=ahead)
 
     @property
     def part(self) -> Part:
@@ -91,55 +99,54 @@ class Footprint:
         return highest(changes)
 
 
-def footprint_of(
-    tiling: GroupTiling,
-    stages: int,
-    nests: Nests | None = None,
-    apart: Collection[SSAValue] = (),
-    held: Collection[SSAValue] = (),
-    steps: Steps | None = None,
-    pieces: int | None = None,
-) -> Footprint:
+class TileBuffers:
     """
-    The buffers that the tiles of a group take, `stages` iterations being in flight, and
-    as many `pieces` of a reduction unless given. Inputs that lie `apart` are in the
-    level already, and are not counted; inputs and results that are `held` lie there
-    whole.
-
-    In the nearest level, where there are no `nests`, every operation computes:
-    elementwise ones in place where they may. In others only what one nest over nearer
-    tiles leaves for the next is there. `steps` are those of all operations, if known.
+    The buffers that the tiles of a group take, however many iterations are in flight.
     """
-    if steps is None or len(steps.of) != len(tiling.tiles):
-        steps = Steps(tiling.tiles, nests)
-    in_flight = InFlight(stages, pieces or stages)
-    builder = _Builder(tiling, in_flight, nests is None, steps, apart, held)
-    return Footprint(tuple(builder.rows()))
 
-
-class _Builder:
     def __init__(
         self,
         tiling: GroupTiling,
-        in_flight: InFlight,
-        nearest: bool,
-        steps: Steps,
-        apart: Collection[SSAValue],
+        nests: Nests | None = None,
+        apart: Collection[SSAValue] = (),
         held: Collection[SSAValue] = (),
+        steps: Steps | None = None,
     ) -> None:
+        """
+        Inputs that lie `apart` are in the level already, and are not counted; inputs
+        and results that are `held` lie there whole.
+
+        In the nearest level, where there are no `nests`, every operation computes:
+        elementwise ones in place where they may. In others only what one nest over
+        nearer tiles leaves for the next is there. `steps` are those of all operations,
+        if known.
+        """
+        if steps is None or len(steps.of) != len(tiling.tiles):
+            steps = Steps(tiling.tiles, nests)
         self.apart = apart
         self.held = held
         self.tiling = tiling
-        self.stages = _most(tiling.loops, in_flight.tiles)
-        self.inner_stages = _most(tiling.inner_loops, in_flight.pieces)
-        self.nearest = nearest
+        self.nearest = nests is None
         self.steps = steps
         self.step = steps.of
         self.end = steps.end
         self.results = set(tiling.results)
-        self.in_place = InPlace(tiling, steps) if nearest else None
+        self.in_place = InPlace(tiling, steps) if self.nearest else None
+        self.rows = tuple(self._rows())
+        """What two iterations in flight take."""
 
-    def rows(self) -> Iterator[Row]:
+    def footprint(self, in_flight: InFlight) -> Footprint:
+        """What is taken by so many iterations, or by all where there are fewer."""
+        tiles = _most(self.tiling.loops, in_flight.tiles) - 1
+        pieces = _most(self.tiling.inner_loops, in_flight.pieces) - 1
+        return Footprint(
+            tuple(
+                row.times(pieces if row.of_pieces else tiles) if row.ahead else row
+                for row in self.rows
+            )
+        )
+
+    def _rows(self) -> Iterator[Row]:
         yield from self._inputs()
         yield from self._first_windows()
         for op in self.tiling.tiles:
@@ -153,7 +160,7 @@ class _Builder:
         for (value, scope), boxes in self.tiling.reads.items():
             if value in self.apart:
                 continue
-            stages = self.inner_stages if scope is Scope.INNER else self.stages
+            of_pieces = scope is Scope.INNER
             if value in self.held:
                 yield self._whole(value)
                 continue
@@ -161,11 +168,12 @@ class _Builder:
                 window = self.tiling.windows.get((value, number))
                 size = self._bytes(value, box)
                 if window is not None:
-                    ahead = self._bytes(value, window.fresh) * (stages - 1)
-                    yield self._live("window", value, size, box, ahead)
+                    ahead = self._bytes(value, window.fresh)
+                    row = self._live("window", value, size, box, ahead)
+                    yield row._replace(of_pieces=of_pieces)
                 elif any(interval.offset.terms for interval in box):
-                    ahead = size * (stages - 1)
-                    yield self._live("input", value, size, box, ahead)
+                    row = self._live("input", value, size, box, size)
+                    yield row._replace(of_pieces=of_pieces)
                 elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size, box)
                 else:
@@ -217,15 +225,14 @@ class _Builder:
         if value in self.held and self.tiling.loops:
             return self._whole(value)
         size = self._bytes(value, box)
-        ahead = size * (self.stages - 1)
         if (window := self.tiling.windows.get((value, 0))) is not None:
-            ahead = self._bytes(value, window.fresh) * (self.stages - 1)
+            ahead = self._bytes(value, window.fresh)
             return self._live("window", value, size, box, ahead)
         first, last = self.step[owner], self._last_use(value)
         if any(each in self.results for each in self._sharing(value)):
-            return self._live("output", value, size, box, ahead)
+            return self._live("output", value, size, box, size)
         if self.nearest and isinstance(owner, ContractionInterface):
-            return self._live("value", value, size, box, ahead)
+            return self._live("value", value, size, box, size)
         return Row("value", value, size, first, last + 1, box)
 
     def _has_place(self, value: SSAValue) -> bool:

@@ -12,11 +12,13 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Costs
-from tlf.passes.cost.footprint import footprint_of
+from tlf.passes.cost.footprint import TileBuffers
 from tlf.passes.cost.in_flight import SINGLE, InFlight
+from tlf.passes.cost.in_place import InPlace
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
+from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import Axes, Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError
@@ -72,9 +74,11 @@ class Machinery:
         self.work = Instructions(self.costs)
         self.burst = target.levels[far].burst
 
-    def program(self, tiling: GroupTiling, stages: InFlight) -> list[Item]:
-        """The loops of a group."""
-        return NestProgram(tiling, self.moves, self.work, stages).items()
+    def program(
+        self, tiling: GroupTiling, stages: InFlight, in_place: InPlace | None = None
+    ) -> list[Item]:
+        """The loops of a group; what is computed `in_place`, if that is known."""
+        return NestProgram(tiling, self.moves, self.work, stages, in_place).items()
 
 
 @dataclass
@@ -98,6 +102,7 @@ class NearestSearch:
     )
 
     def __post_init__(self) -> None:
+        self.steps = Steps(self.members.operations)
         self.counts = [InFlight(each, each) for each in self.stages]
         if self.axes.reduction:
             self.counts += map(InFlight, self.stages[:-1], self.stages[1:])
@@ -126,11 +131,11 @@ class NearestSearch:
 
     def _small(self, sizes: Sizes) -> Choice | None:
         """The choice at some sizes, if it leaves little to gain."""
-        if (tiling := self._tiling(sizes)) is None:
+        if (buffers := self._buffers(sizes)) is None:
             return None
-        if needed(tiling, SINGLE) > self.level.capacity:
+        if buffers.footprint(SINGLE).needed > self.level.capacity:
             return None
-        work = sum(busy(self.machinery.program(tiling, SINGLE)).values())
+        work = sum(busy(self._program(buffers, SINGLE)).values())
         cores = self.machinery.costs.machine.cores
         if work * self.executions > LITTLE // cores:
             return None
@@ -182,15 +187,15 @@ class NearestSearch:
     def _estimated(self, sizes: Sizes) -> Iterator[Choice]:
         if any(_dominates(sizes, misfit) for misfit in self.large):
             return
-        if (tiling := self._tiling(sizes)) is None:
+        if (buffers := self._buffers(sizes)) is None:
             return
-        if needed(tiling, SINGLE) > self.level.capacity:
+        if buffers.footprint(SINGLE).needed > self.level.capacity:
             self.large.append(sizes)
             return
         count = len(self.axes.parallel)
-        program = self.machinery.program(tiling, SINGLE)
+        program = self._program(buffers, SINGLE)
         for stages in self.counts:
-            size = needed(tiling, stages)
+            size = buffers.footprint(stages).needed
             if size <= self.level.capacity:
                 time = _estimate(program, stages)
                 yield Choice(sizes[:count], sizes[count:], stages, time, size)
@@ -251,27 +256,27 @@ class NearestSearch:
         return self.timed[key]
 
     def _time(self, sizes: Sizes, stages: InFlight) -> Choice | None:
-        if (tiling := self._tiling(sizes)) is None:
+        if (buffers := self._buffers(sizes)) is None:
             return None
-        if (size := needed(tiling, stages)) > self.level.capacity:
+        if (size := buffers.footprint(stages).needed) > self.level.capacity:
             return None
-        program = self.machinery.program(tiling, stages)
+        program = self._program(buffers, stages)
         count = len(self.axes.parallel)
         cycles = cycles_of(program, self.machinery.costs)
         return Choice(sizes[:count], sizes[count:], stages, cycles, size)
 
-    def _tiling(self, sizes: Sizes) -> GroupTiling | None:
+    def _program(self, buffers: TileBuffers, stages: InFlight) -> list[Item]:
+        return self.machinery.program(buffers.tiling, stages, buffers.in_place)
+
+    def _buffers(self, sizes: Sizes) -> TileBuffers | None:
+        """What tiles of some sizes take, or None where they are illegal."""
         count = len(self.axes.parallel)
         tile, reduce = sizes[:count], sizes[count:]
         try:
-            return self.members.tiling(tile, reduce, self.machinery.rules)
+            tiling = self.members.tiling(tile, reduce, self.machinery.rules)
         except TilingError:
             return None
-
-
-def needed(tiling: GroupTiling, in_flight: InFlight) -> int:
-    """The bytes that tiles take at once."""
-    return footprint_of(tiling, in_flight.tiles, pieces=in_flight.pieces).needed
+        return TileBuffers(tiling, steps=self.steps)
 
 
 def options(extent: int) -> tuple[int, ...]:

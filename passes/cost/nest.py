@@ -162,13 +162,14 @@ class NestProgram:
         moves: Moves,
         work: Instructions,
         in_flight: InFlight,
+        in_place: InPlace | None = None,
     ) -> None:
         self.tiling = tiling
         self.moves = moves
         self.work = work
         self.stages = in_flight.tiles
         self.pieces = in_flight.pieces
-        self.in_place = InPlace(tiling, Steps(tiling.tiles))
+        self.in_place = in_place or InPlace(tiling, Steps(tiling.tiles))
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
 

@@ -23,7 +23,8 @@ from tlf.dialects.access import Box, Interval
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
-from tlf.passes.cost.footprint import Footprint, footprint_of
+from tlf.passes.cost.footprint import Footprint, TileBuffers
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nest_work import NestWork
@@ -206,9 +207,10 @@ class TiledGroup:
     def footprint(self, stages: int, keeping: Keeping = NOTHING) -> Footprint:
         """The buffers of the level that it takes."""
         held = keeping.loaded | keeping.kept
-        return footprint_of(
-            self.tiling, stages, self.nests, keeping.resident, held, self.steps
+        buffers = TileBuffers(
+            self.tiling, self.nests, keeping.resident, held, self.steps
         )
+        return buffers.footprint(InFlight(stages, stages))
 
     def is_legal(self, keeping: Keeping) -> bool:
         """Whether tiles of the results that are kept can be made in their place."""

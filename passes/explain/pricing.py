@@ -13,7 +13,7 @@ from tlf.dialects.graph.held import brings, holds, is_kept, is_read_near
 from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Key
 from tlf.passes.analysis.bounds import Bounds, bounds_of
-from tlf.passes.cost.footprint import Footprint, footprint_of
+from tlf.passes.cost.footprint import Footprint, TileBuffers
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.nearest import Machinery
 from tlf.passes.cost.nests import Nests, nests_of
@@ -122,7 +122,7 @@ class Pricing:
             totals["read", moving[0]] + totals["wrote", moving[1]],
             sum(totals["busy", name] for name in moving),
             max(worked, default=0),
-            footprint_of(tiling, in_flight.tiles, pieces=in_flight.pieces),
+            TileBuffers(tiling).footprint(in_flight),
         )
 
 

@@ -10,7 +10,8 @@ from xdsl.parser import Parser
 from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.cost.footprint import footprint_of
+from tlf.passes.cost.footprint import TileBuffers
+from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.nests import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -93,7 +94,8 @@ def test_room_of_a_plan(
     members = members_of_group(group)
     rolling = None if roll is None else Rolling(roll)
     tiling = members.tiling(tile, (), rules_of(target, "L2"), rolling)
-    needed = footprint_of(tiling, stages, nests_of(members, target)).needed
+    buffers = TileBuffers(tiling, nests_of(members, target))
+    needed = buffers.footprint(InFlight(stages, stages)).needed
     rolls = () if roll is None else (roll,)
     group.plan = graph.PlanAttr("L2", tile, stages=stages, roll=rolls)
 
