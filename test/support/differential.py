@@ -184,7 +184,7 @@ def lowered(
     is not.
     """
     target.attach(module)
-    known, before = snapshot(module), ""
+    known = snapshot(module)
     manager = PassManager(())
     for each in steps_of(target):
         manager.passes = [each]
@@ -197,9 +197,7 @@ def lowered(
             scramble(module, plans)
         fault, runs = None, stages and runnable(module)
         if runs and (now := snapshot(module)) != known:
-            known = now
-            if (after := str(module)) != before:
-                fault, before = _interpreted(case, each.name, module), after
+            known, fault = now, _interpreted(case, each.name, module)
         yield Stage(each.name, runs, fault)
 
 
