@@ -189,7 +189,7 @@ class Grouping:
         if contractions and self.contractions == 1:
             if (reason := self.prologues.objection(operations)) is not None:
                 return reason
-            if (reason := growth.objection(operations)) is not None:
+            if (reason := growth.objection(operations, self.forms)) is not None:
                 return reason
         if not is_convex(operations, self.position, groups):
             return "a value would leave the group and come back to it"

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.passes.tiling.kinds import Kinds
+
 
 def structure_of(
     operations: Sequence[Operation], results: Sequence[SSAValue]
@@ -43,8 +45,7 @@ class Structures:
     """
 
     def __init__(self) -> None:
-        self._labels: dict[Operation, int] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self._kinds = Kinds()
 
     def of(
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
@@ -53,21 +54,9 @@ class Structures:
         numbers: dict[SSAValue, int] = {}
         wiring: list[int] = []
         for op in operations:
-            wiring.append(self._label(op))
+            wiring.append(self._kinds.of(op))
             for value in (*op.operands, *op.results):
                 wiring.append(numbers.setdefault(value, len(numbers)))
         wiring.append(-1)
         wiring += (numbers.setdefault(value, len(numbers)) for value in results)
         return tuple(wiring)
-
-    def _label(self, op: Operation) -> int:
-        """A number that is equal for operations of equal properties and types."""
-        if (known := self._labels.get(op)) is None:
-            properties = sorted(
-                (name, str(each)) for name, each in op.properties.items()
-            )
-            types = [str(value.type) for value in (*op.operands, *op.results)]
-            key = op.name, tuple(properties), tuple(types)
-            known = self._numbers.setdefault(key, len(self._numbers))
-            self._labels[op] = known
-        return known

@@ -21,6 +21,7 @@ from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
 from tlf.passes.search import Context, Costs, Option, mask_of, members
+from tlf.passes.tiling.form import Forms
 
 LEAST_GAIN = 16
 """Plans are looked for where one part in so many of the cycles may be saved."""
@@ -58,6 +59,8 @@ class GroupCosts(Costs):
         self._given = {value for value in values if value.owner not in inside}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
+        self.forms = Forms()
+        """What operations answer, those of all groups."""
 
     @property
     def priced(self) -> int:
@@ -198,7 +201,7 @@ class GroupCosts(Costs):
     def _merge(self, group: int, picked: Sequence[Operation]) -> MergedGroup:
         if group not in self._merged:
             groups = [op for op in picked if isinstance(op, graph.GroupOp)]
-            merged = self._merged[group] = MergedGroup(groups)
+            merged = self._merged[group] = MergedGroup(groups, self.forms)
             inside = {merged.values[v] for v in self.free if v in merged.values}
             self.model.far.free |= inside
         return self._merged[group]

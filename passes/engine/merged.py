@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface
+from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members
 
 
@@ -18,7 +19,10 @@ class MergedGroup:
     other is no result of it.
     """
 
-    def __init__(self, groups: Sequence[graph.GroupOp]) -> None:
+    def __init__(
+        self, groups: Sequence[graph.GroupOp], forms: Forms | None = None
+    ) -> None:
+        self.forms = forms or Forms()
         self.inputs = _inputs(groups)
         """The values of outside that it reads."""
         self.results = _results(groups)
@@ -52,7 +56,8 @@ class MergedGroup:
         operations = tuple(
             op for op in self.block.ops if isinstance(op, TilingInterface)
         )
-        return Members(operations, tuple(self.values[each] for each in self.results))
+        results = tuple(self.values[each] for each in self.results)
+        return Members(operations, results, self.forms)
 
     def operation(self) -> graph.GroupOp:
         """The group as an operation, not inserted yet."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.tiling.form import Form, Forms
 
 GROWN = Fraction(5, 4)
 """Loops may run over so many times the elements of a contraction's result."""
@@ -16,7 +17,7 @@ GROWN = Fraction(5, 4)
 REASON = "a contraction would run for what is put around its result"
 
 
-def objection(operations: Sequence[TilingInterface]) -> str | None:
+def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None:
     """
     Why operations, in program order, may not share loops with a contraction before
     them: of its result they make something larger, as padding does, and every tile of
@@ -24,7 +25,7 @@ def objection(operations: Sequence[TilingInterface]) -> str | None:
     """
     grown: dict[SSAValue, Fraction] = {}
     for op in operations:
-        factor = _grown(op, grown)
+        factor = _grown(op, grown, forms)
         if factor is None:
             continue
         if factor > GROWN:
@@ -33,10 +34,12 @@ def objection(operations: Sequence[TilingInterface]) -> str | None:
     return None
 
 
-def _grown(op: TilingInterface, grown: dict[SSAValue, Fraction]) -> Fraction | None:
+def _grown(
+    op: TilingInterface, grown: Mapping[SSAValue, Fraction], forms: Forms
+) -> Fraction | None:
     """How much larger than that of a contraction before an operation its loops are."""
     factors = [
-        grown[operand] * _growth(op, position)
+        grown[operand] * _growth(op, position, forms.of(op))
         for position, operand in enumerate(op.operands)
         if operand in grown
     ]
@@ -45,14 +48,14 @@ def _grown(op: TilingInterface, grown: dict[SSAValue, Fraction]) -> Fraction | N
     return max(factors, default=None)
 
 
-def _growth(op: TilingInterface, position: int) -> Fraction:
+def _growth(op: TilingInterface, position: int, form: Form) -> Fraction:
     """How many positions there are for each element of an operand, along its axes."""
-    accesses = op.operand_accesses()[position]
+    accesses = form.operands[position]
     if accesses is None:
         return Fraction(1)
     shape = tensor_type(op.operands[position]).get_shape()
-    iterators, growth = op.iterators(), Fraction(1)
+    growth = Fraction(1)
     for access, extent in zip(accesses, shape, strict=True):
         if len(access.terms) == 1 and access.terms[0][1] == 1 and extent > 1:
-            growth *= Fraction(iterators[access.terms[0][0]].extent, extent)
+            growth *= Fraction(form.extents[access.terms[0][0]], extent)
     return max(growth, Fraction(1))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from xdsl.ir import Operation
-
 from tlf.dialects.access import Accesses
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -19,6 +17,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import PaddedInterface
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.tiling.kinds import Kinds
 
 
 class Form:
@@ -114,13 +113,18 @@ class Form:
 
 
 class Forms:
-    """The forms of operations, as long as these stay what they are."""
+    """
+    The forms of operations, as long as these stay what they are. Those that only differ
+    in their values share one.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[Operation, Form] = {}
+        self._kinds = Kinds()
+        self._known: dict[int, Form] = {}
 
     def of(self, op: TilingInterface) -> Form:
         """What is known of an operation."""
-        if (known := self._known.get(op)) is None:
-            known = self._known[op] = Form(op)
+        kind = self._kinds.of(op)
+        if (known := self._known.get(kind)) is None:
+            known = self._known[kind] = Form(op)
         return known

@@ -15,6 +15,7 @@ from tlf.dialects.interfaces import ElementwiseInterface, TilingInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.placement import align
+from tlf.passes.tiling.kinds import Kinds
 from tlf.passes.tiling.model import WIDEST
 
 
@@ -27,7 +28,6 @@ class Point:
     """The bytes of an element of the result."""
     temporaries: int
     """The bytes of values between the scalar operations that compute it."""
-    operands: tuple[SSAValue, ...]
 
 
 @dataclass
@@ -35,10 +35,9 @@ class UniformGroups:
     """Adds up the smallest tiles of groups for a memory level."""
 
     level: Level
-    points: dict[Operation, Point | None] = field(
-        default_factory=dict[Operation, Point | None]
-    )
-    """What is known of operations; None for those that are not elementwise."""
+    kinds: Kinds = field(default_factory=Kinds)
+    points: dict[int, Point | None] = field(default_factory=dict[int, Point | None])
+    """By kind of operation; None for those that are not elementwise."""
 
     def fit(self, operations: Sequence[TilingInterface]) -> bool | None:
         """
@@ -57,7 +56,7 @@ class UniformGroups:
                 return None
             shape = point.shape
             computed += align(point.result, self.level.alignment) + point.temporaries
-            read.update(point.operands)
+            read.update(op.operands)
         inside = set[Operation](operations)
         total = sum(self._bytes(value) for value in read if value.owner not in inside)
         return total + computed if self.level.kind == "buffer" else total
@@ -68,7 +67,7 @@ class UniformGroups:
             return ()
         return tuple(
             operand
-            for operand in point.operands
+            for operand in op.operands
             if tensor_type(operand).get_shape() == point.shape
         )
 
@@ -76,9 +75,10 @@ class UniformGroups:
         return align(_itemsize(value), self.level.alignment)
 
     def _point(self, op: TilingInterface) -> Point | None:
-        if op not in self.points:
-            self.points[op] = _point_of(op)
-        return self.points[op]
+        kind = self.kinds.of(op)
+        if kind not in self.points:
+            self.points[kind] = _point_of(op)
+        return self.points[kind]
 
 
 def _point_of(op: TilingInterface) -> Point | None:
@@ -96,7 +96,7 @@ def _point_of(op: TilingInterface) -> Point | None:
         if tensor_type(operand).get_shape() == shape and accesses != own:
             return None
     temporaries = (op.scalar_operations() - 1) * WIDEST
-    return Point(shape, _itemsize(result), max(temporaries, 0), tuple(op.operands))
+    return Point(shape, _itemsize(result), max(temporaries, 0))
 
 
 def _is_broadcast(accesses: Sequence[Access], rank: int) -> bool:

@@ -1,0 +1,39 @@
+"""Numbers for operations that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from xdsl.ir import Attribute, Operation
+
+
+class Kinds:
+    """
+    Tells operations apart by name, properties and types, many of them copies: these
+    share their attributes, so that each attribute is printed once. Operations have to
+    stay what they are.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Operation, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._attributes: dict[int, tuple[Attribute, str]] = {}
+        """The text of an attribute, by its identity; it is held, to keep that its."""
+
+    def of(self, op: Operation) -> int:
+        """A number that is equal for operations that only differ in their values."""
+        if (known := self._known.get(op)) is None:
+            names = sorted(op.properties)
+            properties = tuple(
+                (each, self._text(op.properties[each])) for each in names
+            )
+            types = tuple(self._text(v.type) for v in (*op.operands, *op.results))
+            key = op.name, len(op.results), properties, types
+            known = self._numbers.setdefault(key, len(self._numbers))
+            self._known[op] = known
+        return known
+
+    def _text(self, attribute: Attribute) -> str:
+        if (known := self._attributes.get(id(attribute))) is None:
+            known = self._attributes[id(attribute)] = attribute, str(attribute)
+        return known[1]
