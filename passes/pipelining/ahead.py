@@ -113,9 +113,13 @@ def operands_of(op: Operation) -> list[Operation]:
             if owner.parent is op.parent and owner not in found:
                 found.add(owner)
                 pending.append(owner)
-    block = op.parent
-    assert block is not None
-    return [each for each in block.ops if each in found]
+    ordered: list[Operation] = []
+    before = op.prev_op
+    while before is not None and len(ordered) < len(found):
+        if before in found:
+            ordered.append(before)
+        before = before.prev_op
+    return ordered[::-1]
 
 
 def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
