@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.frontend.torch.decompositions import decompositions
+from tlf.frontend.torch.decompositions import decompositions, is_converted
 from tlf.frontend.torch.errors import ImportFailure
 from tlf.frontend.torch.graph import Function, import_graph
 
@@ -91,6 +91,8 @@ def exported(
 @_as_imported()
 def decomposed(program: ExportedProgram) -> ExportedProgram:
     """A program in the operations that are converted, as far as PyTorch knows how."""
+    if is_converted(program):
+        return program
     return cast(Any, program).run_decompositions(decompositions())
 
 
