@@ -40,7 +40,7 @@ lit: $(VENV)/test.stamp  ## Run the tests written in MLIR
 
 pytest: $(VENV)/test.stamp  ## Run the tests written in Python
 	@mkdir -p $(RESULTS)
-	$(BIN)/pytest --quiet --numprocesses 2 --junit-xml $(RESULTS)/pytest.xml
+	$(BIN)/pytest --quiet --numprocesses 2 --dist worksteal --junit-xml $(RESULTS)/pytest.xml
 
 format: $(VENV)/test.stamp  ## Format the sources
 	$(BIN)/ruff check --fix
