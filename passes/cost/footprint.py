@@ -66,9 +66,9 @@ class Row(NamedTuple):
     """Whether those are iterations over the pieces of a reduction."""
 
     def times(self, further: int) -> Row:
-        """The same for so many further iterations, if it is for one now."""
+        """The same for so many further iterations, of which each adds `ahead`."""
         ahead = self.ahead * further
-        return self._replace(size=self.size + ahead - self.ahead, ahead=ahead)
+        return self._replace(size=self.size + ahead, ahead=ahead)
 
     @property
     def part(self) -> Part:
@@ -133,7 +133,7 @@ class TileBuffers:
         self.results = set(tiling.results)
         self.in_place = InPlace(tiling, steps) if self.nearest else None
         self.rows = tuple(self._rows())
-        """What two iterations in flight take."""
+        """What one iteration takes, with what each further one adds in `ahead`."""
 
     def footprint(self, in_flight: InFlight) -> Footprint:
         """What is taken by so many iterations, or by all where there are fewer."""
@@ -216,7 +216,7 @@ class TileBuffers:
         self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0
     ) -> Row:
         """A buffer that is live all the time."""
-        return Row(kind, value, size + ahead, 0, self.end + 1, box, ahead)
+        return Row(kind, value, size, 0, self.end + 1, box, ahead)
 
     def _value(self, value: SSAValue) -> Row:
         owner = value.owner
