@@ -35,6 +35,7 @@ from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.returned_values import copy_returned_values
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members, members_of, misfit, smallest, too_large
+from tlf.passes.tiling.kinds import Kinds
 from tlf.passes.tiling.uniform import UniformGroups
 
 Groups: TypeAlias = dict[Operation, list[TilingInterface]]
@@ -58,7 +59,7 @@ class Grouping:
     prologues: Prologues = field(init=False)
     forms: Forms = field(default_factory=Forms)
     """What operations answer, while they are put into groups."""
-    _structures: Structures = field(init=False, default_factory=Structures)
+    _structures: Structures = field(init=False)
     _misfits: dict[Hashable, str | None] = field(
         init=False, default_factory=dict[Hashable, "str | None"]
     )
@@ -68,7 +69,9 @@ class Grouping:
     """Where the operations of the block are."""
 
     def __post_init__(self) -> None:
-        self.uniform = UniformGroups(self.level)
+        kinds = Kinds()
+        self._structures = Structures(kinds)
+        self.uniform = UniformGroups(self.level, kinds)
         self.prologues = Prologues(self.level, self.target, self.home)
 
     def partition(self, block: Block) -> list[list[TilingInterface]]:

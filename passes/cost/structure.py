@@ -44,8 +44,8 @@ class Structures:
     stay what they are, are looked at once.
     """
 
-    def __init__(self) -> None:
-        self._kinds = Kinds()
+    def __init__(self, kinds: Kinds | None = None) -> None:
+        self._kinds = kinds or Kinds()
 
     def of(
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
