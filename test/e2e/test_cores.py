@@ -37,6 +37,7 @@ LAYERS = [
 """Attention, convolutions with a residual, and for how many cores."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cores", [2, 3, 4])
 @pytest.mark.parametrize("variant", KERNELS, ids=lambda each: each.name)
 def test_kernels(variant: Variant, cores: int):
@@ -45,6 +46,7 @@ def test_kernels(variant: Variant, cores: int):
     assert check(case, f"npu-tiny:cores={cores}", stages=cores == 3) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("text", "cores"), LAYERS, ids=["product", "attention", "block"]
 )

@@ -45,6 +45,7 @@ def program(seed: int) -> npu.Program:
     return npu.parse(text, Path())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", FASTER)
 def test_best_schedules(part: str):
     """What is searched anew for each chip, as the cost model prices it."""

@@ -169,6 +169,7 @@ def test_groups(rule: str):
     assert sorted(groups(text, "h200", "L1")) == sorted(expected)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("rule", RULES)
 def test_results(rule: str, target: str):
@@ -242,6 +243,7 @@ func.func @f(%x: tensor<1x19xf32>, %w: tensor<19x19xf32>) -> tensor<1x19xf32> {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("name", OVERWRITES)
 def test_overwriting(name: str, target: str):

@@ -119,12 +119,14 @@ LOOKUPS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("lookup", LOOKUPS, ids=str)
 def test_shapes_and_axes(lookup: Lookup, rng: Generator):
     check(lookup.text, lookup.inputs(rng))
     assert set(compiled(lookup.text).values()) == {1}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("index", ["i64", "i32"])
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("lookup", [ROWS, Lookup("gather", (6, 9), (5, 9), 0)], ids=str)
@@ -139,6 +141,7 @@ def test_targets_without_indexed_loads_compare(lookup: Lookup, rng: Generator):
     assert compiled(lookup.text, "npu-tiny")[tile.GatherOp] == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [(1,), (8,), (9,)])
 @pytest.mark.parametrize("index", ["i64", "i32"])
 def test_nothing_is_found_outside(shape: tuple[int, ...], index: str):

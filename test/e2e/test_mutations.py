@@ -36,6 +36,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TLF_CACHE_DIR", str(tmp_path))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("program", "stage"), PLACES, ids=str)
 def test_correct_programs_are_right(program: Program, stage: Stage) -> None:
     text = text_at(program, stage)
@@ -46,6 +47,7 @@ def test_correct_programs_are_right(program: Program, stage: Stage) -> None:
         assert kind is Kind.RIGHT, message
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_faults_are_noticed(mutation: Mutation) -> None:
     before = text_at(mutation.program, mutation.stage)
@@ -56,6 +58,7 @@ def test_faults_are_noticed(mutation: Mutation) -> None:
     assert mutation.says in message
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mutation", INTERPRETED, ids=str)
 def test_faults_are_noticed_by_interpreters(mutation: Mutation) -> None:
     after = mutation.change(text_at(mutation.program, mutation.stage))

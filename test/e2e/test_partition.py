@@ -16,6 +16,7 @@ def partitioned(target: str, strategy: str) -> str:
     return text.replace("graph-partition{level=L2}", f"graph-partition{{{options}}}")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])
 @pytest.mark.parametrize(
     ("name", "strategy"),

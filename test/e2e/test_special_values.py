@@ -253,6 +253,7 @@ def test_integer_matrix_products_wrap_around(target: str, last: str | None):
     check(steps, {"x": numbers, "w": numbers.T.copy()}, target, last=last)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 @pytest.mark.parametrize("element", FLOATS)

@@ -43,6 +43,7 @@ def stages(variant: Variant, name: str) -> list[Stage]:
     return list(lowered(case, load(name), context, module))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", LAST)
 @pytest.mark.parametrize("variant", KERNELS, ids=lambda each: each.name)
 def test_values_after_every_pass(variant: Variant, target: str):

@@ -70,11 +70,13 @@ def test_f16(model: Model):
     check(model, "tiny", ["reference"], torch.float16)
 
 
+@pytest.mark.one_in(4)
 @every_model
 def test_lowered(model: Model):
     check(model, "tiny", ["npu", "triton"], torch.float32)
 
 
+@pytest.mark.one_in(3)
 @every_model
 def test_backend(model: Model):
     network, inputs = model.build("small")

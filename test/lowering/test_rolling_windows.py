@@ -46,6 +46,7 @@ CASES = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])
 @pytest.mark.parametrize("name", CASES)
 def test_windows(name: str, target: str) -> None:
@@ -86,6 +87,7 @@ def random_program(generator: random.Random) -> Rolling:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_windows(seed: int) -> None:
     program = random_program(random.Random(seed))

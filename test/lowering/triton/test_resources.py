@@ -61,6 +61,7 @@ ON_TRITON = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ON_TRITON)
 def test_examples(name: str, compiler: OfflineCompiler) -> None:
     text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")

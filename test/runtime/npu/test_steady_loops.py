@@ -28,6 +28,7 @@ def both(program: Program) -> tuple[Report, Report]:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(150))
 def test_random_loops(machine: str, seed: int):
     code = LoopWriter(random.Random(seed)).code()

@@ -1,0 +1,57 @@
+"""Leaves out most combinations of parameters of long tests, unless given `--whole`."""
+
+from collections import defaultdict
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser):
+    parser.addoption(
+        "--whole",
+        action="store_true",
+        help="run all combinations of parameters, also of tests marked `one_in`",
+    )
+
+
+def pytest_configure(config: pytest.Config):
+    config.addinivalue_line(
+        "markers",
+        "one_in(count): run one in `count` combinations of parameters, unless given "
+        "`--whole` or the name of a test",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):
+    if config.getoption("whole") or any("::" in each for each in config.args):
+        return
+    samples = Samples()
+    left_out = {each for each in items if not samples.hold(each)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [each for each in items if each not in left_out]
+
+
+class Samples:
+    """Which tests run: of two parameters, what is on the diagonals of a square."""
+
+    def __init__(self) -> None:
+        self._values: defaultdict[tuple[object, str], list[object]] = defaultdict(list)
+        """The values of a test's parameter that were seen, in order."""
+
+    def hold(self, item: pytest.Item) -> bool:
+        """Whether a test runs. It must come after those before it in its function."""
+        mark = item.get_closest_marker("one_in")
+        if mark is None or not isinstance(item, pytest.Function):
+            return True
+        (count,) = mark.args
+        places = (
+            self._place(item.function, *each) for each in item.callspec.params.items()
+        )
+        return sum(places) % count == 0
+
+    def _place(self, function: object, name: str, value: object) -> int:
+        values = self._values[function, name]
+        for place, each in enumerate(values):
+            if each is value:
+                return place
+        values.append(value)
+        return len(values) - 1
