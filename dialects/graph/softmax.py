@@ -13,7 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from tlf.dialects.access import Accesses
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.elementwise import DivOp
+from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensors import (
     FLOATS,
@@ -87,7 +87,11 @@ class SoftmaxOp(WholeAxesOperation):
         greatest = program.reduce(wide, ReduceKind.MAX, axes, keepdims=True)
         powers = program.exp(program.sub(wide, greatest))
         total = program.reduce(powers, ReduceKind.SUM, axes, keepdims=True)
-        return [program.finish(DivOp, [powers, total], self.result.type)]
+        # One quotient for each row: there is a 1 in the sum, so that its reciprocal is
+        # finite, and a product by it is off by one rounding more.
+        scale = program.div(program.number(1.0), total)
+        return [program.finish(MulOp, [powers, scale], self.result.type)]
 
     def flops(self) -> int:
-        return 5 * prod(shape_of(self.operand))
+        elements = prod(shape_of(self.operand))
+        return 5 * elements + elements // shape_of(self.operand)[self.axis.value.data]

@@ -2,7 +2,7 @@
 
 // What became of operations, and why others stayed.
 // CHECK:      func.func @f
-// CHECK-SAME:   #graph.remark<passed "graph-decompose" "softmax became 5 operations" at "%weights">
+// CHECK-SAME:   #graph.remark<passed "graph-decompose" "softmax became 6 operations" at "%weights">
 // CHECK-SAME:   #graph.remark<passed "graph-decompose" "matmul keeps its accumulator of f32, and a cast rounds it" at "%product">
 // CHECK-SAME:   #graph.remark<missed "graph-decompose" "gelu stays: named in keep" at "%first", "%second">
 // CHECK-SAME:   #graph.remark<missed "graph-decompose" "softmax stays: its group has a plan" at "%planned">

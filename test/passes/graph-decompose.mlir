@@ -9,7 +9,9 @@
 // CHECK-NEXT:    [[SHIFTED:%.*]] = graph.sub [[WIDE]], [[MAX]]
 // CHECK-NEXT:    [[EXP:%.*]] = graph.exp [[SHIFTED]]
 // CHECK-NEXT:    [[SUM:%.*]] = graph.reduce [[EXP]] <sum> axes [1] keepdims
-// CHECK-NEXT:    [[Y:%.*]] = graph.div [[EXP]], [[SUM]] : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT:    [[ONE:%.*]] = graph.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT:    [[SCALE:%.*]] = graph.div [[ONE]], [[SUM]] : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    [[Y:%.*]] = graph.mul [[EXP]], [[SCALE]] : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
 // CHECK-NEXT:    graph.cast [[Y]] : (tensor<4x8xf32>) -> tensor<4x8xbf16>
 // KEEP-LABEL: func.func @softmax
 // KEEP-NEXT:    graph.softmax

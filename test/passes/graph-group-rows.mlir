@@ -2,12 +2,14 @@
 
 // All of a softmax runs row by row.
 // CHECK-LABEL: func.func @softmax
-// CHECK-NEXT:    graph.group ins([[X:%.*]] = %x : tensor<40x30xf32>) -> (tensor<40x30xf32>) {
+// CHECK:         graph.group ins([[X:%.*]] = %x : tensor<40x30xf32>) -> (tensor<40x30xf32>) {
+// CHECK-NEXT:      [[ONE:%.*]] = graph.constant
 // CHECK-NEXT:      [[M:%.*]] = graph.reduce [[X]] <max>
 // CHECK-NEXT:      [[S:%.*]] = graph.sub [[X]], [[M]]
 // CHECK-NEXT:      [[E:%.*]] = graph.exp [[S]]
 // CHECK-NEXT:      [[T:%.*]] = graph.reduce [[E]] <sum>
-// CHECK-NEXT:      [[Y:%.*]] = graph.div [[E]], [[T]]
+// CHECK-NEXT:      [[R:%.*]] = graph.div [[ONE]], [[T]]
+// CHECK-NEXT:      [[Y:%.*]] = graph.mul [[E]], [[R]]
 // CHECK-NEXT:      graph.yield [[Y]]
 // CHECK-NOT:     graph.group
 func.func @softmax(%x: tensor<40x30xf32>) -> tensor<40x30xf32> {
@@ -43,10 +45,12 @@ func.func @layer_norm(%x: tensor<40x30xf32>, %w: tensor<30xf32>) -> tensor<40x30
 // CHECK-NEXT:      graph.exp
 // CHECK-NEXT:      graph.yield
 // CHECK:         graph.group
+// CHECK-NEXT:      graph.constant
 // CHECK-NEXT:      graph.reduce {{.*}} <sum>
+// CHECK-NEXT:      graph.div
 // CHECK-NEXT:      graph.yield
 // CHECK:         graph.group
-// CHECK-NEXT:      graph.div
+// CHECK-NEXT:      graph.mul
 func.func @long_rows(%x: tensor<4x1500xf32>) -> tensor<4x1500xf32> {
   %y = graph.softmax %x axis 1 : (tensor<4x1500xf32>) -> tensor<4x1500xf32>
   func.return %y : tensor<4x1500xf32>
