@@ -93,5 +93,7 @@ class SoftmaxOp(WholeAxesOperation):
         return [program.finish(MulOp, [powers, scale], self.result.type)]
 
     def flops(self) -> int:
-        elements = prod(shape_of(self.operand))
-        return 5 * elements + elements // shape_of(self.operand)[self.axis.value.data]
+        shape = shape_of(self.operand)
+        elements = prod(shape)
+        rows = elements // shape[self.axis.value.data]
+        return 5 * elements + rows

@@ -38,9 +38,6 @@ CASES = [
     *LOSSES,
 ]
 
-
-"""Kernels take longest to load."""
-
 TOGETHER = 8
 """How many functions are exported as one module: the export takes most of the time."""
 
@@ -92,6 +89,7 @@ def test_f32_lowered(case: Case):
 
 @pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)
 def test_f32_on_triton(case: Case):
+    """Some of them, as kernels take longest to load."""
     check(case, ["triton"])
 
 

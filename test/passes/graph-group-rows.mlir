@@ -2,7 +2,8 @@
 
 // All of a softmax runs row by row.
 // CHECK-LABEL: func.func @softmax
-// CHECK:         graph.group ins([[X:%.*]] = %x : tensor<40x30xf32>) -> (tensor<40x30xf32>) {
+// CHECK-NEXT:    graph.constant
+// CHECK-NEXT:    graph.group ins([[X:%.*]] = %x : tensor<40x30xf32>) -> (tensor<40x30xf32>) {
 // CHECK-NEXT:      [[ONE:%.*]] = graph.constant
 // CHECK-NEXT:      [[M:%.*]] = graph.reduce [[X]] <max>
 // CHECK-NEXT:      [[S:%.*]] = graph.sub [[X]], [[M]]
