@@ -125,6 +125,21 @@ class Costs:
             (*tally, (("busy", name), longest)),
         )
 
+    def is_faster_exchanged(
+        self, batch: int, m: int, n: int, k: int, kind: str
+    ) -> bool:
+        """
+        Whether the array takes less for the transposed product, `n x k` by `k x m`.
+        """
+        exchanged = self.product(batch, n, m, k, kind)
+        return exchanged.cycles < self.product(batch, m, n, k, kind).cycles
+
+    def fastest_product(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
+        """The product as it is or transposed, whichever takes less."""
+        if self.is_faster_exchanged(batch, m, n, k, kind):
+            return self.product(batch, n, m, k, kind)
+        return self.product(batch, m, n, k, kind)
+
     def product(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
         """`batch` products of `m x k` by `k x n`, of inputs of element type `kind`."""
         unit = self.machine.engines["matrix"]

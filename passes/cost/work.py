@@ -70,7 +70,7 @@ class Instructions:
         element = str(tensor_type(op.operands[0]).element_type)
         unit = self.costs.machine.engines["matrix"]
         kind = element if element in getattr(unit, "cycles", {}) else "f32"
-        return self.costs.product(**sizes, kind=kind)
+        return self.costs.fastest_product(**sizes, kind=kind)
 
     def _roles_of(self, tiled: TiledOperation) -> tuple[str, ...]:
         """The role of each iterator of a product."""

@@ -32,7 +32,7 @@ def product_of(op: ContractionInterface, costs: Costs) -> Cost:
         elif in_left and in_right:
             role = "batch"
         sizes[role] *= iterator.extent
-    return costs.product(**sizes, kind=_kind(op, costs))
+    return costs.fastest_product(**sizes, kind=_kind(op, costs))
 
 
 def _kind(op: ContractionInterface, costs: Costs) -> str:
