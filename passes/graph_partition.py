@@ -33,6 +33,7 @@ from tlf.passes.search import (
     Objective,
     Result,
     Schedule,
+    members,
     search,
 )
 
@@ -217,7 +218,8 @@ def _carried_out(
     made = carry_out(partition.stated, schedule, level)
     for step, group in zip(schedule.steps, made, strict=True):
         plan = step.option.plan
-        count = step.group.bit_count()
+        nodes = (partition.stated.nodes[number] for number in members(step.group))
+        count = sum(isinstance(op, graph.GroupOp) for op in nodes)
         if group is not None and isinstance(plan, OuterPlan) and count > 1:
             text = (
                 f"{count} groups run as one: {plan.cost.cycles} cycles, "

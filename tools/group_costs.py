@@ -143,5 +143,10 @@ def _owners(groups: Sequence[frozenset[str]]) -> dict[str, int]:
 def _figures(bound: int, predicted: int, achieved: int | None) -> str:
     text = f"at least {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:
-        return f"{text}; gap {predicted / max(bound, 1):.2f}x"
-    return f"{text}, simulated {achieved:,}; gap {achieved / max(bound, 1):.2f}x"
+        return f"{text}; gap {_gap(predicted, bound)}"
+    return f"{text}, simulated {achieved:,}; gap {_gap(achieved, bound)}"
+
+
+def _gap(cycles: int, bound: int) -> str:
+    """How many times the bound, where all that has to be done takes time."""
+    return f"{cycles / bound:.2f}x" if bound else "-"

@@ -187,6 +187,7 @@ def _parts(
     body: func.FuncOp | GroupOp, target: Target, near: Collection[SSAValue] = ()
 ) -> Parts:
     flow, burst = Dataflow.of(body), target.outermost.burst
+    near = {flow.seen(flow.value(each)) for each in near}
     needs = needs_of(flow, burst)
     read = [each for each in (*flow.inputs, *flow.stored()) if each not in near]
     moved = [needs.get(each, Need()) for each in read]

@@ -29,12 +29,12 @@ def carry_out(
     current: dict[SSAValue, SSAValue] = {}
     for step in schedule.steps:
         picked = [stated.nodes[number] for number in members(step.group)]
-        groups = [op for op in picked if isinstance(op, graph.GroupOp)]
-        if not groups or not isinstance(step.option.plan, OuterPlan):
-            made.append(groups[0] if groups else None)
+        if not isinstance(step.option.plan, OuterPlan):
+            first = picked[0]
+            made.append(first if isinstance(first, graph.GroupOp) else None)
             ordered += picked
             continue
-        merged, results = _merge(groups)
+        merged, results = _merge(picked)
         current.update(zip(results, merged.results, strict=True))
         merged.plan = _plan(merged, results, stated, step, current, level)
         made.append(merged)
@@ -93,18 +93,19 @@ def _numbers(
 
 
 def _merge(
-    groups: Sequence[graph.GroupOp],
+    picked: Sequence[Operation],
 ) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
     """One group of several, and for each of its results the one that it stands for."""
-    if len(groups) == 1:
-        return groups[0], groups[0].results
-    made = MergedGroup(groups)
+    first, last = picked[0], picked[-1]
+    if isinstance(first, graph.GroupOp) and first is last:
+        return first, first.results
+    made = MergedGroup(picked)
     merged = made.operation()
-    merged.location = groups[-1].location
-    Rewriter.insert_op(merged, InsertPoint.after(groups[-1]))
+    merged.location = last.location
+    Rewriter.insert_op(merged, InsertPoint.after(last))
     for old, new in zip(made.results, merged.results, strict=True):
         new.name_hint = old.name_hint
         old.replace_all_uses_with(new)
-    for group in reversed(groups):
-        Rewriter.erase_op(group)
+    for op in reversed(picked):
+        Rewriter.erase_op(op)
     return merged, made.results

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.interfaces import ContractionInterface, ViewInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.nests import Nesting
@@ -74,10 +74,10 @@ class GroupCosts(Costs):
         return sum(len(each.tilings) for each in searches)
 
     def objection(self, group: int) -> str | None:
-        picked = [self.nodes[number] for number in members(group)]
+        picked = self._picked(group)
         if len(picked) == 1:
             return None
-        others = [op for op in picked if not _is_open(op)]
+        others = [op for op in picked if not _may_join(op)]
         if others:
             return f"{others[0].name} is not a group to be planned"
         if self.contractions_in(group) > self.contractions:
@@ -86,19 +86,19 @@ class GroupCosts(Costs):
 
     def contractions_in(self, group: int) -> int:
         """How many contractions the operations of a group hold."""
-        return sum(_contractions(self.nodes[number]) for number in members(group))
+        return sum(map(_contractions, self._picked(group)))
 
     def least(self, group: int) -> int | None:
         """
         The bytes of the level that a group takes with its smallest tiles, however few
         there are; None where it cannot be tiled.
         """
-        merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        merged = self._merge(group)
         search = self._search(merged, sys.maxsize)
         return None if search is None else search.least()
 
     def options(self, group: int, context: Context) -> Sequence[Option]:
-        if not all(_is_open(self.nodes[number]) for number in members(group)):
+        if not self._is_planned(group):
             held = context.resident | context.kept
             return [] if held else [Option(0, 0, 0)]
         search = self._around(group, context)
@@ -126,9 +126,9 @@ class GroupCosts(Costs):
             yield other
 
     def bound(self, group: int, context: Context) -> Option | None:
-        if not all(_is_open(self.nodes[number]) for number in members(group)):
+        if not self._is_planned(group):
             return None
-        merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        merged = self._merge(group)
         if (search := self._whole_search(group, merged)) is None:
             return None
         if search.bound is None:
@@ -140,7 +140,7 @@ class GroupCosts(Costs):
 
     def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
         """The best few ways to run a group, whatever beats them; none for no group."""
-        if not all(_is_open(self.nodes[number]) for number in members(group)):
+        if not self._is_planned(group):
             return []
         search = self._around(group, context)
         plans = [] if search is None else search.ranked(count)
@@ -162,7 +162,7 @@ class GroupCosts(Costs):
 
     def _around(self, group: int, context: Context) -> OuterSearch | None:
         """The search for plans, with values in the level around the group."""
-        merged = self._merge(group, [self.nodes[number] for number in members(group)])
+        merged = self._merge(group)
         if (search := self._whole_search(group, merged)) is None:
             return None
         room = self.level.capacity - context.taken - self._held(context)
@@ -198,10 +198,22 @@ class GroupCosts(Costs):
         except PassFailedException:
             return None
 
-    def _merge(self, group: int, picked: Sequence[Operation]) -> MergedGroup:
+    def _picked(self, group: int) -> list[Operation]:
+        """The operations of a set."""
+        return [self.nodes[number] for number in members(group)]
+
+    def _is_planned(self, group: int) -> bool:
+        """Whether a set of operations has tiles, rather than nothing to do."""
+        picked = self._picked(group)
+        return any(map(_is_open, picked)) and all(map(_may_join, picked))
+
+    def _merge(self, group: int) -> MergedGroup:
         if group not in self._merged:
-            groups = [op for op in picked if isinstance(op, graph.GroupOp)]
-            merged = self._merged[group] = MergedGroup(groups, self.forms)
+            picked = self._picked(group)
+            joined = [
+                op for op in picked if isinstance(op, graph.GroupOp | ViewInterface)
+            ]
+            merged = self._merged[group] = MergedGroup(joined, self.forms)
             inside = {merged.values[v] for v in self.free if v in merged.values}
             self.model.far.free |= inside
         return self._merged[group]
@@ -228,6 +240,21 @@ def early_inputs(
 def _is_open(op: Operation) -> bool:
     """Whether an operation is a group that has no plan yet."""
     return isinstance(op, graph.GroupOp) and op.plan is None
+
+
+def _may_join(op: Operation) -> bool:
+    """Whether an operation may run in a group with others: a view does for a reader."""
+    return _is_open(op) or (isinstance(op, ViewInterface) and _is_read(op))
+
+
+def _is_read(view: Operation) -> bool:
+    """Whether a group reads what is seen, maybe under yet another shape."""
+    users = [use.operation for result in view.results for use in result.uses]
+    return any(
+        isinstance(user, graph.GroupOp)
+        or (isinstance(user, ViewInterface) and _is_read(user))
+        for user in users
+    )
 
 
 def _contractions(op: Operation) -> int:

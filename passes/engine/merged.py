@@ -15,26 +15,29 @@ from tlf.passes.tiling.group import Members
 
 class MergedGroup:
     """
-    A group that does what several groups do, in their order. What only they use of each
-    other is no result of it.
+    A group that does what several groups do, in their order, and what views there are
+    between them. What only they use of each other is no result of it.
     """
 
     def __init__(
-        self, groups: Sequence[graph.GroupOp], forms: Forms | None = None
+        self, operations: Sequence[Operation], forms: Forms | None = None
     ) -> None:
         self.forms = forms or Forms()
-        self.inputs = _inputs(groups)
+        self.inputs = _inputs(operations)
         """The values of outside that it reads."""
-        self.results = _results(groups)
-        """The results of the groups that others use, those of the last group first."""
+        self.results = _results(operations)
+        """The results that others use, those of the last group first."""
         self.block = Block(arg_types=[value.type for value in self.inputs])
         values = dict[SSAValue, SSAValue](
             zip(self.inputs, self.block.args, strict=True)
         )
         for value, argument in values.items():
             argument.name_hint = value.name_hint
-        for group in groups:
-            self._add(group, values)
+        for op in operations:
+            if isinstance(op, graph.GroupOp):
+                self._add(op, values)
+            else:
+                self.block.add_op(op.clone(values))
         self.values = values
         """The values of outside, and results, as they are named inside."""
         self.block.add_op(graph.YieldOp(*(values[each] for each in self.results)))
@@ -65,18 +68,18 @@ class MergedGroup:
         return graph.GroupOp(self.inputs, types, self.block)
 
 
-def _inputs(groups: Sequence[graph.GroupOp]) -> list[SSAValue]:
-    made = {result for group in groups for result in group.results}
-    operands = (operand for group in groups for operand in group.inputs)
+def _inputs(operations: Sequence[Operation]) -> list[SSAValue]:
+    made = {result for op in operations for result in op.results}
+    operands = (operand for op in operations for operand in op.operands)
     return list(dict.fromkeys(each for each in operands if each not in made))
 
 
-def _results(groups: Sequence[graph.GroupOp]) -> list[SSAValue]:
-    inside = set[Operation](groups)
+def _results(operations: Sequence[Operation]) -> list[SSAValue]:
+    inside = set(operations)
     return [
         result
-        for group in reversed(groups)
-        for result in group.results
+        for op in reversed(operations)
+        for result in op.results
         if _used_outside(result, inside)
     ]
 

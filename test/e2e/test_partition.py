@@ -35,3 +35,50 @@ def test_values(name: str, strategy: str, target: str):
     case = make_case(text)
     results = compiled_results(text, case.inputs, target, partitioned(target, strategy))
     assert disagreement(case, results) is None
+
+
+FINER = """
+func.func @finer(%x: tensor<1x6x{h}x{w}xf32>, %v: tensor<12x6x3x3xf32>,
+                 %u: tensor<4x3x3x3xf32>) -> tensor<1x4x{hh}x{ww}xf32> {{
+  %0 = graph.conv2d %x, %v padding [1, 1, 1, 1]
+      : (tensor<1x6x{h}x{w}xf32>, tensor<12x6x3x3xf32>) -> tensor<1x12x{h}x{w}xf32>
+  %1 = graph.reshape %0 : (tensor<1x12x{h}x{w}xf32>) -> tensor<1x3x2x2x{h}x{w}xf32>
+  %2 = graph.transpose %1 permutation [0, 1, 4, 2, 5, 3]
+      : (tensor<1x3x2x2x{h}x{w}xf32>) -> tensor<1x3x{h}x2x{w}x2xf32>
+  %3 = graph.reshape %2 : (tensor<1x3x{h}x2x{w}x2xf32>) -> tensor<1x3x{hh}x{ww}xf32>
+  %4 = graph.conv2d %3, %u padding [1, 1, 1, 1]
+      : (tensor<1x3x{hh}x{ww}xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x{hh}x{ww}xf32>
+  func.return %4 : tensor<1x4x{hh}x{ww}xf32>
+}}
+"""
+"""Channels become pixels, between two convolutions."""
+
+COARSER = """
+func.func @coarser(%x: tensor<1x3x{hh}x{ww}xf32>, %v: tensor<3x3x3x3xf32>,
+                   %u: tensor<5x12x1x1xf32>) -> tensor<1x5x{h}x{w}xf32> {{
+  %0 = graph.conv2d %x, %v padding [1, 1, 1, 1]
+      : (tensor<1x3x{hh}x{ww}xf32>, tensor<3x3x3x3xf32>) -> tensor<1x3x{hh}x{ww}xf32>
+  %1 = graph.reshape %0 : (tensor<1x3x{hh}x{ww}xf32>) -> tensor<1x3x{h}x2x{w}x2xf32>
+  %2 = graph.transpose %1 permutation [0, 1, 3, 5, 2, 4]
+      : (tensor<1x3x{h}x2x{w}x2xf32>) -> tensor<1x3x2x2x{h}x{w}xf32>
+  %3 = graph.reshape %2 : (tensor<1x3x2x2x{h}x{w}xf32>) -> tensor<1x12x{h}x{w}xf32>
+  %4 = graph.conv2d %3, %u
+      : (tensor<1x12x{h}x{w}xf32>, tensor<5x12x1x1xf32>) -> tensor<1x5x{h}x{w}xf32>
+  func.return %4 : tensor<1x5x{h}x{w}xf32>
+}}
+"""
+"""Pixels become channels, between two convolutions."""
+
+
+@pytest.mark.parametrize("strategy", ["dp", "greedy", "unfused"])
+@pytest.mark.parametrize("target", ["npu-tiny", "npu"])
+@pytest.mark.parametrize("size", [(8, 8), (7, 11)])
+@pytest.mark.parametrize("program", [FINER, COARSER])
+def test_what_is_seen_under_another_shape(
+    program: str, size: tuple[int, int], target: str, strategy: str
+):
+    h, w = size
+    text = program.format(h=h, w=w, hh=2 * h, ww=2 * w)
+    case = make_case(text)
+    results = compiled_results(text, case.inputs, target, partitioned(target, strategy))
+    assert disagreement(case, results) is None

@@ -116,6 +116,20 @@ def test_what_is_near_is_not_moved():
     assert bounds_of(function, NPU, {first, result}).payload_bytes == tensor
 
 
+def test_what_is_near_under_another_shape_is_not_moved():
+    function = read("""
+      func.func @f(%x: tensor<64x48xf32>) -> tensor<4x12x64xf32> {
+        %t = graph.transpose %x permutation [1, 0]
+            : (tensor<64x48xf32>) -> tensor<48x64xf32>
+        %y = graph.reshape %t : (tensor<48x64xf32>) -> tensor<4x12x64xf32>
+        func.return %y : tensor<4x12x64xf32>
+      }
+    """)
+    _, reshape, _ = function.body.block.ops
+
+    assert bounds_of(function, NPU, {*reshape.results}).payload_bytes == 64 * 48 * 4
+
+
 def test_only_what_is_read_counts():
     """A convolution of 1x1 and stride 2 reads a quarter of its image."""
     bounds = bounds_in("""
