@@ -191,7 +191,7 @@ class GraphPartitionPass(ModulePass):
     def limits(self) -> Limits:
         """The limits of the search."""
         ways = max(1, (self.tries + 1) // 2)
-        return Limits(states=self.states, group=self.groups, ways=ways)
+        return Limits(self.states, 2 * self.states, 64, group=self.groups, ways=ways)
 
 
 @dataclass

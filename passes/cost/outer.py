@@ -60,7 +60,7 @@ class Keeping:
     """Inputs that are there while an earlier group runs: before loops, such *early*
     loads may be over when this one starts."""
 
-    @property
+    @cached_property
     def near(self) -> frozenset[SSAValue]:
         """Inputs of which tiles are views."""
         return self.resident | self.loaded
@@ -203,6 +203,7 @@ class TiledGroup:
         self.nests = nests
         self.steps = steps
         self._movements = Movements(tiling, model.far)
+        self._whole_loads: dict[SSAValue, Traffic] = {}
 
     def footprint(self, stages: int, keeping: Keeping = NOTHING) -> Footprint:
         """The buffers of the level that it takes."""
@@ -256,13 +257,20 @@ class TiledGroup:
         self, keeping: Keeping = NOTHING
     ) -> Iterator[tuple[SSAValue, bool, Traffic]]:
         """What is loaded of each input, and whether in loops rather than before."""
+        near = keeping.near
         for value, is_inside, moved in self._loads:
-            if value not in keeping.near:
+            if value not in near:
                 yield value, is_inside, moved
         for value in keeping.loaded:
+            yield value, False, self._whole_load(value)
+
+    def _whole_load(self, value: SSAValue) -> Traffic:
+        """What is moved where an input is brought whole."""
+        if value not in self._whole_loads:
             shape = tensor_type(value).get_shape()
             whole = tuple(Interval.whole(extent) for extent in shape)
-            yield value, False, self._movements.into(value, whole)
+            self._whole_loads[value] = self._movements.into(value, whole)
+        return self._whole_loads[value]
 
     @property
     def tiles(self) -> int:

@@ -21,7 +21,10 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
@@ -30,6 +33,8 @@ from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.outer import Keeping, TiledGroup
 from tlf.passes.cost.traffic import Traffic, clipped, covered_extent
 from tlf.passes.tiling.model import Loop, Scope, last_end
+
+Numbers: TypeAlias = NDArray[np.float64]
 
 MOST = 64
 """More tiles than this count as so many."""
@@ -54,7 +59,8 @@ class OuterBound:
         The least cycles if early loads are over before, and the least bytes of the
         farther memory.
         """
-        loads = {v: n for v, n in self._loads.items() if v not in keeping.near}
+        near = keeping.near
+        loads = {v: n for v, n in self._loads.items() if v not in near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
         stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
         bytes_ = sum(loads.values()) + sum(stores)
@@ -90,24 +96,23 @@ class OuterBound:
 
     def _several(self, moved: float) -> float:
         """The least cycles of several tiles that move so long, without latencies."""
-        work = self._works[0]
-        return min(
-            max(each + moved / count, moved + work / count)
-            if count < MOST
-            else max(each, moved)
-            for count, each in enumerate(self._works, 2)
-        )
+        counts, works = self._works
+        times = np.maximum(works + moved / counts, moved + works[0] / counts)
+        times[-1] = max(works[-1], moved)
+        return float(times.min())
 
     @cached_property
-    def _works(self) -> tuple[float, ...]:
-        """The least cycles of all computation in 2, 3 and up to the most tiles."""
+    def _works(self) -> tuple[Numbers, Numbers]:
+        """Two tiles, three and up to the most, and the least cycles of computation."""
         tiling, nests = self.largest.tiling, self.largest.nests
         works = self.model.works(tiling, nests, self._thinned)
         shares = [(each, self._share(number)) for number, each in works.items()]
-        return tuple(
+        counts = np.arange(2, MOST + 1, dtype=np.float64)
+        least = [
             sum(self._least_work(each, share, count) for each, share in shares)
             for count in range(2, MOST + 1)
-        )
+        ]
+        return counts, np.array(least, dtype=np.float64)
 
     def _least_work(self, work: NestWork, share: float, tiles: int) -> float:
         """The least cycles of a nest, of which this share is not computed apart."""

@@ -59,6 +59,7 @@ class GroupCosts(Costs):
         self._given = {value for value in values if value.owner not in inside}
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
+        self._earlies: dict[MergedGroup, frozenset[SSAValue]] = {}
         self.forms = Forms()
         """What operations answer, those of all groups."""
 
@@ -83,6 +84,11 @@ class GroupCosts(Costs):
         if self.contractions_in(group) > self.contractions:
             return f"a group holds {self.contractions} contractions at most"
         return None
+
+    def is_runnable(self, group: int) -> bool:
+        if not self._is_planned(group):
+            return True
+        return self._whole_search(group, self._merge(group)) is not None
 
     def contractions_in(self, group: int) -> int:
         """How many contractions the operations of a group hold."""
@@ -176,8 +182,14 @@ class GroupCosts(Costs):
             self._inside(merged, context.kept & results),
             self._inside(merged, context.kept & results & ~context.stored),
             self._inside(merged, context.kept & ~results & ~context.resident),
-            early_inputs(merged, self._given),
+            self._early(merged),
         )
+
+    def _early(self, merged: MergedGroup) -> frozenset[SSAValue]:
+        """The inputs that may be loaded while an earlier group runs."""
+        if merged not in self._earlies:
+            self._earlies[merged] = early_inputs(merged, self._given)
+        return self._earlies[merged]
 
     def _whole_search(self, group: int, merged: MergedGroup) -> OuterSearch | None:
         """The search for plans with all of the level, or None where it is not tiled."""

@@ -68,6 +68,9 @@ class Renumbered(Costs):
         numbering = self.numbering
         return self.costs.bound(numbering.group(group), numbering.context(context))
 
+    def is_runnable(self, group: int) -> bool:
+        return self.costs.is_runnable(self.numbering.group(group))
+
     def objection(self, group: int) -> str | None:
         return self.costs.objection(self.numbering.group(group))
 

@@ -82,6 +82,14 @@ class Costs(ABC):
         del group, context
         return None
 
+    def is_runnable(self, group: int) -> bool:
+        """
+        Whether there are ways to run a group, whatever is in memory around it: others
+        are not asked for. This is asked once for groups of the same structure.
+        """
+        del group
+        return True
+
     def objection(self, group: int) -> str | None:
         """
         Why a group is out of the question in any context, none if it is not. This is

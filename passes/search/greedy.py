@@ -81,6 +81,8 @@ class Joining:
         too_large = group.bit_count() > self.limits.group
         if too_large or self.memo.objection(group) is not None:
             return IMPOSSIBLE
+        if not self.memo.is_runnable(group):
+            return IMPOSSIBLE
         context = Context(0, 0, self.memo.groups.boundary(group).outputs, 0)
         rank = self.objective.rank
         options = self.memo.options(group, context)

@@ -9,6 +9,15 @@ class Limits:
 
     states: int = 200_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
+    moves: int = 2_000_000
+    """
+    Groups to run next with what may stay then, from all states, before `dp` gives up.
+    """
+    choices: int = 1_024
+    """
+    Sets of values that may stay once a group has run, before `dp` gives up; with more,
+    `beam` tries none, all, each of the values alone and all but each.
+    """
     candidates: int = 4_096
     """Groups to run next, of one downset, before `dp` gives up; `beam` tries these."""
     group: int = 32

@@ -44,6 +44,7 @@ class Memo:
     _bounds: dict[Residency, Option | None] = field(
         default_factory=dict[Residency, "Option | None"]
     )
+    _runnable: dict[int, bool] = field(default_factory=dict[int, bool])
     _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
 
     def objection(self, group: int) -> str | None:
@@ -51,6 +52,13 @@ class Memo:
         if group not in self._objections:
             self._objections[group] = self.costs.objection(group)
         return self._objections[group]
+
+    def is_runnable(self, group: int) -> bool:
+        """Whether the cost model may know ways to run a group."""
+        form = self.groups.structure(group).form
+        if form not in self._runnable:
+            self._runnable[form] = self.costs.is_runnable(group)
+        return self._runnable[form]
 
     def options(self, group: int, context: Context) -> tuple[Option, ...]:
         """The ways to run a group, none of which another one beats."""

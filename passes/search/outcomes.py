@@ -1,12 +1,17 @@
 """What may stay in the retained memory once a group has run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import product
+from math import prod
+from typing import NamedTuple, TypeAlias
 
 from tlf.passes.search.bits import members
 from tlf.passes.search.costs import Context, Option
 from tlf.passes.search.memo import Memo
+
+Choice: TypeAlias = tuple[int, int]
+"""Values that stay, and outputs that are stored, as sets of them."""
 
 
 class Outcome(NamedTuple):
@@ -54,10 +59,14 @@ class Outcomes:
     """
 
     memo: Memo
+    choices: int
+    """The most sets of values of a group that may stay, before some are left out."""
     retain: bool = True
     """Whether anything stays at all."""
     prices: bool = True
     """Whether all ways are asked for, or only bounds where these are known."""
+    too_many: bool = False
+    """Whether some sets of values were left out."""
     _known: dict[tuple[int, ...], list[Outcome]] = field(
         default_factory=dict[tuple[int, ...], list[Outcome]]
     )
@@ -105,38 +114,63 @@ class Outcomes:
         self, group: int, fates: Fates, resident: int, only: int, taken: int
     ) -> Iterator[Outcome]:
         """The outcomes of a group, of a structure not met before."""
+        if not self.memo.is_runnable(group):
+            return
         problem = self.memo.groups.problem
         outputs = self.memo.groups.boundary(group).outputs
-        choices = _choices(outputs, fates, only) if self.retain else [(0, outputs)]
-        for kept, stored in choices:
+        for kept, stored in self._choices(outputs, fates, only):
             if problem.size_of(kept) + taken > problem.capacity:
                 continue
             context = Context(resident, kept, stored, taken)
-            options, is_priced = self._ways(group, context)
+            options, is_priced = self._priced(group, context)
             if options:
                 nowhere = kept & (only | (outputs & ~stored))
                 yield Outcome(kept, nowhere, stored, options, is_priced)
 
-    def _ways(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
+    def _choices(self, outputs: int, fates: Fates, only: int) -> Iterator[Choice]:
+        """Sets of values that stay, and of outputs that are stored."""
+        if not self.retain:
+            yield 0, outputs
+            return
+        ways = _ways(outputs, fates, only)
+        found: Iterable[tuple[Choice, ...]] = product(*ways)
+        if prod(map(len, ways)) > self.choices:
+            self.too_many = True
+            found = dict.fromkeys(_few(ways))
+        for choice in found:
+            yield sum(kept for kept, _ in choice), sum(stored for _, stored in choice)
+
+    def _priced(self, group: int, context: Context) -> tuple[tuple[Option, ...], bool]:
         """The ways to run a group, or what none of them beats; which of the two."""
         if self.prices:
             return self.memo.options(group, context), True
         return self.memo.bounds(group, context)
 
 
-def _choices(outputs: int, fates: Fates, only: int) -> list[tuple[int, int]]:
-    """Sets of values that stay, and of outputs that are stored."""
-    choices = [(0, 0)]
+def _ways(outputs: int, fates: Fates, only: int) -> list[list[Choice]]:
+    """For each value of a group, what may become of it."""
+    ways: list[list[Choice]] = []
     for number in members(fates.needed):
         value = 1 << number
-        ways = [value] if only & value else [0, value]
-        choices = [(k | keep, s) for k, s in choices for keep in ways]
+        ways.append([(value, 0)] if only & value else [(0, 0), (value, 0)])
     for number in members(outputs):
         value = 1 << number
-        ways = [(0, value)]
+        found = [(0, value)]
         if fates.wanted & ~fates.returned & value:
-            ways.append((value, 0))
+            found.append((value, 0))
         if fates.wanted & (fates.returned | fates.shared) & value:
-            ways.append((value, value))
-        choices = [(k | keep, s | store) for k, s in choices for keep, store in ways]
-    return choices
+            found.append((value, value))
+        ways.append(found)
+    return ways
+
+
+def _few(ways: Sequence[Sequence[Choice]]) -> Iterator[tuple[Choice, ...]]:
+    """None that need not stay, all, each of them alone, and all but each."""
+    none = tuple(each[0] for each in ways)
+    every = tuple(each[min(1, len(each) - 1)] for each in ways)
+    yield none
+    yield every
+    for place, each in enumerate(ways):
+        if len(each) > 1:
+            yield (*none[:place], every[place], *none[place + 1 :])
+            yield (*every[:place], none[place], *every[place + 1 :])

@@ -46,7 +46,8 @@ class Task:
         fronts = Fronts(self.objective, self.limits.front, self.limits.ways)
         single = self.limits.front == self.limits.ways == 1
         prices = self.prices or not single
-        outcomes = Outcomes(self.memo, retain and self.retain, prices)
+        retain = retain and self.retain
+        outcomes = Outcomes(self.memo, self.limits.choices, retain, prices)
         return Sweep(candidates, outcomes, fronts, self.limits, width)
 
 

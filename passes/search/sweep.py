@@ -1,6 +1,7 @@
 """Dynamic programming over the downsets of a graph."""
 
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 
 from tlf.passes.search.bits import members
 from tlf.passes.search.candidates import Candidates
@@ -55,6 +56,7 @@ class Sweep:
     downsets: int = 0
     states: int = 0
     tried: int = 0
+    moves: int = 0
     layers: dict[int, dict[int, States]] = field(init=False)
     """For each number of operations, the downsets of as many and their states."""
     _moves: Moves = field(init=False)
@@ -71,7 +73,8 @@ class Sweep:
     def run(self) -> list[Label]:
         """
         The best ways to do everything. Raises StuckError if there is none, and
-        LimitError if there are more states, or groups to run next, than are allowed.
+        LimitError if there are more states, groups to run next or values that may stay
+        than are allowed.
         """
         problem = self.memo.groups.problem
         self.layers = {size: {} for size in range(len(problem.nodes) + 1)}
@@ -79,9 +82,9 @@ class Sweep:
         furthest = 0
         for size in range(len(problem.nodes)):
             if size:
-                self.layers[size] = self._settled(self.layers[size])
-            if self.width:
-                self.layers[size] = self._narrowed(self.layers[size])
+                reached = self.layers[size]
+                narrow = self._narrowed if self.width else self._settled
+                self.layers[size] = narrow(reached)
             for done, states in self.layers[size].items():
                 furthest = done
                 self._expand(done, states)
@@ -102,13 +105,14 @@ class Sweep:
             after = done | group
             layer = self.layers[after.bit_count()]
             for state, move, target in self._moves.of(group, done, states):
+                self.moves += 1
                 front = layer.setdefault(after, {}).setdefault(target, [])
                 if self.outcomes.prices:
                     self.states += not front
                     self.fronts.extend(front, states[state], move)
                 else:
                     self.fronts.bound(front, states[state], move)
-        self._check_states()
+            self._check_limits()
 
     def _settled(self, layer: dict[int, States]) -> dict[int, States]:
         """
@@ -119,37 +123,57 @@ class Sweep:
         found: dict[int, States] = {}
         for done, states in sorted(layer.items()):
             for state, front in sorted(states.items()):
-                best = front
-                if not self.outcomes.prices:
-                    best = settled(front, self.fronts, self.memo)
-                    self.states += bool(best)
-                if best:
+                if best := self._best(front):
                     found.setdefault(done, {})[state] = best
-            self._check_states()
+            self._check_limits()
         return found
 
-    def _check_states(self) -> None:
-        if self.states > self.limits.states and not self.width:
+    def _best(self, front: list[Label]) -> list[Label]:
+        """The best ways to a state, none if it cannot be reached."""
+        if self.outcomes.prices:
+            return front
+        best = settled(front, self.fronts, self.memo)
+        self.states += bool(best)
+        return best
+
+    def _check_limits(self) -> None:
+        """Raise LimitError if a sweep of all states goes too far."""
+        if self.width:
+            return
+        if self.states > self.limits.states:
             raise LimitError(f"more than {self.limits.states} states")
+        if self.moves > self.limits.moves:
+            raise LimitError(f"more than {self.limits.moves} ways to go on")
+        if self.outcomes.too_many:
+            raise LimitError(f"more than {self.limits.choices} sets of values may stay")
 
     def _narrowed(self, layer: dict[int, States]) -> dict[int, States]:
         """
         The best states, by how much better they are than each operation alone: what is
-        done differs, so what it cost is not to be compared.
+        done differs, so what it cost is not to be compared. States are settled in the
+        order of their bounds, until no other one can be among the best.
         """
-        ranked = sorted(
-            (front[0].rank[0] - self._apart(done), index, done, state)
-            for index, (done, state, front) in enumerate(
-                (done, state, front)
-                for done, states in layer.items()
-                for state, front in states.items()
-            )
-        )
-        chosen = ranked[: self.width]
-        chosen += [each for each in ranked[self.width :] if each[3] == NOTHING][:1]
+        ranked = [
+            (min(label.rank for label in front)[0] - self._apart(done), done, state)
+            for done, states in layer.items()
+            for state, front in states.items()
+        ]
+        heapify(ranked)
+        best: dict[tuple[int, State], list[Label]] = {}
+        chosen: list[tuple[int, State]] = []
+        while ranked and len(chosen) <= self.width:
+            _, done, state = heappop(ranked)
+            if len(chosen) == self.width and state != NOTHING:
+                continue
+            if (done, state) in best:
+                chosen.append((done, state))
+            elif found := self._best(layer[done][state]):
+                best[done, state] = found
+                rank = found[0].rank[0] - self._apart(done)
+                heappush(ranked, (rank, done, state))
         narrow: dict[int, States] = {}
-        for _, _, done, state in chosen:
-            narrow.setdefault(done, {})[state] = layer[done][state]
+        for done, state in sorted(chosen):
+            narrow.setdefault(done, {})[state] = best[done, state]
         return narrow
 
     def _apart(self, done: int) -> int:

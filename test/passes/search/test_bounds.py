@@ -50,7 +50,9 @@ def test_bounds_change_nothing(strategy: str, seed: int):
     bounded = search(problem, Bounded(costs, 15), strategy)
 
     assert bounded.schedule == found.schedule
-    assert bounded.statistics.states == found.statistics.states
+    # A beam settles as many states as bounds leave a chance to be among the best.
+    if not found.statistics.width:
+        assert bounded.statistics.states == found.statistics.states
     assert bounded.statistics.downsets == found.statistics.downsets
 
 

@@ -1,7 +1,8 @@
 """What holds for every strategy, and between them."""
 
 import random
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 from search_graphs import GRAPHS, Roofline
@@ -10,11 +11,15 @@ from search_replay import check
 
 from tlf.passes.search import (
     STRATEGIES,
+    Context,
     Limits,
+    Node,
     NoScheduleError,
     Objective,
+    Option,
     Problem,
     Schedule,
+    Value,
     search,
 )
 
@@ -144,6 +149,8 @@ def test_beyond_a_limit_it_is_a_beam(graph: str):
     best = search(problem, costs)
     few_states = search(problem, costs, limits=Limits(states=100, width=4))
     few_groups = search(problem, costs, limits=Limits(candidates=3, width=4))
+    few_moves = search(problem, costs, limits=Limits(moves=100, width=4))
+    few_choices = search(problem, costs, limits=Limits(choices=2, width=4))
     small = search(problem, costs, limits=Limits(group=3))
 
     assert best.statistics.exact
@@ -153,12 +160,48 @@ def test_beyond_a_limit_it_is_a_beam(graph: str):
     assert few_states.statistics.width == 4
     assert few_groups.statistics.strategy == "beam"
     assert few_groups.statistics.reason == "more than 3 groups to run next"
+    assert few_moves.statistics.reason == "more than 100 ways to go on"
+    assert few_choices.statistics.reason == "more than 2 sets of values may stay"
     assert small.statistics.strategy == "dp"
     assert small.statistics.reason == "groups of more than 3 operations were left out"
-    for result in (few_states, few_groups, small):
+    for result in (few_states, few_groups, few_moves, few_choices, small):
         assert not result.statistics.exact
         assert cost_of(best.schedule) <= cost_of(result.schedule)
         check(problem, costs, result.schedule)
+
+
+def test_all_read_all():
+    """Each operation reads the results of all before it, as in DenseNet."""
+    numbers = range(24)
+    values = [Value(4, n == numbers[-1], f"value {n}") for n in numbers]
+    nodes = [Node(tuple(range(n)), (n,), f"node {n}") for n in numbers[1:]]
+    problem = Problem(tuple(nodes), tuple(values), 64)
+    costs = Roofline(problem, [100] * len(nodes), heavy=100)
+    found = search(problem, costs, limits=Limits(moves=10_000, choices=64, width=4))
+
+    assert found.statistics.strategy == "beam"
+    assert found.statistics.asked < 20_000
+    check(problem, costs, found.schedule)
+
+
+@dataclass
+class Unrunnable(Roofline):
+    """Says that no groups of several operations run, and is not asked about them."""
+
+    def is_runnable(self, group: int) -> bool:
+        return group & (group - 1) == 0
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        assert self.is_runnable(group)
+        return super().options(group, context)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_never_runs_is_not_priced(strategy: str):
+    problem, work = GRAPHS["residual"](1)
+    found = search(problem, Unrunnable(problem, work), strategy)
+
+    assert all(step.group.bit_count() == 1 for step in found.schedule.steps)
 
 
 @pytest.mark.parametrize(
