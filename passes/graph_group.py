@@ -192,6 +192,7 @@ class Grouping:
         if contractions and self.contractions == 1:
             if (reason := self.prologues.objection(operations)) is not None:
                 return reason
+        if self.contractions == 1:
             if (reason := growth.objection(operations, self.forms)) is not None:
                 return reason
         if not is_convex(operations, self.position, groups):

@@ -1,4 +1,7 @@
-"""What contractions would compute that is not there: tiles around their results."""
+"""
+What contractions and reductions would compute that is not there: tiles around their
+results.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,21 @@ from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.tiling.form import Form, Forms
 
 GROWN = Fraction(5, 4)
-"""Loops may run over so many times the elements of a contraction's result."""
+"""Loops may run over so many times the elements of such a result."""
 
-REASON = "a contraction would run for what is put around its result"
+REASON = "a contraction or reduction would run for what is put around its result"
 
 
 def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None:
     """
-    Why operations, in program order, may not share loops with a contraction before
-    them: of its result they make something larger, as padding does, and every tile of
-    that would come with a tile of the contraction.
+    Why operations, in program order, may not share loops with a contraction or a
+    reduction before them: of its result they make something larger, as padding does,
+    and every tile of that would come with a tile of what computes it.
     """
     grown: dict[SSAValue, Fraction] = {}
     for op in operations:
@@ -37,13 +40,13 @@ def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None
 def _grown(
     op: TilingInterface, grown: Mapping[SSAValue, Fraction], forms: Forms
 ) -> Fraction | None:
-    """How much larger than that of a contraction before an operation its loops are."""
+    """How much larger than a result that an operation comes from its loops are."""
     factors = [
         grown[operand] * _growth(op, position, forms.of(op))
         for position, operand in enumerate(op.operands)
         if operand in grown
     ]
-    if isinstance(op, ContractionInterface):
+    if isinstance(op, AccumulatingInterface):
         factors.append(Fraction(1))
     return max(factors, default=None)
 
