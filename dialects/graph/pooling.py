@@ -14,6 +14,7 @@ from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.access import Accesses, identity
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
+from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     element_of,
     result_type,
@@ -138,7 +139,7 @@ class PoolOperation(
 
 
 @irdl_op_definition
-class MaxPool2dOp(PoolOperation):
+class MaxPool2dOp(PoolOperation, SimplifiableOperation):
     """
     The maximum of every window of `kernel` rows and columns of N x C x H x W images,
     NaN where a NaN is among them. What lies around an image, `padding` rows and columns

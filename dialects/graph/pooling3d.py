@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tlf.dialects.graph.reduction import ReduceKind, neutral_of
+from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,
@@ -32,7 +33,7 @@ from tlf.dialects.interfaces import Array, DecompositionInterface
 
 
 @irdl_op_definition
-class MaxPool3dOp(VolumeOperation, DecompositionInterface):
+class MaxPool3dOp(VolumeOperation, DecompositionInterface, SimplifiableOperation):
     """
     The maximum of every window of N x C x D x H x W images, NaN where a NaN is among
     them. What lies around an image, `padding` elements before the first of each axis,

@@ -8,7 +8,16 @@ from typing import TypeAlias
 from xdsl.ir import Operation
 
 from tlf.dialects.encoding import level_of
-from tlf.dialects.graph import activation, cast, elementwise, logic, mean, reduction
+from tlf.dialects.graph import (
+    activation,
+    cast,
+    elementwise,
+    logic,
+    mean,
+    pooling,
+    pooling3d,
+    reduction,
+)
 from tlf.dialects.graph.cast_chains import of_cast
 from tlf.dialects.graph.group import GroupOp
 from tlf.dialects.graph.identities import kept, of_another, of_itself, with_numbers
@@ -18,6 +27,7 @@ from tlf.dialects.graph.selections import (
     known_choice,
     negated_comparison,
 )
+from tlf.dialects.graph.separable import by_axis
 from tlf.dialects.graph.spread_operands import reads_spread
 from tlf.dialects.graph.strength import (
     by_products,
@@ -58,6 +68,8 @@ RULES: Mapping[type[Operation], Sequence[Rule]] = {
     activation.DropoutOp: (nothing_dropped,),
     reduction.ReduceOp: (of_one_element,),
     mean.MeanOp: (of_one_element,),
+    pooling.MaxPool2dOp: (by_axis,),
+    pooling3d.MaxPool3dOp: (by_axis,),
 }
 """The rules of some operations, before those of families."""
 

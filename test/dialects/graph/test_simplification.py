@@ -17,7 +17,7 @@ from tlf.dialects import graph
 from tlf.dialects.graph.algebra import CHAINS, INVERSES, LAWS, SAME, Kind, Law
 from tlf.dialects.graph.elementwise import BinaryOperation, ElementwiseOperation
 from tlf.dialects.graph.tensors import FLOATS, INTEGERS, NUMBERS
-from tlf.dialects.types import ELEMENT_TYPES, is_float
+from tlf.dialects.types import ELEMENT_TYPES, is_float, tensor_type
 
 SHAPES = ((), (1,), (64,), (7, 1, 9), (1, 33))
 """Shapes of tensors: of rank 0, of one element, odd ones."""
@@ -239,6 +239,37 @@ def test_reductions_that_combine_stay():
     x, init = value((3, 1)), value((3,))
     assert not list(graph.ReduceOp(x, "sum", (1,), init=init).simplifications())
     assert not list(graph.ReduceOp(value((3, 2)), "sum", (1,)).simplifications())
+
+
+POOLS = [
+    graph.MaxPool2dOp(value((2, 3, 11, 12)), (5, 5), padding=(2, 2, 2, 2)),
+    graph.MaxPool2dOp(value((1, 2, 9, 8)), (4, 5), (1, 1), (3, 0, 3, 2)),
+    graph.MaxPool2dOp(value((1, 2, 21, 16)), (7, 5), (1, 2), (0, 4, 1, 0), (2, 3)),
+    graph.MaxPool3dOp(value((1, 2, 5, 7, 8)), (3, 5, 5), padding=(1, 2, 2, 1, 2, 2)),
+]
+
+
+@pytest.mark.parametrize("element", NUMBERS, ids=str)
+@pytest.mark.parametrize("pool", POOLS, ids=range(len(POOLS)))
+def test_large_windows_go_along_one_axis_after_the_other(
+    pool: graph.MaxPool2dOp | graph.MaxPool3dOp, element: Attribute
+):
+    x = value(tensor_type(pool.operand).get_shape(), element)
+    window = pool.window
+    sizes = window.taps, window.strides, window.padding, window.dilation
+    op = type(pool)(x, *sizes)
+    assert list(op.simplifications())
+    verify(op)
+
+
+def test_windows_that_hardly_overlap_stay():
+    x = value((1, 2, 12, 12))
+    for kernel, strides in (((3, 3), (1, 1)), ((3, 3), (2, 2)), ((5, 1), (1, 1))):
+        assert not list(graph.MaxPool2dOp(x, kernel, strides).simplifications())
+    assert list(graph.MaxPool2dOp(x, (5, 5)).simplifications())
+    assert not list(graph.MaxPool2dOp(x, (5, 5), (4, 4)).simplifications())
+    init = value((1, 2, 8, 8))
+    assert not list(graph.MaxPool2dOp(x, (5, 5), init=init).simplifications())
 
 
 def test_what_changes_special_numbers_is_not_exact():
