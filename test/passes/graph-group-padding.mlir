@@ -53,3 +53,16 @@ func.func @half(%a: tensor<20x8xf32>, %b: tensor<8x16xf32>) -> tensor<20x32xf32>
   %2 = graph.pad %1 low [0, 16] high [0, 0] fill 0.0 : (tensor<20x16xf32>) -> tensor<20x32xf32>
   func.return %2 : tensor<20x32xf32>
 }
+
+// Nor does a reduction: maxima are computed once, not for all that they are put beside.
+// CHECK-LABEL: func.func @beside
+// CHECK-NEXT:    graph.group
+// CHECK-NEXT:      graph.max_pool2d
+// CHECK-NEXT:      graph.yield
+// CHECK:         graph.group
+// CHECK-NEXT:      graph.pad
+func.func @beside(%x: tensor<1x4x8x8xf32>) -> tensor<1x8x8x8xf32> {
+  %0 = graph.max_pool2d %x kernel [3, 3] padding [1, 1, 1, 1] : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %1 = graph.pad %0 low [0, 4, 0, 0] high [0, 0, 0, 0] fill 0.0 : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x8xf32>
+  func.return %1 : tensor<1x8x8x8xf32>
+}
