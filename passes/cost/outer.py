@@ -25,6 +25,7 @@ from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.footprint import Footprint, TileBuffers
 from tlf.passes.cost.in_flight import InFlight
+from tlf.passes.cost.keeping import NOTHING, Keeping
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nest_work import NestWork
@@ -42,31 +43,6 @@ from tlf.passes.tiling.model import (
     last_end,
     same_box,
 )
-
-
-@dataclass(frozen=True)
-class Keeping:
-    """Which values are in the level around a group."""
-
-    resident: frozenset[SSAValue] = frozenset()
-    """Inputs that are there already, whole."""
-    kept: frozenset[SSAValue] = frozenset()
-    """Results that stay there, whole."""
-    unstored: frozenset[SSAValue] = frozenset()
-    """Results that are not written to the outermost memory."""
-    loaded: frozenset[SSAValue] = frozenset()
-    """Inputs that are brought there before all tiles, whole."""
-    early: frozenset[SSAValue] = frozenset()
-    """Inputs that are there while an earlier group runs: before loops, such *early*
-    loads may be over when this one starts."""
-
-    @cached_property
-    def near(self) -> frozenset[SSAValue]:
-        """Inputs of which tiles are views."""
-        return self.resident | self.loaded
-
-
-NOTHING = Keeping()
 
 
 @dataclass(frozen=True)

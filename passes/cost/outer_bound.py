@@ -29,8 +29,9 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nest_work import NestWork
-from tlf.passes.cost.outer import Keeping, TiledGroup
+from tlf.passes.cost.outer import TiledGroup
 from tlf.passes.cost.traffic import Traffic, clipped, covered_extent
 from tlf.passes.tiling.model import Loop, Scope, last_end
 

@@ -14,9 +14,10 @@ from xdsl.ir import SSAValue
 
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nearest import halves, options
 from tlf.passes.cost.nests import Nests
-from tlf.passes.cost.outer import Keeping, OuterCost, OuterModel, TiledGroup
+from tlf.passes.cost.outer import OuterCost, OuterModel, TiledGroup
 from tlf.passes.cost.outer_bound import OuterBound
 from tlf.passes.cost.outer_plan import LIGHT, OuterPlan, Sizes
 from tlf.passes.cost.steps import Steps

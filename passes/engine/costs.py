@@ -14,8 +14,9 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, ViewInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nests import Nesting
-from tlf.passes.cost.outer import Keeping, OuterModel
+from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.engine.merged import MergedGroup

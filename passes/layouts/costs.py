@@ -17,8 +17,9 @@ from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
+from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nests import Nests, nests_of
-from tlf.passes.cost.outer import Keeping, OuterModel
+from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch, Tilings
 from tlf.passes.cost.structure import structure_of
