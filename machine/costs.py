@@ -136,9 +136,8 @@ class Costs:
 
     def fastest_product(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
         """The product as it is or transposed, whichever takes less."""
-        if self.is_faster_exchanged(batch, m, n, k, kind):
-            return self.product(batch, n, m, k, kind)
-        return self.product(batch, m, n, k, kind)
+        ways = (self.product(batch, m, n, k, kind), self.product(batch, n, m, k, kind))
+        return min(ways, key=lambda cost: cost.cycles)
 
     def product(self, batch: int, m: int, n: int, k: int, kind: str) -> Cost:
         """`batch` products of `m x k` by `k x n`, of inputs of element type `kind`."""
