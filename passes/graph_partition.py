@@ -37,6 +37,9 @@ from tlf.passes.search import (
     search,
 )
 
+CHOICES = 64
+"""Sets of values that may stay after a group, before `dp` leaves it to `beam`."""
+
 
 @dataclass(frozen=True)
 class GraphPartitionPass(ModulePass):
@@ -191,7 +194,13 @@ class GraphPartitionPass(ModulePass):
     def limits(self) -> Limits:
         """The limits of the search."""
         ways = max(1, (self.tries + 1) // 2)
-        return Limits(self.states, 2 * self.states, 64, group=self.groups, ways=ways)
+        return Limits(
+            states=self.states,
+            moves=2 * self.states,
+            choices=CHOICES,
+            group=self.groups,
+            ways=ways,
+        )
 
 
 @dataclass
