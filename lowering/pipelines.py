@@ -47,8 +47,9 @@ PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
-        "graph-simplify,tidy,graph-fold-batch-norm,graph-merge-products,"
-        "graph-fold-constants,graph-decompose,tidy,graph-hoist-reshapes,tidy,"
+        "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
+        "graph-merge-products,graph-fold-constants,graph-decompose,tidy,"
+        "graph-move-factors,graph-hoist-reshapes,tidy,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),

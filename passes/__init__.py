@@ -25,6 +25,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-mark-in-place": ("graph_mark_in_place", "GraphMarkInPlacePass"),
     "graph-merge-products": ("graph_merge_products", "GraphMergeProductsPass"),
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
+    "graph-move-factors": ("graph_move_factors", "GraphMoveFactorsPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-partition": ("graph_partition", "GraphPartitionPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),

@@ -273,12 +273,24 @@ class _Analysis:
         needs = [need for result in op.results for need in self.needs.get(result, [])]
         if needs or not any(result in self.results for result in op.results):
             return needs
+        return [Read(op, 0, self._beside_root(op), Scope.OUTER)]
+
+    def _beside_root(self, op: TilingInterface) -> Box:
+        """The part of a further result that belongs to a tile of the first one."""
         first = tensor_type(self.results[0]).get_shape()
-        if tensor_type(op.results[0]).get_shape() != first:
+        shape = tensor_type(op.results[0]).get_shape()
+        if len(shape) != len(first) or any(
+            extent not in (1, whole) for extent, whole in zip(shape, first, strict=True)
+        ):
             raise TilingError(
-                op, "expected a further result of the shape of the first one"
+                op,
+                "expected a further result of the shape of the first one, but for axes "
+                "of extent 1",
             )
-        return [Read(op, 0, self.root_region, Scope.OUTER)]
+        return tuple(
+            Interval.whole(1) if extent == 1 else interval
+            for extent, interval in zip(shape, self.root_region, strict=True)
+        )
 
     def _is_inner(self, op: TilingInterface, needs: Sequence[Read]) -> bool:
         if any(result in self.results for result in op.results):

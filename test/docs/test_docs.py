@@ -316,7 +316,7 @@ def test_every_pass_and_option_is_described():
         fields = {field.name for field in dataclasses.fields(factory())}
         known |= fields - {"name"}
 
-    pages = ("passes.md", "graph-passes.md", "mem-passes.md")
+    pages = ("passes.md", "graph-passes.md", "analysis-passes.md", "mem-passes.md")
     assert known <= set[str]().union(*map(words, pages))
 
 

@@ -1,0 +1,1 @@
+"""Moving factors through sums of products."""

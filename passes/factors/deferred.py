@@ -1,0 +1,140 @@
+"""Factors of the operands of a contraction that its result takes instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.types import is_float, tensor_type
+from tlf.passes.factors.magnitude import stays_finite
+from tlf.passes.graph_fold_movements import Axes, Product
+from tlf.passes.replacement import is_planned
+
+
+@dataclass(frozen=True)
+class Factor:
+    """
+    An operand of a product that is itself one of a tensor and a factor, or a quotient,
+    where the factor is the same along all axes that the product sums over.
+    """
+
+    product: Product
+    side: int
+    op: graph.MulOp | graph.DivOp
+    factor: int
+    """Which operand of `op` is the factor; the other one is as large as its result."""
+
+    @staticmethod
+    def of(product: Product, side: int) -> Factor | None:
+        """The factor of an operand that the result can take, if it has one."""
+        value = product.values[side]
+        cast = value.owner
+        scaled = cast.operand if isinstance(cast, graph.CastOp) else value
+        op = scaled.owner
+        if not isinstance(op, graph.MulOp | graph.DivOp) or is_planned(op):
+            return None
+        if not (value.has_one_use() and scaled.has_one_use()):
+            return None
+        if not _are_floats(scaled, value):
+            return None
+        for number in (1,) if isinstance(op, graph.DivOp) else (0, 1):
+            found = Factor(product, side, op, number)
+            if found._is_apart() and found._keeps_range():
+                return found
+        return None
+
+    @property
+    def value(self) -> SSAValue:
+        """The factor."""
+        return self.op.operands[self.factor]
+
+    @property
+    def rest(self) -> SSAValue:
+        """What it is multiplied with."""
+        return self.op.operands[1 - self.factor]
+
+    @property
+    def axes(self) -> Axes:
+        """The iterators along which the factor differs."""
+        shape = tensor_type(self.value).get_shape()
+        iterators = self.product.axes[self.side][-len(shape) :] if shape else ()
+        pairs = zip(iterators, shape, strict=True)
+        return tuple(iterator for iterator, extent in pairs if extent > 1)
+
+    @property
+    def saved(self) -> int:
+        """How many products less it takes to multiply the result."""
+        own = tensor_type(self.op.result).element_count()
+        return own - tensor_type(self.product.op.results[0]).element_count()
+
+    def _is_apart(self) -> bool:
+        """Whether the rest is a whole operand, and no sum runs along the factor."""
+        is_whole = self.rest.type == self.op.result.type
+        return is_whole and all(axis in self.product.result for axis in self.axes)
+
+    def _keeps_range(self) -> bool:
+        """Whether the rest is finite in the type that the contraction reads."""
+        return stays_finite(
+            self.rest, tensor_type(self.product.op.operands[0]).element_type
+        )
+
+
+def defer(found: Factor) -> None:
+    """Multiply the result of a contraction by a factor, and not its operand."""
+    op = found.product.op
+    operand = op.operands[found.side]
+    builder = Builder(InsertPoint.before(op))
+    element = tensor_type(operand).element_type
+    operands = list(op.operands)
+    operands[found.side] = _cast(builder, found.rest, element)
+    result = tensor_type(op.results[0])
+    wide = op.with_accumulator_result() or op.clone()
+    wide.operands = operands
+    wide.location = op.location
+    total = builder.insert(wide).results[0]
+    factor = _cast(builder, found.value, op.accumulator_type)
+    factor = _along(builder, factor, found.axes, found.product.result)
+    made = builder.insert(type(found.op)(total, factor))
+    made.location = found.op.location
+    last = _cast(builder, made.result, result.element_type)
+    last.name_hint = op.results[0].name_hint
+    Rewriter.replace_op(op, [], [last])
+    for each in (operand.owner, found.op):
+        if isinstance(each, Operation) and not any(r.uses for r in each.results):
+            Rewriter.erase_op(each)
+
+
+def _cast(builder: Builder, value: SSAValue, element: Attribute) -> SSAValue:
+    if tensor_type(value).element_type == element:
+        return value
+    return builder.insert(graph.CastOp(value, element)).result
+
+
+def _along(builder: Builder, factor: SSAValue, axes: Axes, result: Axes) -> SSAValue:
+    """A factor with its axes where those of the result are that it differs along."""
+    kept = [axis for axis in result if axis in axes]
+    extents = dict(zip(axes, _long(tensor_type(factor).get_shape()), strict=True))
+    if kept != list(axes):
+        factor = _reshaped(builder, factor, [extents[axis] for axis in axes])
+        order = [axes.index(axis) for axis in kept]
+        factor = builder.insert(graph.TransposeOp(factor, order)).result
+    return _reshaped(builder, factor, [extents.get(axis, 1) for axis in result])
+
+
+def _long(shape: Sequence[int]) -> list[int]:
+    return [extent for extent in shape if extent > 1]
+
+
+def _reshaped(builder: Builder, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+    if tensor_type(value).get_shape() == tuple(shape):
+        return value
+    return builder.insert(graph.ReshapeOp(value, shape)).result
+
+
+def _are_floats(*values: SSAValue) -> bool:
+    return all(is_float(tensor_type(each).element_type) for each in values)

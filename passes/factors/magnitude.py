@@ -1,0 +1,48 @@
+"""Which values stay finite as a narrower type, as far as what computes them tells."""
+
+from __future__ import annotations
+
+from math import inf, log, log2
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind
+from tlf.dialects.types import dtype_of, is_float, tensor_type
+
+
+def stays_finite(value: SSAValue, element: Attribute) -> bool:
+    """Whether all finite numbers that a value may hold are finite in another type."""
+    own, limit = _greatest(tensor_type(value).element_type), _greatest(element)
+    if log2(own) <= log2(limit) + 1:
+        return True
+    owner = value.owner
+    if isinstance(owner, graph.CastOp):
+        return is_float(tensor_type(owner.operand).element_type) and stays_finite(
+            owner.operand, element
+        )
+    if isinstance(owner, graph.ExpOp):
+        return _highest(owner.operand) <= log(limit)
+    return isinstance(owner, graph.TanhOp | graph.ErfOp | graph.SigmoidOp)
+
+
+def _highest(value: SSAValue) -> float:
+    """A number that no element is above; infinite where nothing is known."""
+    owner = value.owner
+    if not isinstance(owner, graph.SubOp):
+        return inf
+    most = owner.rhs.owner
+    is_greatest = (
+        isinstance(most, graph.ReduceOp)
+        and most.combination is ReduceKind.MAX
+        and most.operand is owner.lhs
+    )
+    return 0.0 if is_greatest else inf
+
+
+def _greatest(element: Attribute) -> float:
+    limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
+    return float(limits.max)
