@@ -31,6 +31,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-assign-cores": ("mem_assign_cores", "MemAssignCoresPass"),
     "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
+    "mem-fold-unit-extents": ("mem_fold_unit_extents", "MemFoldUnitExtentsPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
