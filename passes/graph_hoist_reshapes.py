@@ -20,8 +20,8 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
-    MovementInterface,
     PositionInterface,
+    TilingInterface,
     ViewInterface,
 )
 from tlf.dialects.types import like, tensor_type
@@ -94,7 +94,8 @@ class SplitElementwisePattern(RewritePattern):
             return
         if isinstance(before, PositionInterface):
             return
-        if not _is_computed_with(op.result, self.near):
+        is_used = _is_computed_with(op.result, self.near)
+        if not (is_used or _follows_undone(before, factors)):
             return
         note_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
@@ -202,16 +203,36 @@ class CutPermutedPattern(RewritePattern):
         rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
 
 
+def _follows_undone(op: Operation, factors: Factors) -> bool:
+    """
+    Whether an elementwise operation follows a contraction of which an operand could be
+    read without a reshape, if its axes were split.
+    """
+    for operand in op.operands:
+        before = operand.owner
+        if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
+            continue
+        if not isinstance(before, Operation) or not operand.has_one_use():
+            continue
+        if isinstance(before, ElementwiseInterface):
+            if _follows_undone(before, factors):
+                return True
+        elif (product := Product.of(before)) is not None:
+            if _undoes(product, dict(zip(product.result, factors, strict=True))):
+                return True
+    return False
+
+
 def _undoes(product: Product, parts: Parts) -> bool:
-    """Whether splitting an operand undoes a reshape of something that was moved."""
+    """Whether splitting an operand undoes a reshape of something that is computed."""
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
         if not isinstance(source, ViewInterface):
             continue
         moved = source.operands[0]
         shape = tensor_type(moved).get_shape()
-        is_moved = isinstance(moved.owner, MovementInterface)
-        if is_moved and shape == tuple(split_shape(value, axes, parts)):
+        is_computed = isinstance(moved.owner, TilingInterface)
+        if is_computed and shape == tuple(split_shape(value, axes, parts)):
             return True
     return False
 

@@ -90,3 +90,20 @@ func.func @softmax(%x: tensor<10x30xf32>) -> tensor<10x30xf32> {
   }
   func.return %y : tensor<10x30xf32>
 }
+
+// What is left of rows is a further result beside the rows.
+// CHECK-LABEL: func.func @rows_and_sums
+// CHECK:         tile.while ([[I:%.*]] = 0 to 1000 step 16) parallel
+// CHECK:           tile.deslice {{.*}}[[[I]], 0] : tensor<16x1xf32, #tile.encoding<L1>> into tensor<1000x1xf32>
+// CHECK:           tile.deslice {{.*}}[[[I]], 0] : tensor<16x512xf32, #tile.encoding<L1>> into tensor<1000x512xf32>
+func.func @rows_and_sums(%x: tensor<1000x512xf32>) -> (tensor<1000x512xf32>, tensor<1000x1xf32>) {
+  %y, %z = graph.group ins(%a = %x : tensor<1000x512xf32>)
+      plan #graph.plan<L1, tile [16, 512]> -> (tensor<1000x512xf32>, tensor<1000x1xf32>) {
+    %e = graph.exp %a : tensor<1000x512xf32>
+    %s = graph.reduce %e <sum> axes [1] keepdims : (tensor<1000x512xf32>) -> tensor<1000x1xf32>
+    %r = graph.sqrt %s : tensor<1000x1xf32>
+    %c = graph.neg %e : tensor<1000x512xf32>
+    graph.yield %c, %r : tensor<1000x512xf32>, tensor<1000x1xf32>
+  }
+  func.return %y, %z : tensor<1000x512xf32>, tensor<1000x1xf32>
+}

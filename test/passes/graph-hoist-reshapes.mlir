@@ -69,3 +69,20 @@ func.func @permuted(%x: tensor<6x8x5xf32>, %y: tensor<9x8xf32>)
   %3 = graph.slice %2 offsets [1, 2] strides [2, 3] : (tensor<8x9xf32>) -> tensor<3x2xf32>
   func.return %1, %3 : tensor<5x2x3x8xf32>, tensor<3x2xf32>
 }
+
+// A product of what was computed under the shape that its result gets, and what follows
+// it, have that shape.
+// CHECK-LABEL: func.func @heads
+// CHECK:         [[E:%.*]] = graph.exp %x : tensor<2x3x5x7xf32>
+// CHECK:         [[V:%.*]] = graph.reshape %v : (tensor<6x7x4xf32>) -> tensor<2x3x7x4xf32>
+// CHECK:         [[P:%.*]] = graph.contract [[E]], [[V]]
+// CHECK:         [[Y:%.*]] = graph.abs [[P]] : tensor<2x3x5x4xf32>
+// CHECK-NEXT:    func.return [[Y]]
+func.func @heads(%x: tensor<2x3x5x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<2x3x5x4xf32> {
+  %0 = graph.exp %x : tensor<2x3x5x7xf32>
+  %1 = graph.reshape %0 : (tensor<2x3x5x7xf32>) -> tensor<6x5x7xf32>
+  %2 = graph.matmul %1, %v : (tensor<6x5x7xf32>, tensor<6x7x4xf32>) -> tensor<6x5x4xf32>
+  %3 = graph.abs %2 : tensor<6x5x4xf32>
+  %y = graph.reshape %3 : (tensor<6x5x4xf32>) -> tensor<2x3x5x4xf32>
+  func.return %y : tensor<2x3x5x4xf32>
+}
