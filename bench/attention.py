@@ -1,0 +1,132 @@
+"""
+Forms of attention in PyTorch, on the GPU of this machine.
+
+    python bench/attention.py
+    python bench/attention.py --only causal,window --tokens 8192 --autotune
+
+Each is a function of queries, keys and values as one writes it down, compiled by TLF
+and by Inductor (`torch.compile`), with `--autotune` in its mode `max-autotune`. Times
+are microseconds of one call; the error is that of TLF, for some heads, from the same in
+f32, in multiples of PyTorch's own. The last row is PyTorch's own kernel for attention
+without a mask.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from tlf.tools.torch_backend import tlf
+
+T: Any = import_module("torch")
+"""PyTorch, many of whose calls do not say their types."""
+
+Tensor: TypeAlias = Any
+
+Attention: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def scores(query: Tensor, key: Tensor) -> Tensor:
+    """The scaled scores."""
+    return query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+
+
+def distance(tokens: int, device: Any) -> Tensor:
+    """How far each token is behind each other one."""
+    places = T.arange(tokens, device=device)
+    return places[:, None] - places[None, :]
+
+
+def plain(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """softmax(Q K') V."""
+    return T.softmax(scores(query, key), -1) @ value
+
+
+def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Each token sees those before it."""
+    found = scores(query, key)
+    hidden = distance(found.shape[-1], found.device) < 0
+    return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
+
+
+def window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Each token sees those around it."""
+    found = scores(query, key)
+    hidden = distance(found.shape[-1], found.device).abs() > 128
+    return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
+
+
+def soft_capped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Scores stay below a limit."""
+    return T.softmax(20 * T.tanh(scores(query, key) / 20), -1) @ value
+
+
+def rectified(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Without a softmax."""
+    return (T.relu(scores(query, key)) / key.shape[-2]) @ value
+
+
+def sigmoid(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Every score by itself."""
+    return T.sigmoid(scores(query, key)) @ value
+
+
+FORMS: Mapping[str, Attention] = {
+    each.__name__: each
+    for each in (plain, causal, window, soft_capped, rectified, sigmoid)
+}
+
+
+def microseconds(run: Callable[[], object]) -> float:
+    """The median time of a call."""
+    timing: Any = import_module("triton.testing")
+    return 1e3 * timing.do_bench(run, warmup=50, rep=200, return_mode="median")
+
+
+def compiled(form: Attention, backend: object, mode: str | None) -> Any:
+    """A form, compiled for the shapes that it is called with."""
+    T._dynamo.reset()
+    return T.compile(form, backend=backend, mode=mode, dynamic=False)
+
+
+def measure(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
+    """A row of the table."""
+    form = FORMS[name]
+    few = tuple(each[:1, :2] for each in inputs)
+    right = form(*(each.float() for each in few))
+    with_tlf = compiled(form, tlf, None)
+    found, eager = with_tlf(*inputs)[:1, :2].float(), form(*few).float()
+    error = float((found - right).norm() / (eager - right).norm())
+    own = microseconds(lambda: with_tlf(*inputs))
+    with_inductor = compiled(form, "inductor", mode)
+    other = microseconds(lambda: with_inductor(*inputs))
+    plainly = microseconds(lambda: form(*inputs))
+    return f"{name:<12} {own:>8,.0f} {other:>9,.0f} {plainly:>8,.0f} {error:>10.2f}x"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", help="names of forms, with commas between")
+    parser.add_argument("--tokens", type=int, default=4096)
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--heads", type=int, default=16)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("--autotune", action="store_true")
+    arguments = parser.parse_args()
+    T.manual_seed(0)
+    shape = arguments.batch, arguments.heads, arguments.tokens, arguments.width
+    inputs = tuple(T.randn(shape, device="cuda", dtype=T.bfloat16) for _ in range(3))
+    mode = "max-autotune-no-cudagraphs" if arguments.autotune else None
+    print(f"{'':<12} {'TLF us':>8} {'Inductor':>9} {'eager':>8} {'error':>11}")
+    for name in arguments.only.split(",") if arguments.only else FORMS:
+        print(measure(name, inputs, mode), flush=True)
+    own = T.nn.functional.scaled_dot_product_attention
+    print(f"{'PyTorch own':<12} {microseconds(lambda: own(*inputs)):>8,.0f}")
+
+
+if __name__ == "__main__":
+    main()
