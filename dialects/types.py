@@ -1,7 +1,7 @@
 """Element types and tensor types: numpy's names for them, and common questions."""
 
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import ml_dtypes
 import numpy as np
@@ -137,3 +137,9 @@ def broadcast_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
         raise VerifyException(
             f"expected shapes that broadcast, got {listed}"
         ) from error
+
+
+def greatest(element: Attribute) -> float:
+    """The greatest finite number of a floating-point type."""
+    limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
+    return float(limits.max)

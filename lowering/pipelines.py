@@ -49,7 +49,7 @@ PIPELINES: Mapping[str, str] = {
     "graph-pipeline": (
         "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
         "graph-merge-products,graph-fold-constants,graph-decompose,tidy,"
-        "graph-move-factors,graph-hoist-reshapes,tidy,"
+        "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
@@ -57,7 +57,7 @@ PIPELINES: Mapping[str, str] = {
     "triton-pipeline": (
         "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-choose-tiles,dce,"
         "graph-mark-in-place,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,"
-        "convert-mem-to-triton"
+        "mem-fold-unit-extents,tidy,convert-mem-to-triton"
     ),
 }
 """The pipelines for a chip with the three levels that the presets have."""

@@ -7,9 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box, Interval
@@ -21,6 +19,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.nest import Body, Nest, named
+from tlf.lowering.tiling.reduction_loop import ReductionLoop
 from tlf.lowering.tiling.tiles import Cuts, Tiles, valid_extents
 from tlf.lowering.tiling.windows import RollingLoop
 from tlf.passes.cost.in_flight import SINGLE, InFlight
@@ -180,7 +179,8 @@ class TileBuilder:
         if op in self.tiling.gathered:
             result = self.tiles.gather(builder, tiled)
         elif anchor is not None and op is anchor and self.tiling.inner_loops:
-            result = self._accumulate(builder, tiled, anchor)
+            loop = ReductionLoop(self.tiles, self.indices, self.pieces, self._compute)
+            result = loop.build(builder, tiled)
         else:
             result = self.tiles.compute(builder, tiled)
         self.tiles.keep(builder, tiled, result)
@@ -198,54 +198,6 @@ class TileBuilder:
             if given is not None and given.type == result.type and _is_spare(given):
                 return given
         return builder.insert(tile.EmptyOp(result.type)).result
-
-    def _accumulate(
-        self, builder: Builder, tiled: TiledOperation, op: AccumulatingInterface
-    ) -> SSAValue:
-        """The loop over the pieces of a reduction."""
-        type_ = self.tiles.type_of(tensor_type(op.results[0]), tiled.result)
-        start = self._neutral(builder, tiled, op, type_)
-        loops = list(self.tiling.inner_loops.values())
-        body = Block(arg_types=[IndexType()] * len(loops) + [type_])
-        for loop, variable in zip(loops, body.args, strict=False):
-            variable.name_hint = "k"
-            self.indices.variables[loop] = variable
-        inside = Builder(InsertPoint.at_end(body))
-        for each in self.tiling.tiles.values():
-            if each.scope is Scope.INNER:
-                self._compute(inside, each)
-        operands = [
-            self.tiles.fetch(
-                inside, op, position, self.tiles.box_of(tiled, position), Scope.INNER
-            )
-            for position, accesses in enumerate(op.operand_accesses()[: len(op.inputs)])
-            if accesses is not None
-        ]
-        total = self.tiles.apply(inside, tiled, [*operands, body.args[-1]])
-        inside.insert(tile.YieldOp(total))
-        nest = tile.WhileOp(
-            [0] * len(loops),
-            [loop.extent for loop in loops],
-            [loop.tile for loop in loops],
-            [start],
-            body,
-            tile.LoopKind.SEQUENTIAL,
-            stages=self.pieces,
-        )
-        return builder.insert(nest).results[0]
-
-    def _neutral(
-        self,
-        builder: Builder,
-        tiled: TiledOperation,
-        op: AccumulatingInterface,
-        type_: TensorType[Attribute],
-    ) -> SSAValue:
-        """What a reduction starts from."""
-        if op.init_value is None:
-            return builder.insert(tile.FillOp(op.neutral(), type_)).result
-        position = len(op.operands) - 1
-        return self.tiles.fetch(builder, op, position, tiled.result, Scope.OUTER)
 
     def _put_back(
         self, builder: Builder, value: SSAValue, piece: Box, destination: SSAValue

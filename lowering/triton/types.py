@@ -100,14 +100,16 @@ def _round(value: float, element_type: Attribute) -> float:
 
 def _shortest(value: float) -> float:
     """
-    The double with the shortest text that rounds to the same f32 as `value`.
+    The double with the shortest text that rounds to the same f32 as `value`, and is
+    none beyond all of those.
     """
     single = np.float32(value)
     if not np.isfinite(single):
         return float(single)
     short = float(str(single))
     same = struct.pack("f", short) == struct.pack("f", single)
-    return short if same else float(single)
+    is_inside = abs(short) <= float(np.finfo(np.float32).max)
+    return short if same and is_inside else float(single)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

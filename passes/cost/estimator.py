@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tlf.dialects import graph
 from tlf.passes.tiling.group import Members
@@ -21,6 +21,9 @@ class Estimate:
 
 class Estimator(Protocol):
     """Tells what groups cost whose tiles are brought to one level of memory."""
+
+    prices_cascades: ClassVar[bool]
+    """Whether it knows what several reductions in one loop cost."""
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The plan of least cost, or None where none of those tried fits."""

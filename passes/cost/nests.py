@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import Target
-from tlf.passes.graph_group import GraphGroupPass, Grouping
+from tlf.passes.fusion.grouping import Grouping
 from tlf.passes.tiling.group import Members
 
 Nests: TypeAlias = Mapping[Operation, int]
@@ -24,15 +24,7 @@ class Nesting:
 
     def __init__(self, target: Target) -> None:
         nearest, home, *_ = target.levels.values()
-        defaults = GraphGroupPass()
-        self._grouping = Grouping(
-            nearest,
-            target,
-            defaults.contractions,
-            defaults.operations,
-            tells=False,
-            home=home,
-        )
+        self._grouping = Grouping(nearest, target, tells=False, home=home)
 
     def of(self, members: Members) -> Nests:
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from math import prod
+from typing import ClassVar
 
 from xdsl.ir import Operation
 
@@ -35,6 +36,8 @@ class TimedTiles:
     """
     Finds plans for one memory level of an NPU; groups of one structure have one plan.
     """
+
+    prices_cascades: ClassVar = False
 
     def __init__(
         self, target: Target, level: Level, freedom: Freedom = ANYTHING

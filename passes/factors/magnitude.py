@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from math import inf, log, log2
-from typing import Any, cast
 
-import ml_dtypes
-import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.types import dtype_of, is_float, tensor_type
+from tlf.dialects.types import greatest, is_float, tensor_type
 
 
 def stays_finite(value: SSAValue, element: Attribute) -> bool:
     """Whether all finite numbers that a value may hold are finite in another type."""
-    own, limit = _greatest(tensor_type(value).element_type), _greatest(element)
+    own, limit = greatest(tensor_type(value).element_type), greatest(element)
     if log2(own) <= log2(limit) + 1:
         return True
     owner = value.owner
@@ -41,8 +38,3 @@ def _highest(value: SSAValue) -> float:
         and most.operand is owner.lhs
     )
     return 0.0 if is_greatest else inf
-
-
-def _greatest(element: Attribute) -> float:
-    limits = cast("np.finfo[np.floating[Any]]", ml_dtypes.finfo(dtype_of(element)))
-    return float(limits.max)

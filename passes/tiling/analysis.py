@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.boxes import (
     Ranges,
     always_covers,
@@ -29,6 +30,7 @@ from tlf.passes.tiling.boxes import (
     hull_of,
     moves_with,
 )
+from tlf.passes.tiling.cascading import order_of, step_box
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.model import (
     GroupTiling,
@@ -46,6 +48,7 @@ from tlf.passes.tiling.model import (
 )
 from tlf.passes.tiling.movements import check_rooms, is_gathered
 from tlf.passes.tiling.pieces import piece_of
+from tlf.passes.tiling.reads import add_reads
 from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
 
 
@@ -57,6 +60,7 @@ def analyse(
     rules: Rules | None = None,
     rolling: Rolling | None = None,
     forms: Forms | None = None,
+    cascade: Cascade | None = None,
 ) -> GroupTiling:
     """
     Work out the tiles of a group.
@@ -64,11 +68,12 @@ def analyse(
     `operations` in program order compute `results` from values of outside. `tile` has
     one size for each parallel iterator of the root, `reduce` one for each reduction
     iterator of the anchor, or none. With `rolling`, tiles keep what they share with
-    those before along one axis. `forms` are what is known of the operations.
+    those before along one axis. `forms` are what is known of the operations, and
+    `cascade` is what may accumulate together with the anchor.
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
-    tiling = outline(operations, results, tile, reduce, rules, rolling, forms)
+    tiling = outline(operations, results, tile, reduce, rules, rolling, forms, cascade)
     root = results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.pieces = [piece_of(tiling, value, root) for value in results]
@@ -83,14 +88,14 @@ def outline(
     rules: Rules | None = None,
     rolling: Rolling | None = None,
     forms: Forms | None = None,
+    cascade: Cascade | None = None,
 ) -> GroupTiling:
     """
     The tiles of a group without the pieces of its results: several tiles may write the
     same elements.
     """
-    rules, forms = rules or Rules(), forms or Forms()
-    analysis = _Analysis(operations, results, rules, forms, rolling)
-    return analysis.run(tile, reduce)
+    group = operations, results, rules or Rules(), forms or Forms()
+    return _Analysis(*group, rolling, cascade).run(tile, reduce)
 
 
 class _Analysis:
@@ -101,8 +106,10 @@ class _Analysis:
         rules: Rules,
         forms: Forms,
         rolling: Rolling | None = None,
+        cascade: Cascade | None = None,
     ) -> None:
         self.rolling = rolling
+        self.cascade = cascade
         self.operations = operations
         self.results = results
         self.rules = rules
@@ -141,12 +148,9 @@ class _Analysis:
         )
 
     def _finish(self) -> None:
-        """Put operations into the order of the program, and find what they read."""
-        self.tiling.tiles = {
-            op: self.tiling.tiles[op]
-            for op in self.operations
-            if op in self.tiling.tiles
-        }
+        """Put operations into the order in which they run, and find what they read."""
+        order = order_of(self.tiling, self.operations)
+        self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
         self._collect_reads()
 
     def _rolled_loop(self, root: TilingInterface, reduce: Sequence[int]) -> Loop | None:
@@ -154,12 +158,8 @@ class _Analysis:
         if self.rolling is None:
             return None
         if reduce or not self.rules.views:
-            raise TilingError(
-                root,
-                "tiles of values do not roll"
-                if reduce == ()
-                else "tiles do not roll around the loop of a reduction",
-            )
+            what = "around the loop of a reduction" if reduce else "of values"
+            raise TilingError(root, f"tiles {what} do not roll")
         parallel = self.forms.of(root).parallel
         if not 0 <= self.rolling.axis < len(parallel):
             raise TilingError(
@@ -293,11 +293,17 @@ class _Analysis:
         )
 
     def _is_inner(self, op: TilingInterface, needs: Sequence[Read]) -> bool:
+        if self.tiling.is_step(op):
+            return True
+        scopes = {need.scope for need in needs}
         if any(result in self.results for result in op.results):
+            scopes.add(Scope.OUTER)
+        is_running = self.tiling.is_running(op)
+        if is_running and len(scopes) > 1:
+            raise TilingError(op, "it is needed while sums run, and once they are over")
+        if Scope.OUTER in scopes:
             return False
-        if any(need.scope is Scope.OUTER for need in needs):
-            return False
-        return any(moves_with(need.box, self.inner) for need in needs)
+        return is_running or any(moves_with(need.box, self.inner) for need in needs)
 
     def _compute(
         self,
@@ -309,9 +315,12 @@ class _Analysis:
         scope = Scope.OUTER
         if self.tiling.inner_loops and not is_root:
             scope = Scope.INNER if self._is_inner(op, self._needs(op)) else scope
+        form = self.forms.of(op)
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
-        form = self.forms.of(op)
+            self.tiling.cascade = self.cascade if self.tiling.inner_loops else None
+        elif self.tiling.is_step(op):
+            box = step_box(self.tiling, op, box)
         result = region(form.result, box)
         if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
             result = window.whole
@@ -320,7 +329,8 @@ class _Analysis:
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
-        inner = op is self.tiling.anchor and bool(self.tiling.inner_loops)
+        is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
+        inner = is_looped or self.tiling.is_step(op)
         for position, accesses in enumerate(form.operands):
             is_moved = op in self.tiling.gathered and position == 0
             if accesses is None or is_moved:
@@ -366,11 +376,7 @@ class _Analysis:
             inside = isinstance(value.owner, Operation) and value.owner in self.members
             if inside or not isinstance(value.type, TensorType):
                 continue
-            for need in needs:
-                moving = need.scope is Scope.INNER and moves_with(need.box, self.inner)
-                scope = Scope.INNER if moving else Scope.OUTER
-                boxes = self.tiling.reads.setdefault((value, scope), [])
-                self._add_read(boxes, need.box)
+            add_reads(self.tiling, value, needs)
             self._roll_reads(value)
 
     def _roll_reads(self, value: SSAValue) -> None:
@@ -392,14 +398,3 @@ class _Analysis:
         if not agree:
             raise TilingError(at, "what reads its window wants several values outside")
         return fill
-
-    def _add_read(self, boxes: list[Box], box: Box) -> None:
-        for position, known in enumerate(boxes):
-            merged = [a.hull(b) for a, b in zip(known, box, strict=True)]
-            hull = tuple(interval for interval in merged if interval is not None)
-            if len(hull) < len(box):
-                continue
-            if self.rules.views or same_box(known, box):
-                boxes[position] = hull
-                return
-        boxes.append(box)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
@@ -12,6 +13,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
+from tlf.passes.cascades.cascade import Cascade, cascade_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
@@ -30,6 +32,7 @@ def rules_of(target: Target, level: str) -> Rules:
         indexed=found is not None and found.indexed_loads,
         pads=is_between,
         ordered=is_between,
+        cascades=found is not None and found.kind == "value",
         alignment=1 if found is None else found.alignment,
     )
 
@@ -88,6 +91,11 @@ class Members:
             op for op in self.operations if isinstance(op, AccumulatingInterface)
         )
 
+    @cached_property
+    def cascade(self) -> Cascade | None:
+        """The operations that may accumulate in one loop, if there are several."""
+        return cascade_of(self.operations, self.forms)
+
     def tiling(
         self,
         tile: Sequence[int],
@@ -97,7 +105,14 @@ class Members:
     ) -> GroupTiling:
         """The tiles of the group, were it tiled like this."""
         return analyse(
-            self.operations, self.results, tile, reduce, rules, rolling, self.forms
+            self.operations,
+            self.results,
+            tile,
+            reduce,
+            rules,
+            rolling,
+            self.forms,
+            self.cascade if reduce and rules.cascades else None,
         )
 
     def axes(self, rules: Rules) -> Axes:
@@ -105,7 +120,7 @@ class Members:
         The axes that can be tiled. Raises `TilingError` where the group does not tile.
         """
         axes = self._parallel_axes(rules)
-        looped = self._with_reduction(axes)
+        looped = self._with_reduction(axes, rules)
         if looped is axes or self._tiled_least(looped, rules) is None:
             return axes
         return looped
@@ -113,7 +128,7 @@ class Members:
     def smallest(self, rules: Rules) -> GroupTiling:
         """The smallest tiles. Raises `TilingError` where the group does not tile."""
         axes = self._parallel_axes(rules)
-        tiling = self._tiled_least(self._with_reduction(axes), rules)
+        tiling = self._tiled_least(self._with_reduction(axes, rules), rules)
         return tiling or self.tiling(axes.least(), (), rules)
 
     def _parallel_axes(self, rules: Rules) -> Axes:
@@ -136,11 +151,13 @@ class Members:
         )
         return Axes(parallel, free, (), ())
 
-    def _with_reduction(self, axes: Axes) -> Axes:
-        """The axes with those of the only reduction, if there is one."""
-        if len(self.accumulating) != 1:
+    def _with_reduction(self, axes: Axes, rules: Rules) -> Axes:
+        """The axes with those of a reduction that may have a loop, if there is one."""
+        if not self.accumulating:
             return axes
-        (anchor,) = self.accumulating
+        *others, anchor = self.accumulating
+        if others and not (rules.cascades and self.cascade):
+            return axes
         form = self.forms.of(anchor)
         reduction = tuple(form.extents[position] for position in form.reductions)
         kept = _untileable(form, form.reductions)

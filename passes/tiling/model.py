@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import ceil, prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -22,7 +22,11 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import inside, is_padded
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.form import Form, Forms
+
+if TYPE_CHECKING:
+    from tlf.passes.cascades.corrections import Correction
 
 
 class TilingError(PassFailedException):
@@ -80,6 +84,8 @@ class Rules:
     """An operation on a tile may pad it, for it is tiled again."""
     ordered: bool = False
     """The axes of a tile lie in the order of those of the tensor that it is part of."""
+    cascades: bool = False
+    """Several reductions along one axis may run in one loop."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
 
@@ -180,6 +186,8 @@ class GroupTiling:
     inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
     """The loops over the anchor's reduction iterators, by iterator."""
     anchor: AccumulatingInterface | None = None
+    cascade: Cascade | None = None
+    """What else accumulates in the anchor's loop."""
     tiles: dict[Operation, TiledOperation] = field(
         default_factory=dict[Operation, TiledOperation]
     )
@@ -247,7 +255,30 @@ class GroupTiling:
     def _last(self, op: TilingInterface, iterator: int) -> int:
         if op is self.anchor and iterator in self.inner_loops:
             return self.inner_loops[iterator].last
+        if self.runs_along(op, iterator):
+            return next(iter(self.inner_loops.values())).last
         return 0
+
+    def is_step(self, op: Operation) -> bool:
+        """Whether an operation accumulates in the anchor's loop beside the anchor."""
+        steps = () if self.cascade is None else self.cascade.steps
+        return op in steps and op is not self.anchor
+
+    def is_running(self, op: Operation) -> bool:
+        """Whether an operation, no step itself, needs the result of one."""
+        return self.cascade is not None and op in self.cascade.dependent
+
+    def correction_of(self, op: Operation) -> Correction | None:
+        """What corrects the running sum of an operation, if it has to be."""
+        step = None if self.cascade is None else self.cascade.steps.get(op)
+        return None if step is None else step.correction
+
+    def runs_along(self, op: Operation, iterator: int) -> bool:
+        """Whether an iterator of a step of a cascade runs along the anchor's loop."""
+        if self.cascade is None or op is self.anchor:
+            return False
+        step = self.cascade.steps.get(op)
+        return step is not None and step.iterator == iterator
 
     def inputs(self) -> Iterator[Tile]:
         """Every tile that is cut from an input of the group."""

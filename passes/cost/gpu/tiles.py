@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import ClassVar
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, LevelKind, Target
@@ -23,6 +24,8 @@ class GpuTiles:
     Finds plans for the memory level whose tiles the programs of kernels work on; groups
     of one structure have one plan.
     """
+
+    prices_cascades: ClassVar = True
 
     def __init__(
         self, target: Target, level: Level, chip: Chip, freedom: Freedom = ANYTHING

@@ -1,0 +1,1 @@
+"""Reductions along one axis, one after the other, as one loop."""

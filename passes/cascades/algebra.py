@@ -1,0 +1,14 @@
+"""SymPy, whose formulae have no static types."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeAlias
+
+sympy: Any = import_module("sympy")
+
+Expr: TypeAlias = Any
+"""A formula."""
+
+Symbol: TypeAlias = Any
+"""A variable of formulae."""

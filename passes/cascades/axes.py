@@ -1,0 +1,69 @@
+"""Which axes of the values of a group are one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.types import tensor_type
+from tlf.passes.tiling.form import Forms
+
+
+@dataclass
+class AxisClasses:
+    """
+    The iterators of operations in classes: those that run along the same axis of a
+    value are one, in whichever operations they are.
+    """
+
+    forms: Forms
+    _parents: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
+
+    @staticmethod
+    def of(operations: Sequence[TilingInterface], forms: Forms) -> AxisClasses:
+        """The classes of the iterators of some operations."""
+        classes = AxisClasses(forms)
+        for op in operations:
+            classes._add(op)
+        return classes
+
+    def of_iterator(self, op: TilingInterface, iterator: int) -> Hashable:
+        """What stands for the class of an iterator."""
+        return self._find((op, iterator))
+
+    def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
+        """The iterators of an operation in a class."""
+        count = len(self.forms.of(op).iterators)
+        return [each for each in range(count) if self.of_iterator(op, each) == found]
+
+    def broadcast(self, value: SSAValue, result: SSAValue) -> bool:
+        """Whether a value is broadcast along the axes of a result that it has."""
+        shapes = [tensor_type(each).get_shape() for each in (value, result)]
+        first = len(shapes[1]) - len(shapes[0])
+        return first >= 0 and all(
+            extent == 1
+            or self._find((value, axis)) == self._find((result, first + axis))
+            for axis, extent in enumerate(shapes[0])
+        )
+
+    def _add(self, op: TilingInterface) -> None:
+        form = self.forms.of(op)
+        values = [
+            *zip(op.operands, form.operands, strict=True),
+            (op.results[0], form.result),
+        ]
+        for value, accesses in values:
+            for axis, access in enumerate(accesses or ()):
+                if access.is_plain:
+                    self._join((value, axis), (op, access.terms[0][0]))
+
+    def _join(self, left: Hashable, right: Hashable) -> None:
+        self._parents[self._find(left)] = self._find(right)
+
+    def _find(self, node: Hashable) -> Hashable:
+        while (parent := self._parents.get(node, node)) != node:
+            node = parent
+        return node

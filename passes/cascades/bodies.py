@@ -1,0 +1,135 @@
+"""What operations compute of single elements, as formulae."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    TilingInterface,
+)
+from tlf.dialects.types import tensor_type
+from tlf.passes.cascades.algebra import Expr, Symbol, sympy
+
+
+def _sum(left: Expr, right: Expr) -> Expr:
+    return left + right
+
+
+def _difference(left: Expr, right: Expr) -> Expr:
+    return left - right
+
+
+def _product(left: Expr, right: Expr) -> Expr:
+    return left * right
+
+
+def _quotient(left: Expr, right: Expr) -> Expr:
+    return left / right
+
+
+def _negative(value: Expr) -> Expr:
+    return -value
+
+
+def _same(value: Expr) -> Expr:
+    return value
+
+
+def _power_of_two(value: Expr) -> Expr:
+    return sympy.exp(value * sympy.log(2))
+
+
+def _reciprocal_root(value: Expr) -> Expr:
+    return 1 / sympy.sqrt(value)
+
+
+FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
+    arith.AddfOp: _sum,
+    arith.SubfOp: _difference,
+    arith.MulfOp: _product,
+    arith.DivfOp: _quotient,
+    arith.NegfOp: _negative,
+    arith.ExtFOp: _same,
+    arith.TruncFOp: _same,
+    math.ExpOp: sympy.exp,
+    math.Exp2Op: _power_of_two,
+    math.LogOp: sympy.log,
+    math.SqrtOp: sympy.sqrt,
+    math.RsqrtOp: _reciprocal_root,
+}
+"""What scalar operations compute, rounding left aside; others are functions unknown."""
+
+
+@dataclass
+class Bodies:
+    """
+    The formulae of values: symbols of what `steps` accumulate, and of what does not
+    depend on these.
+    """
+
+    steps: Mapping[SSAValue, Symbol]
+    dependent: frozenset[Operation]
+    """What is computed from the results of steps."""
+    opaque: dict[SSAValue, Symbol] = field(default_factory=dict[SSAValue, Symbol])
+    """The symbols of all else."""
+
+    @staticmethod
+    def of_steps(steps: Sequence[Operation], dependent: frozenset[Operation]) -> Bodies:
+        """The formulae of a group with some steps."""
+        symbols: dict[SSAValue, Symbol] = {
+            op.results[0]: sympy.Symbol(f"r{number}", real=True)
+            for number, op in enumerate(steps)
+        }
+        return Bodies(symbols, dependent)
+
+    def of_step(self, op: AccumulatingInterface) -> Expr:
+        """What an operation adds up, element by element: the product of its inputs."""
+        return sympy.prod([self.of(each) for each in op.inputs])
+
+    def of(self, value: SSAValue) -> Expr:
+        """The formula of a value."""
+        if (symbol := self.steps.get(value)) is not None:
+            return symbol
+        owner = value.owner
+        if owner in self.dependent and isinstance(owner, ElementwiseInterface):
+            return self._elementwise(owner, [self.of(each) for each in owner.operands])
+        if owner in self.dependent and isinstance(owner, TilingInterface):
+            return _unknown(owner, [self.of(each) for each in owner.operands])
+        if value not in self.opaque:
+            self.opaque[value] = sympy.Symbol(f"x{len(self.opaque)}", real=True)
+        return self.opaque[value]
+
+    @staticmethod
+    def _elementwise(op: ElementwiseInterface, operands: Sequence[Expr]) -> Expr:
+        types = [tensor_type(each).element_type for each in op.operands]
+        block = Block(arg_types=types)
+        result = op.scalar(Builder(InsertPoint.at_end(block)), *block.args)
+        known = dict[SSAValue, Expr](zip(block.args, operands, strict=True))
+        for each in block.ops:
+            known[each.results[0]] = _scalar(each, [known[v] for v in each.operands])
+        return known[result]
+
+
+def _scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
+    if isinstance(op, arith.ConstantOp):
+        value = op.value
+        if isinstance(value, FloatAttr) and isfinite(value.value.data):
+            return sympy.Rational(value.value.data)
+    if (formula := FORMULAE.get(type(op))) is not None:
+        return formula(*operands)
+    return _unknown(op, operands)
+
+
+def _unknown(op: Operation, operands: Sequence[Expr]) -> Expr:
+    """A function of which nothing is known."""
+    return sympy.Function(f"{op.name}_{id(op)}")(*operands)

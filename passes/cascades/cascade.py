@@ -1,0 +1,133 @@
+"""
+Reductions along one axis that need each other's results, as one loop.
+
+The last accumulating operation of a group, its anchor, runs along an axis that others
+reduce, too: its steps. If a step needs the result of another one, as the exponentials
+of a softmax need the greatest score, then the loop goes on with what this is so far,
+and corrects what has been added up whenever it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.passes.cascades.axes import AxisClasses
+from tlf.passes.tiling.form import Forms
+
+if TYPE_CHECKING:
+    from tlf.passes.cascades.corrections import Correction
+
+
+@dataclass(frozen=True)
+class Step:
+    """A reduction along the common axis."""
+
+    op: AccumulatingInterface
+    iterator: int
+    """Which of its iterators runs along the axis."""
+    correction: Correction | None
+    """By what its running sum is multiplied, where it depends on others."""
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """The reductions of a group along one axis."""
+
+    anchor: AccumulatingInterface
+    steps: Mapping[Operation, Step]
+    """All of them, in the order of the program; the anchor is the last."""
+    dependent: frozenset[Operation]
+    """Other operations that need the result of one."""
+
+
+def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade | None:
+    """
+    The reductions of a group as one loop, or None where they are none: where the last
+    one runs along several axes, another one neither along the same nor for each place
+    of it, or there is no correction for what one adds up.
+    """
+    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    if len(found) < 2 or any(op.init_value is not None for op in found):
+        return None
+    if len(forms.of(found[-1]).reductions) != 1:
+        return None
+    axes = AxisClasses.of(operations, forms)
+    iterators = _along(operations, axes, found[-1])
+    if iterators is None or any(op not in iterators for op in found):
+        return None
+    steps = [op for op in found if iterators[op] in forms.of(op).reductions]
+    dependent = _dependent(operations, steps)
+    corrected = [op for op in steps if op in dependent]
+    corrections = _corrections(corrected, steps, dependent, axes) if corrected else {}
+    if corrections is None:
+        return None
+    return Cascade(
+        found[-1],
+        {op: Step(op, iterators[op], corrections.get(op)) for op in steps},
+        dependent - set(steps),
+    )
+
+
+def _along(
+    operations: Sequence[TilingInterface],
+    axes: AxisClasses,
+    anchor: AccumulatingInterface,
+) -> dict[Operation, int] | None:
+    """
+    The iterators of operations along the axis that an anchor reduces; None where one
+    has two of them.
+    """
+    (reduction,) = axes.forms.of(anchor).reductions
+    axis = axes.of_iterator(anchor, reduction)
+    found: dict[Operation, int] = {}
+    for op in operations:
+        match axes.iterators_in(op, axis):
+            case []:
+                pass
+            case [one]:
+                found[op] = one
+            case _:
+                return None
+    return found
+
+
+def _dependent(
+    operations: Sequence[TilingInterface], steps: Sequence[Operation]
+) -> frozenset[Operation]:
+    """What needs the result of a step, other steps included."""
+    found = set[Operation]()
+    for op in operations:
+        owners = {operand.owner for operand in op.operands}
+        if any(owner in found or owner in steps for owner in owners):
+            found.add(op)
+    return frozenset(found)
+
+
+def _corrections(
+    corrected: Sequence[AccumulatingInterface],
+    steps: Sequence[AccumulatingInterface],
+    dependent: frozenset[Operation],
+    axes: AxisClasses,
+) -> dict[Operation, Correction] | None:
+    """The corrections of steps that need other steps, or None where one has none."""
+    # Formulae take half a second to import, and most programs have no cascade.
+    from tlf.passes.cascades.bodies import Bodies
+    from tlf.passes.cascades.corrections import correction_of
+
+    bodies = Bodies.of_steps(steps, dependent)
+    found: dict[Operation, Correction] = {}
+    for op in corrected:
+        if len(op.linear_in()) != len(op.inputs):
+            return None
+        correction = correction_of(bodies.of_step(op), bodies.steps)
+        if correction is None:
+            return None
+        if not all(axes.broadcast(each, op.results[0]) for each in correction.values):
+            return None
+        found[op] = correction
+    return found

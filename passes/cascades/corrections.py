@@ -1,0 +1,130 @@
+"""
+By which factor a running sum is off once what its terms depend on has changed.
+
+Terms `body(x, r)` of a sum depend on results `r` of reductions before. If
+`body(x, new) / body(x, old)` is the same for all x, then what has been summed up with
+the old results times this factor is the sum with the new ones. The criterion, with
+factors as the only corrections, is that of RedFuser (Wu et al., 2025); for softmax it
+gives the recurrence of M. Milakov and N. Gimelshein, Online normalizer calculation for
+softmax (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from tlf.passes.cascades.algebra import Expr, Symbol, sympy
+from tlf.passes.cascades.formula import After, Apply, Before, Formula, Name
+
+TRIALS = 64
+"""How many random points an identity is tried at."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The factor of a running sum, when results of steps change."""
+
+    formula: Formula
+    values: tuple[SSAValue, ...]
+    """The results that it depends on."""
+
+
+def correction_of(body: Expr, steps: Mapping[SSAValue, Symbol]) -> Correction | None:
+    """
+    The correction of a sum of terms that depend on the results of steps, or None where
+    there is no such factor.
+    """
+    used = {value: each for value, each in steps.items() if each in body.free_symbols}
+    if (ratio := _ratio(body, tuple(used.values()))) is None:
+        return None
+    leaves: dict[Symbol, Formula] = {}
+    for value, symbol in used.items():
+        leaves[_renamed(symbol, "before")] = Before(value)
+        leaves[_renamed(symbol, "after")] = After(value)
+    formula = _formula(ratio, leaves)
+    return None if formula is None else Correction(formula, tuple(used))
+
+
+@cache
+def _ratio(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
+    """What terms are after a change in multiples of what they were, if that is one."""
+    before, after = (
+        body.subs({each: _renamed(each, name) for each in symbols}, simultaneous=True)
+        for name in ("before", "after")
+    )
+    ratio = sympy.simplify(after / before)
+    known = {_renamed(each, name) for each in symbols for name in ("before", "after")}
+    if not ratio.free_symbols <= known:
+        return None
+    return ratio if _holds(before, after, ratio) else None
+
+
+def _renamed(symbol: Symbol, name: str) -> Symbol:
+    return sympy.Symbol(f"{symbol.name}_{name}", real=True)
+
+
+def _holds(before: Expr, after: Expr, ratio: Expr) -> bool:
+    """Whether an identity holds at random points, in f64."""
+    every: set[Symbol] = {*before.free_symbols, *after.free_symbols}
+    symbols = sorted(every, key=str)
+    compute = sympy.lambdify(symbols, [after, before * ratio], "numpy")
+    points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TRIALS))
+    left, right = compute(*points)
+    return bool(np.allclose(left, right, rtol=1e-9, atol=0.0))
+
+
+def _formula(found: Expr, leaves: Mapping[Symbol, Formula]) -> Formula | None:
+    """A formula of sums, products, quotients and exponentials; None for any other."""
+    match found:
+        case sympy.Symbol():
+            return leaves[found]
+        case sympy.Rational() | sympy.Float():
+            return float(found)
+        case sympy.exp():
+            operand = _formula(found.args[0], leaves)
+            return None if operand is None else Apply("exp", (operand,))
+        case sympy.Add():
+            minus = [-each for each in found.args if each.could_extract_minus_sign()]
+            plus = [each for each in found.args if -each not in minus]
+            return _chain("add", plus, "sub", minus, 0.0, leaves)
+        case sympy.Mul() | sympy.Pow():
+            factors = sympy.Mul.make_args(found)
+            below = [1 / each for each in factors if _is_reciprocal(each)]
+            above = [each for each in factors if not _is_reciprocal(each)]
+            # What a step has accumulated may be 0 for a while.
+            if found in above or any(each.free_symbols for each in below):
+                return None
+            return _chain("mul", above, "div", below, 1.0, leaves)
+        case _:
+            return None
+
+
+def _is_reciprocal(factor: Expr) -> bool:
+    return isinstance(factor, sympy.Pow) and factor.args[1] == -1
+
+
+def _chain(
+    joins: Name,
+    firsts: Sequence[Expr],
+    parts: Name,
+    lasts: Sequence[Expr],
+    neutral: float,
+    leaves: Mapping[Symbol, Formula],
+) -> Formula | None:
+    """All of some formulae joined, and others parted from them one by one."""
+    first, *others = [_formula(each, leaves) for each in firsts] or [neutral]
+    operations: list[tuple[Name, Formula | None]] = [
+        *((joins, each) for each in others),
+        *((parts, _formula(each, leaves)) for each in lasts),
+    ]
+    total: Formula | None = first
+    for name, operand in operations:
+        if total is None or operand is None:
+            return None
+        total = Apply(name, (total, operand))
+    return total

@@ -1,0 +1,240 @@
+"""Which operations of a block run together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects.cuts import is_stored_cut
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    ReductionInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.target import Level, Target
+from tlf.dialects.tile import level_of
+from tlf.passes.cost.structure import Structures
+from tlf.passes.fusion import growth
+from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.fusion.notes import Notes, listed
+from tlf.passes.fusion.order import is_convex
+from tlf.passes.fusion.prologue import Prologues
+from tlf.passes.tiling.form import Forms
+from tlf.passes.tiling.group import Members, members_of, misfit, too_large
+from tlf.passes.tiling.kinds import Kinds
+from tlf.passes.tiling.uniform import UniformGroups
+
+Groups: TypeAlias = dict[Operation, list[TilingInterface]]
+"""For each operation of a block, those that it runs with, in program order."""
+
+
+CONTRACTIONS = 1
+"""How many contractions a group holds unless more are asked for."""
+
+OPERATIONS = 64
+"""How many operations a group holds unless more are asked for."""
+
+
+@dataclass
+class Grouping:
+    """The groups of a program, while they are being chosen block by block."""
+
+    level: Level
+    target: Target
+    contractions: int = CONTRACTIONS
+    operations: int = OPERATIONS
+    notes: Notes = field(default_factory=lambda: Notes("graph-group"))
+    tells: bool = True
+    """Whether `notes` are taken."""
+    home: Level | None = None
+    """Where values lie that name no level; the outermost one unless given."""
+    uniform: UniformGroups = field(init=False)
+    cascades: Cascades | None = None
+    """Which groups may run as one because their reductions do, if any."""
+    prologues: Prologues = field(init=False)
+    forms: Forms = field(default_factory=Forms)
+    """What operations answer, while they are put into groups."""
+    _structures: Structures = field(init=False)
+    _misfits: dict[Hashable, str | None] = field(
+        init=False, default_factory=dict[Hashable, "str | None"]
+    )
+    position: dict[Operation, int] = field(
+        init=False, default_factory=dict[Operation, int]
+    )
+    """Where the operations of the block are."""
+
+    def __post_init__(self) -> None:
+        kinds = Kinds()
+        self._structures = Structures(kinds)
+        self.uniform = UniformGroups(self.level, kinds)
+        self.prologues = Prologues(self.level, self.target, self.home)
+
+    def partition(self, block: Block) -> list[list[TilingInterface]]:
+        """
+        Split the operations of a block into groups, each in program order.
+
+        Every operation first stands alone; going down the block, it then joins the
+        groups of its operands wherever the rules allow it. At last, what reads the same
+        joins, where that is all that keeps it apart.
+        """
+        self.position = {op: index for index, op in enumerate(block.ops)}
+        groups: Groups = {}
+        missed: list[tuple[Operation, Operation, str]] = []
+        for op in block.ops:
+            if not self.groupable(op) or not isinstance(op, TilingInterface):
+                continue
+            groups[op] = [op]
+            for producer in self._producers(op, groups):
+                if (reason := self._join(producer, op, groups)) is not None:
+                    missed.append((producer, op, reason))
+        self._join_siblings(groups)
+        self._join_cascades(groups)
+        parts = {id(members): members for members in groups.values()}.values()
+        kept = [members for members in parts if not _are_views(members)]
+        if self.tells:
+            self._note(kept, missed, groups)
+        return kept
+
+    def _join(self, first: Operation, second: Operation, groups: Groups) -> str | None:
+        """Let the groups of two operations become one, or say what stands against."""
+        if groups[first] is groups[second]:
+            return None
+        joined = [*groups[first], *groups[second]]
+        joined.sort(key=self.position.__getitem__)
+        if (reason := self.objection(joined, groups)) is None:
+            groups.update((member, joined) for member in joined)
+        return reason
+
+    def _join_siblings(self, groups: Groups) -> None:
+        """
+        Let groups of elementwise operations on one shape run together where they read
+        the same tensor of this shape, which is then read once.
+        """
+        readers: dict[SSAValue, TilingInterface] = {}
+        for op in list(groups):
+            if not isinstance(op, ElementwiseInterface):
+                continue
+            for operand in self.uniform.read_whole(op):
+                sibling = readers.get(operand)
+                readers[operand] = op
+                if sibling is None or operand.owner in groups[op]:
+                    continue
+                if self.uniform.fit([*groups[sibling], *groups[op]]):
+                    self._join(sibling, op, groups)
+
+    def _join_cascades(self, groups: Groups) -> None:
+        """Let groups run as one whose reductions are one loop, where this pays."""
+        if self.cascades is None:
+            return
+        for parts in self.cascades.candidates(groups):
+            joined = [op for part in parts for op in part]
+            joined.sort(key=self.position.__getitem__)
+            if not is_convex(joined, self.position, groups):
+                continue
+            members = members_of(joined, self.cascades.forms)
+            if self._misfit(members) is None and self.cascades.pay(members, parts):
+                groups.update((member, joined) for member in joined)
+
+    def _note(
+        self,
+        groups: Sequence[Sequence[TilingInterface]],
+        missed: Sequence[tuple[Operation, Operation, str]],
+        group_of: Groups,
+    ) -> None:
+        """Tell what runs together, and why what follows each other does not."""
+        for members in groups:
+            if len(members) > 1:
+                text = f"run together: {listed(members)}"
+                self.notes.add(members[-1], "passed", text)
+        kept = {op for members in groups for op in members}
+        for first, second, reason in missed:
+            if {first, second} <= kept and group_of[first] is not group_of[second]:
+                self.notes.add(second, "missed", f"apart from its operand: {reason}")
+
+    def groupable(self, op: Operation) -> bool:
+        """Whether an operation is to be tiled for this level."""
+        if not isinstance(op, TilingInterface):
+            return False
+        if any(level_of(result.type) == self.level.name for result in op.results):
+            return False
+        if is_stored_cut(op):
+            return False
+        if isinstance(op, ConstantInterface):
+            return op.splat() is not None and self._is_stored(op)
+        return not isinstance(op, ViewInterface) or _is_squeeze(op)
+
+    def _is_stored(self, op: Operation) -> bool:
+        """Whether a constant is needed in memory, not only by operations of groups."""
+        return any(
+            not self.groupable(use.operation)
+            for result in op.results
+            for use in result.uses
+        )
+
+    @staticmethod
+    def _producers(
+        op: TilingInterface, groups: dict[Operation, list[TilingInterface]]
+    ) -> list[Operation]:
+        owners = [operand.owner for operand in op.operands]
+        return [
+            each for each in owners if isinstance(each, Operation) and each in groups
+        ]
+
+    def objection(
+        self,
+        operations: Sequence[TilingInterface],
+        groups: Mapping[Operation, Sequence[TilingInterface]],
+    ) -> str | None:
+        """
+        Why operations, in program order, may not form a group beside others, or None
+        where they may.
+        """
+        if len(operations) > self.operations:
+            return f"a group holds {self.operations} operations at most"
+        contractions = sum(isinstance(op, ContractionInterface) for op in operations)
+        if contractions > self.contractions:
+            return f"a group holds {self.contractions} contractions at most"
+        if contractions and any(
+            isinstance(op, ReductionInterface) for op in operations
+        ):
+            return "a contraction and a reduction share no loops"
+        if contractions and self.contractions == 1:
+            if (reason := self.prologues.objection(operations)) is not None:
+                return reason
+        if self.contractions == 1:
+            if (reason := growth.objection(operations, self.forms)) is not None:
+                return reason
+        if not is_convex(operations, self.position, groups):
+            return "a value would leave the group and come back to it"
+        if (fits := self.uniform.fit(operations)) is None:
+            return self._misfit(members_of(operations, self.forms))
+        return None if fits else too_large(self.level)
+
+    def _misfit(self, members: Members) -> str | None:
+        """Why operations are no group, which those of one structure share."""
+        key = self._structures.of(members.operations, members.results)
+        if key not in self._misfits:
+            self._misfits[key] = misfit(members, self.level, self.target)
+        return self._misfits[key]
+
+
+def _are_views(operations: Sequence[TilingInterface]) -> bool:
+    """Whether operations move nothing: a buffer can be seen as their results."""
+    return all(isinstance(op, ViewInterface) for op in operations)
+
+
+def _is_squeeze(op: TilingInterface) -> bool:
+    """Whether a view only adds and drops axes of extent 1."""
+    accesses = [*op.operand_accesses(), *op.result_accesses()]
+    return all(
+        access.width == 1 and all(factor == 1 for _, factor in access.terms)
+        for each in accesses
+        if each is not None
+        for access in each
+    )

@@ -1,0 +1,42 @@
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group" --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group{cascades=false}" --split-input-file | filecheck %s --check-prefix=APART
+
+// An attention written out runs as one.
+// CHECK-LABEL: func.func @attention
+// CHECK-COUNT-1: graph.group ins
+// CHECK-NOT:     graph.group ins
+// APART-LABEL: func.func @attention
+// APART-COUNT-3: graph.group ins
+func.func @attention(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>, %b: tensor<1024x1024xf16>) -> tensor<8x1024x64xf16> {
+  %s = graph.matmul %q, %k : (tensor<8x1024x64xf16>, tensor<8x64x1024xf16>) -> tensor<8x1024x1024xf16>
+  %t = graph.add %s, %b : (tensor<8x1024x1024xf16>, tensor<1024x1024xf16>) -> tensor<8x1024x1024xf16>
+  %p = graph.softmax %t axis 2 : (tensor<8x1024x1024xf16>) -> tensor<8x1024x1024xf16>
+  %o = graph.matmul %p, %v : (tensor<8x1024x1024xf16>, tensor<8x1024x64xf16>) -> tensor<8x1024x64xf16>
+  func.return %o : tensor<8x1024x64xf16>
+}
+
+// -----
+
+// Scores that are needed elsewhere are computed once, and stay apart.
+// CHECK-LABEL: func.func @scores
+// CHECK-COUNT-2: graph.group ins
+func.func @scores(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>) -> (tensor<8x1024x64xf16>, tensor<8x1024x1024xf16>) {
+  %s = graph.matmul %q, %k : (tensor<8x1024x64xf16>, tensor<8x64x1024xf16>) -> tensor<8x1024x1024xf16>
+  %p = graph.softmax %s axis 2 : (tensor<8x1024x1024xf16>) -> tensor<8x1024x1024xf16>
+  %o = graph.matmul %p, %v : (tensor<8x1024x1024xf16>, tensor<8x1024x64xf16>) -> tensor<8x1024x64xf16>
+  func.return %o, %s : tensor<8x1024x64xf16>, tensor<8x1024x1024xf16>
+}
+
+// -----
+
+// Variances in two passes are no sum that a factor corrects.
+// CHECK-LABEL: func.func @variance
+// CHECK-COUNT-2: graph.group ins
+func.func @variance(%q: tensor<1024x64xf16>, %k: tensor<64x65536xf16>) -> tensor<1024x1xf32> {
+  %s = graph.matmul %q, %k : (tensor<1024x64xf16>, tensor<64x65536xf16>) -> tensor<1024x65536xf32>
+  %m = graph.reduce %s <sum> axes [1] keepdims : (tensor<1024x65536xf32>) -> tensor<1024x1xf32>
+  %d = graph.sub %s, %m : (tensor<1024x65536xf32>, tensor<1024x1xf32>) -> tensor<1024x65536xf32>
+  %q2 = graph.mul %d, %d : (tensor<1024x65536xf32>, tensor<1024x65536xf32>) -> tensor<1024x65536xf32>
+  %v = graph.reduce %q2 <sum> axes [1] keepdims : (tensor<1024x65536xf32>) -> tensor<1024x1xf32>
+  func.return %v : tensor<1024x1xf32>
+}
