@@ -35,6 +35,7 @@ from tlf.frontend.torch.emitter import NOTHING, Nothing
 from tlf.frontend.torch.errors import ImportFailure, Unsupported
 from tlf.frontend.torch.fx_arguments import map_nodes
 from tlf.frontend.torch.locations import location_of, named
+from tlf.frontend.torch.registry import CONVERTERS
 from tlf.frontend.torch.strides import order_of
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
@@ -204,7 +205,7 @@ class _Import:
             self.known[node] = self._evaluate(node)
         elif (empty := empty_result(node)) is not None:
             self.known[node] = empty
-        elif not node.is_impure():
+        elif node.target in CONVERTERS or not node.is_impure():
             self.values[node] = convert(node, self.builder, self._value)
 
     def _attribute(self, node: fx.Node) -> SSAValue:

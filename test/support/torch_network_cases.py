@@ -48,6 +48,21 @@ CONTRACTIONS = [
         normal,
     ),
     Case(
+        "attention with hidden rows",
+        (
+            "lambda q, k, v: F.scaled_dot_product_attention("
+            "q, k, v, T.arange(6)[:, None] < T.arange(6)[None], scale=0.3)"
+        ),
+        [(2, 3, 6, 4)] * 3,
+        normal,
+    ),
+    Case(
+        "biased attention",
+        "lambda q, k, v, b: F.scaled_dot_product_attention(q, k, v, b)",
+        [(2, 3, 6, 4), (2, 3, 5, 4), (2, 3, 5, 4), (3, 6, 5)],
+        normal,
+    ),
+    Case(
         "grouped attention",
         ("lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True)"),
         [(2, 4, 6, 4), (2, 2, 6, 4), (2, 2, 6, 4)],

@@ -3,6 +3,7 @@
 from tlf.frontend.torch.aten import (
     activation,
     arithmetic,
+    attention,
     comparison,
     contraction,
     convolution,
@@ -18,6 +19,7 @@ from tlf.frontend.torch.aten import (
 __all__ = [
     "activation",
     "arithmetic",
+    "attention",
     "comparison",
     "contraction",
     "convolution",
