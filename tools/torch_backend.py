@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import fx
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tlf.dialects.target import Target
 from tlf.frontend.torch.convert import name_of
@@ -183,8 +182,7 @@ def _compiled(
         decompositions=decompositions(),
         keep_inference_input_mutations=False,
     )
-    with sdpa_kernel([SDPBackend.MATH]):
-        return compiler(source, inputs)
+    return compiler(source, inputs)
 
 
 def _weights() -> Sequence[int]:

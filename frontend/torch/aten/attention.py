@@ -15,7 +15,7 @@ from tlf.frontend.torch.registry import converts
 
 
 @converts("scaled_dot_product_attention.default")
-def _attention(
+def _function(
     at: Emitter,
     query: SSAValue,
     key: SSAValue,
@@ -27,15 +27,84 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> SSAValue:
+    return _attention(at, query, key, value, mask, dropout, is_causal, scale)
+
+
+@converts("_scaled_dot_product_flash_attention_for_cpu.default")
+def _on_cpu(
+    at: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: SSAValue | None = None,
+    scale: float | None = None,
+) -> list[SSAValue | None]:
+    found = _attention(at, query, key, value, attn_mask, dropout, is_causal, scale)
+    return _alone(at, found)
+
+
+@converts("_scaled_dot_product_flash_attention.default")
+def _on_gpu(
+    at: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> list[SSAValue | None]:
+    found = _attention(at, query, key, value, None, dropout, is_causal, scale)
+    return _alone(at, found)
+
+
+@converts(
+    "_scaled_dot_product_efficient_attention.default",
+    "_scaled_dot_product_cudnn_attention.default",
+)
+def _on_gpu_with_bias(
+    at: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    bias: SSAValue | None,
+    compute_log_sumexp: bool,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    return_debug_mask: bool = False,
+    *,
+    scale: float | None = None,
+) -> list[SSAValue | None]:
+    found = _attention(at, query, key, value, bias, dropout, is_causal, scale)
+    return _alone(at, found)
+
+
+def _alone(at: Emitter, found: SSAValue) -> list[SSAValue | None]:
+    """The first of several results, without those that only gradients need."""
+    return [found, *[None] * (len(at.results) - 1)]
+
+
+def _attention(
+    at: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    mask: SSAValue | None,
+    dropout: float,
+    is_causal: bool,
+    scale: float | None,
+) -> SSAValue:
     """
     Scores stay as wide as the accumulator of their products; what they weigh is rounded
     to the type of the values. Rows that are masked altogether are 0.
     """
     if dropout:
         raise Unsupported(f"expected an attention without dropout, got {dropout}")
-    if enable_gqa:
-        heads = shape_of(query)[-3]
-        key, value = (_repeated(at, each, heads) for each in (key, value))
+    key, value = (_repeated(at, each, shape_of(query)) for each in (key, value))
     scores = _scores(at, query, key, scale)
     if is_causal:
         scores = at.select(_seen(at, scores), scores, -math.inf, at.wide)
@@ -71,12 +140,12 @@ def _seen(at: Emitter, scores: SSAValue) -> SSAValue:
     return at.compare(places, at.iota(columns, i32), "ge", i32)
 
 
-def _repeated(at: Emitter, value: SSAValue, heads: int) -> SSAValue:
-    """Keys or values of groups, once for each head of a group."""
-    *batch, groups, rows, columns = shape_of(value)
-    if groups == heads:
+def _repeated(at: Emitter, value: SSAValue, query: tuple[int, ...]) -> SSAValue:
+    """Keys or values of groups of heads, once for each head that queries have."""
+    if len(query) < 3 or shape_of(value)[-3] in (1, query[-3]):
         return value
-    times = heads // groups
+    *batch, groups, rows, columns = shape_of(value)
     apart = at.reshape(value, [*batch, groups, 1, rows, columns])
+    times = query[-3] // groups
     whole = at.broadcast(apart, [*batch, groups, times, rows, columns])
-    return at.reshape(whole, [*batch, heads, rows, columns])
+    return at.reshape(whole, [*batch, query[-3], rows, columns])
