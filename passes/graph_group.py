@@ -117,7 +117,8 @@ class GraphGroupPass(ModulePass):
     Put operations that are to run together into `graph.group`s.
 
     A group is a chain of elementwise operations, a contraction with what follows it
-    element by element, or row reductions with their elementwise neighbours. An
+    element by element, or row reductions with their elementwise neighbours; or several
+    of these whose reductions are one loop, where that takes less time. An
     operation joins where the group stays connected without detours, and where the
     smallest tiles of all its values fit into the memory level together.
     """

@@ -109,20 +109,20 @@ def test_that_dropout_is_gone_and_positions_are_known(
 
 
 # What goes into each kernel and comes out, in elements, where X = 2 * 5 * 8 = 80 are
-# those of a sequence and P = 2 * 2 * 5 * 5 = 100 those of the scores:
+# those of a sequence, P = 2 * 2 * 5 * 5 = 100 those of the scores and R = 20 their rows:
 #
 #   positions and first norm     X + 5 * 8 + 2 * 8           -> 2 X
 #   queries, keys and values     X + 3 * 8 * 8 + 3 * 8       -> 3 X
 #   scores                       2 X                         -> P
-#   softmax                      P                           -> P
-#   mixed values                 P + X                       -> X
+#   softmax                      P                           -> P + R
+#   mixed values                 P + R + X                   -> X
 #   projection and residual      2 X + 8 * 8 + 8             -> X
 #   second norm                  X + 2 * 8                   -> X
 #   first linear layer and GELU  X + 8 * 32 + 32             -> 4 X
 #   second one and residual      4 X + X + 32 * 8 + 8        -> X
 #
-# Sums: 14 X + 2 P + 912 = 2232 in, 13 X + 2 P = 1240 out, of 4 bytes each.
-READ, WRITTEN = 8928, 4960
+# Sums: 14 X + 2 P + R + 912 = 2252 in, 13 X + 2 P + R = 1260 out, of 4 bytes each.
+READ, WRITTEN = 9008, 5040
 
 LEAST_READ, LEAST_WRITTEN = 4 * (80 + 912), 4 * 80
 """The input and all parameters, and the result: the NPU keeps most of the rest."""

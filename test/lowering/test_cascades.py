@@ -13,6 +13,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("seed", range(6))
@@ -45,6 +46,7 @@ def special(inputs: Mapping[str, Array], at: Mapping[tuple[int, int], float]):
     return changed
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", ["f32", "f16"])
 @pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan, -3.0e4, 3.0e4])
