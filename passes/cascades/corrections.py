@@ -12,6 +12,7 @@ softmax (2018).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,12 +54,18 @@ def correction_of(body: Expr, steps: Mapping[SSAValue, Symbol]) -> Correction | 
 @cache
 def _ratio(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
     """What terms are after a change in multiples of what they were, if that is one."""
+    unknown = body.atoms(sympy.core.function.AppliedUndef)
+    if any(each.free_symbols & set(symbols) for each in unknown):
+        return None
     before, after = (
         body.subs({each: _renamed(each, name) for each in symbols}, simultaneous=True)
         for name in ("before", "after")
     )
-    ratio = sympy.simplify(after / before)
     known = {_renamed(each, name) for each in symbols for name in ("before", "after")}
+    # Simplifying takes long, and is in vain for most terms.
+    if not _is_fixed(before, after, known):
+        return None
+    ratio = sympy.simplify(after / before)
     if not ratio.free_symbols <= known:
         return None
     return ratio if _holds(before, after, ratio) else None
@@ -68,13 +75,30 @@ def _renamed(symbol: Symbol, name: str) -> Symbol:
     return sympy.Symbol(f"{symbol.name}_{name}", real=True)
 
 
+def _is_fixed(before: Expr, after: Expr, known: AbstractSet[Symbol]) -> bool:
+    """Whether a ratio is the same for random elements, at random known numbers."""
+    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
+    rng = np.random.default_rng(1)
+    points = [
+        np.full(TRIALS, rng.uniform(0.5, 2.0))
+        if each in known
+        else rng.uniform(0.5, 2.0, TRIALS)
+        for each in symbols
+    ]
+    compute = sympy.lambdify(symbols, [before, after], "numpy")
+    with np.errstate(all="ignore"):
+        left, right = compute(*points)
+        ratios = np.broadcast_to(right / left, TRIALS)
+    return bool(np.allclose(ratios, ratios[0], rtol=1e-6, atol=0.0))
+
+
 def _holds(before: Expr, after: Expr, ratio: Expr) -> bool:
     """Whether an identity holds at random points, in f64."""
-    every: set[Symbol] = {*before.free_symbols, *after.free_symbols}
-    symbols = sorted(every, key=str)
+    symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
     compute = sympy.lambdify(symbols, [after, before * ratio], "numpy")
     points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TRIALS))
-    left, right = compute(*points)
+    with np.errstate(all="ignore"):
+        left, right = compute(*points)
     return bool(np.allclose(left, right, rtol=1e-9, atol=0.0))
 
 

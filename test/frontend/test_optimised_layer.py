@@ -109,7 +109,8 @@ def test_that_dropout_is_gone_and_positions_are_known(
 
 
 # What goes into each kernel and comes out, in elements, where X = 2 * 5 * 8 = 80 are
-# those of a sequence, P = 2 * 2 * 5 * 5 = 100 those of the scores and R = 20 their rows:
+# those of a sequence, P = 2 * 2 * 5 * 5 = 100 those of the scores, and R = 20 those of
+# their rows:
 #
 #   positions and first norm     X + 5 * 8 + 2 * 8           -> 2 X
 #   queries, keys and values     X + 3 * 8 * 8 + 3 * 8       -> 3 X
