@@ -130,7 +130,7 @@ def test_layers_on_reference(name: str, element: str):
     compare(LAYERS[name](element), "reference")
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("to", ["f32 npu", "f32 npu-tiny", "f16 npu", "bf16 npu-tiny"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str, to: str):

@@ -81,7 +81,7 @@ def test_f32(case: Case):
     check(case, ["reference"])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_f32_lowered(case: Case):
     check(case, ["npu-tiny"])
@@ -93,7 +93,7 @@ def test_f32_on_triton(case: Case):
     check(case, ["triton"])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
 def test_bf16(start: int):
     dtype = torch.bfloat16

@@ -73,6 +73,7 @@ def test_npu(rank: int, seed: int):
     check(seed, rank, "npu-tiny")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("rank", FUNCTIONS)
 def test_triton(rank: int):
     check(30, rank, "triton")
