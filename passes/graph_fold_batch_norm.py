@@ -44,7 +44,7 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
     if any(value not in invariant for value in norm.parameters.values()):
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
-    while isinstance(add := value.owner, graph.AddOp) and _is_only_use(value):
+    while isinstance(add := value.owner, graph.AddOp) and value.has_one_use():
         known = [n for n in range(2) if _is_shift(add, n, invariant)]
         if not known:
             break
@@ -53,7 +53,7 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
     op = value.owner
     if not isinstance(op, ContractionInterface) or op.init_value is not None:
         return "what it normalizes is not the result of a contraction"
-    if not _is_only_use(value):
+    if not value.has_one_use():
         return "the contraction before it has other users"
     if is_planned(op):
         return "the contraction before it has a plan"
@@ -63,10 +63,6 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
         if op.operands[side] in invariant and channels in accesses:
             return Folding(op, side, accesses.index(channels), tuple(shifts))
     return "the weight of the contraction before it is not known before a call"
-
-
-def _is_only_use(value: SSAValue) -> bool:
-    return value.uses.get_length() == 1
 
 
 def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -40,13 +41,11 @@ def permuted_shape(value: SSAValue, permutation: Permutation) -> Permutation | N
     return wanted[first:]
 
 
-def reshaped(
-    value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
-) -> SSAValue:
+def reshaped(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValue:
     """A value under another shape, itself if it has that."""
     if tensor_type(value).get_shape() == tuple(shape):
         return value
-    return rewriter.insert(graph.ReshapeOp(value, shape)).result
+    return builder.insert(graph.ReshapeOp(value, shape)).result
 
 
 def moves_alone(op: Operation) -> bool:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.types import tensor_type
+from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -24,10 +22,9 @@ OPERATIONS: Mapping[str, type[Operation]] = {
 
 @dataclass(frozen=True)
 class CorrectionBuilder:
-    """Builds formulae of tiles, in one element type."""
+    """Builds formulae of tiles, in the element type of a program."""
 
-    builder: Builder
-    element: Attribute
+    program: TensorProgram
     before: Mapping[SSAValue, SSAValue]
     """The tiles of what steps had accumulated before an iteration."""
     after: Mapping[SSAValue, SSAValue]
@@ -37,18 +34,11 @@ class CorrectionBuilder:
         """The tile that a formula stands for."""
         match formula:
             case Before(value):
-                return self._widened(self.before[value])
+                return self.program.widened(self.before[value])
             case After(value):
-                return self._widened(self.after[value])
+                return self.program.widened(self.after[value])
             case Apply(name, operands):
                 made = OPERATIONS[name](*map(self.build, operands))
-                return self.builder.insert(made).results[0]
+                return self.program.insert(made)
             case _:
-                type_ = TensorType(self.element, [])
-                made = graph.ConstantOp.filled(formula, type_)
-                return self.builder.insert(made).result
-
-    def _widened(self, value: SSAValue) -> SSAValue:
-        if tensor_type(value).element_type == self.element:
-            return value
-        return self.builder.insert(graph.CastOp(value, self.element)).result
+                return self.program.number(formula)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from math import isinf
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, TensorType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, tile
+from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, is_float, tensor_type
 from tlf.lowering.tiling.corrections import CorrectionBuilder
@@ -134,10 +135,9 @@ class ReductionLoop:
         correction = self.tiles.tiling.correction_of(tiled.op)
         if correction is None:
             return total
-        element = tensor_type(total).element_type
-        formulae = CorrectionBuilder(builder, element, before, self.tiles.values)
-        factor = formulae.build(correction.formula)
-        return builder.insert(graph.MulOp(total, factor)).result
+        program = TensorProgram(builder, tensor_type(total).element_type)
+        formulae = CorrectionBuilder(program, before, self.tiles.values)
+        return program.mul(total, formulae.build(correction.formula))
 
     def _depends_on_limited(self, tiled: TiledOperation) -> bool:
         correction = self.tiles.tiling.correction_of(tiled.op)
@@ -160,10 +160,9 @@ class ReductionLoop:
         """What others compute with instead of a total."""
         if (limit := self._limit(tiled)) is None:
             return total
-        type_ = TensorType(tensor_type(total).element_type, [])
-        number = builder.insert(graph.ConstantOp.filled(limit, type_))
+        program = TensorProgram(builder, tensor_type(total).element_type)
         kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
-        return builder.insert(kind(total, number)).result
+        return program.insert(kind(total, program.number(limit)))
 
 
 def _accumulating(tiled: TiledOperation) -> AccumulatingInterface:

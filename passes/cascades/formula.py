@@ -33,23 +33,3 @@ class Apply:
 
 
 Formula: TypeAlias = float | Before | After | Apply
-
-
-def text_of(formula: Formula) -> str:
-    """A formula as one reads it, results by the names that they have."""
-    match formula:
-        case Before(value):
-            return f"{_name(value)}"
-        case After(value):
-            return f"{_name(value)}'"
-        case Apply("exp", (operand,)):
-            return f"exp({text_of(operand)})"
-        case Apply(name, (left, right)):
-            symbol = {"add": "+", "sub": "-", "mul": "*", "div": "/"}[name]
-            return f"({text_of(left)} {symbol} {text_of(right)})"
-        case _:
-            return f"{formula}"
-
-
-def _name(value: SSAValue) -> str:
-    return f"%{value.name_hint or 'r'}"

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
+from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.graph_fold_movements import Axes, Product
+from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
 
 
@@ -91,17 +93,17 @@ def defer(found: Factor) -> None:
     builder = Builder(InsertPoint.before(op))
     element = tensor_type(operand).element_type
     operands = list(op.operands)
-    operands[found.side] = _cast(builder, found.rest, element)
+    operands[found.side] = TensorProgram(builder, element).widened(found.rest)
     result = tensor_type(op.results[0])
     wide = op.with_accumulator_result() or op.clone()
     wide.operands = operands
     wide.location = op.location
     total = builder.insert(wide).results[0]
-    factor = _cast(builder, found.value, op.accumulator_type)
+    factor = TensorProgram(builder, op.accumulator_type).widened(found.value)
     factor = _along(builder, factor, found.axes, found.product.result)
     made = builder.insert(type(found.op)(total, factor))
     made.location = found.op.location
-    last = _cast(builder, made.result, result.element_type)
+    last = TensorProgram(builder, result.element_type).widened(made.result)
     last.name_hint = op.results[0].name_hint
     Rewriter.replace_op(op, [], [last])
     for each in (operand.owner, found.op):
@@ -109,31 +111,19 @@ def defer(found: Factor) -> None:
             Rewriter.erase_op(each)
 
 
-def _cast(builder: Builder, value: SSAValue, element: Attribute) -> SSAValue:
-    if tensor_type(value).element_type == element:
-        return value
-    return builder.insert(graph.CastOp(value, element)).result
-
-
 def _along(builder: Builder, factor: SSAValue, axes: Axes, result: Axes) -> SSAValue:
     """A factor with its axes where those of the result are that it differs along."""
     kept = [axis for axis in result if axis in axes]
     extents = dict(zip(axes, _long(tensor_type(factor).get_shape()), strict=True))
     if kept != list(axes):
-        factor = _reshaped(builder, factor, [extents[axis] for axis in axes])
+        factor = reshaped(factor, [extents[axis] for axis in axes], builder)
         order = [axes.index(axis) for axis in kept]
         factor = builder.insert(graph.TransposeOp(factor, order)).result
-    return _reshaped(builder, factor, [extents.get(axis, 1) for axis in result])
+    return reshaped(factor, [extents.get(axis, 1) for axis in result], builder)
 
 
 def _long(shape: Sequence[int]) -> list[int]:
     return [extent for extent in shape if extent > 1]
-
-
-def _reshaped(builder: Builder, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-    if tensor_type(value).get_shape() == tuple(shape):
-        return value
-    return builder.insert(graph.ReshapeOp(value, shape)).result
 
 
 def _are_floats(*values: SSAValue) -> bool:
