@@ -80,6 +80,8 @@ class _Conversion:
     moves: dict[mem.DmaOp, Sequence[npu.DmaOp]] = field(
         default_factory=dict[mem.DmaOp, Sequence[npu.DmaOp]]
     )
+    ahead: dict[npu.EngineOp, int] = field(default_factory=dict[npu.EngineOp, int])
+    """The instructions that start iterations before their own."""
 
     def run(self) -> None:
         body = self.function.body.block
@@ -94,20 +96,14 @@ class _Conversion:
         terminator = body.last_op
         assert terminator is not None
         Rewriter.replace_op(terminator, npu.HaltOp())
-        tree = Tree(self.touches, self.moves)
+        tree = Tree(self.touches, self.moves, self.ahead)
         tree.build(body)
         own = {name for name, e in self.machine.levels.items() if e.scope == "core"}
         synchroniser = Synchroniser(tree, body, frozenset(own))
         synchroniser.run()
         memory_map = self._memory_map(views)
-        ahead = {
-            move: op.iterations_ahead
-            for op, moves in self.moves.items()
-            for move in moves
-            if op.iterations_ahead
-        }
         clean(body, converted)
-        issue_ahead(ahead, synchroniser.beside)
+        issue_ahead(self.ahead, synchroniser.beside, synchroniser.late)
         first = body.first_op
         assert first is not None
         body.insert_ops_before(memory_map, first)
@@ -144,6 +140,7 @@ class _Conversion:
         ]
         parent = op.parent
         assert parent is not None
+        iterations = _iterations_ahead(op)
         new = parent.first_op if before is None else before.next_op
         while new is not None and new is not op:
             for each in new.walk():
@@ -151,6 +148,8 @@ class _Conversion:
                     self.touches[each] = touches
                     each.location = op.location
                     each.verify()
+                    if iterations and each is new:
+                        self.ahead[each] = iterations
             new = new.next_op
 
     def _memory_map(self, views: Views) -> list[Operation]:
@@ -182,6 +181,11 @@ class _Conversion:
             if name in self.function.attributes:
                 program.attributes[name] = self.function.attributes[name]
         Rewriter.replace_op(self.function, program)
+
+
+def _iterations_ahead(op: Operation) -> int:
+    """How many iterations early the instructions of an operation may start."""
+    return op.iterations_ahead if isinstance(op, mem.DmaOp | mem.ContractOp) else 0
 
 
 def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:

@@ -25,6 +25,7 @@ from tlf.passes.pipelining.counters import (
     stages_of,
     trips_of,
 )
+from tlf.passes.pipelining.products import Products, start_products
 from tlf.passes.pipelining.room import Room
 from tlf.passes.pipelining.slots import give_slots, slot_number
 from tlf.passes.pipelining.touches import root_of
@@ -94,11 +95,16 @@ def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
     loop = linear(nest)
     loop.attributes[STAGES] = IntegerAttr(slots, i64)
     ahead = Loads.of(loop, [level.name for level in levels]).movable(buffers, slots - 1)
+    products = Products(loop, ahead).movable(buffers)
+    room = Room.of(loop, loop.body.block, buffers, slots) if products else None
+    if room is not None and not room.side_by_side(levels[0]):
+        products = []
     number = slot_number(loop, trips, slots)
     alignments = {level.name: level.alignment for level in levels}
     for buffer in buffers:
         give_slots(loop, buffer, number, slots, alignments[buffer.level])
     start_ahead(ahead, slots - 1)
+    start_products(products, ahead, slots - 1)
     return loop
 
 

@@ -5,9 +5,11 @@ Map, reduce and contract.
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    IntegerAttr,
     MemRefType,
     StringAttr,
     TensorType,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -27,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import is_identity, is_projection
 from tlf.dialects.mem.accumulating import AccumulatingOp
+from tlf.dialects.mem.ahead import iterations_of, verify_ahead
 from tlf.dialects.mem.neutral import neutral_of, zero_of
 from tlf.dialects.mem.structured import (
     StructuredEffects,
@@ -275,8 +278,10 @@ class ContractOp(AccumulatingOp):
 
     `acc[mc(p)] += lhs[ml(p)] * rhs[mr(p)]` for every point `p` of the domain, where the
     maps are linear: a sum such as `d2 * 2 + d5` is a convolution's tap. Products are
-    added in the element type of the output. With `overwrite` they are added to 0; with
-    `overwrite unless %i`, where `%i` is 0.
+    added in the element type of the output; in f32, and rounded once, if that has 16
+    bits. With `overwrite` they are added to 0; with
+    `overwrite unless %i`, where `%i` is 0. With `ahead`, a contraction in the body of a
+    loop may start that many iterations before its own, as a `mem.dma` may.
 
     ```mlir
     mem.contract
@@ -294,6 +299,7 @@ class ContractOp(AccumulatingOp):
     acc = operand_def()
 
     input_precision = opt_prop_def(StringAttr)
+    ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     value = opt_result_def(TensorType)
 
@@ -303,7 +309,7 @@ class ContractOp(AccumulatingOp):
         "`ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)` "
         "`outs` `(` $acc `:` type($acc) `)` `domain` $domain `maps` $indexing_maps "
         "(`precision` $input_precision^)? (`overwrite` $overwrite^)? "
-        "(`unless` $unless^)? attr-dict (`->` type($value)^)?"
+        "(`unless` $unless^)? (`ahead` $ahead^)? attr-dict (`->` type($value)^)?"
     )
 
     def __init__(
@@ -331,6 +337,11 @@ class ContractOp(AccumulatingOp):
         return "ieee" if self.input_precision is None else self.input_precision.data
 
     @property
+    def iterations_ahead(self) -> int:
+        """How many iterations before its own the contraction may start."""
+        return iterations_of(self.ahead)
+
+    @property
     def input_operands(self) -> tuple[SSAValue, ...]:
         return (self.lhs, self.rhs)
 
@@ -346,6 +357,7 @@ class ContractOp(AccumulatingOp):
         self.verify_structure()
         verify_outputs(self)
         self.verify_overwrite()
+        verify_ahead(self.ahead)
         lhs, rhs = self.input_types
         if lhs.element_type != rhs.element_type:
             raise VerifyException(

@@ -29,6 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mem.ahead import iterations_of, verify_ahead
 from tlf.dialects.mem.boxes import level_of, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
@@ -191,13 +192,10 @@ class DmaOp(IRDLOperation):
     @property
     def iterations_ahead(self) -> int:
         """How many iterations before its own the move may start."""
-        return 0 if self.ahead is None else self.ahead.value.data
+        return iterations_of(self.ahead)
 
     def verify_(self) -> None:
-        if self.ahead is not None and self.iterations_ahead < 1:
-            raise VerifyException(
-                f"expected at least 1 iteration ahead, got {self.iterations_ahead}"
-            )
+        verify_ahead(self.ahead)
         level_of(self.source.type)
         level_of(self.destination.type)
         source, destination = self.source_type, self.destination_type

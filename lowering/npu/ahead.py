@@ -1,5 +1,6 @@
 """
-Moves that are issued some iterations before their own, with their signals and waits.
+Instructions that are issued some iterations before their own, with their signals and
+waits.
 
 A loop of `n` iterations with moves of the iteration `i` issued `a` ahead becomes
 
@@ -9,8 +10,9 @@ A loop of `n` iterations with moves of the iteration `i` issued `a` ahead become
         the rest of iteration i
 
 so that as many moves are issued as before. Moves behind a loop in the body stay behind
-it, in a loop of their own. (Modulo scheduling by hand: M. Lam, Software
-Pipelining, PLDI 1988, with a prologue and an epilogue that are loops of the same text.)
+it, in a loop of their own. The same holds for products. (Modulo scheduling by hand:
+M. Lam, Software Pipelining, PLDI 1988, with a prologue and an epilogue that are loops
+of the same text.)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,32 +31,42 @@ from tlf.lowering.npu.ranges import constant_of
 
 
 def issue_ahead(
-    moves: Mapping[npu.DmaOp, int], beside: Mapping[Operation, Sequence[Operation]]
+    chosen: Mapping[npu.EngineOp, int],
+    beside: Mapping[Operation, Sequence[Operation]],
+    late: Mapping[Operation, Sequence[Operation]],
 ) -> None:
     """
-    Issue moves so many iterations of the loops around them ahead. `beside` has the
-    signals and waits for each.
+    Issue instructions so many iterations of the loops around them ahead. `beside` has
+    the signals and waits for each, and `late` the waits before a loop that what comes
+    before its first iteration goes before.
     """
     loops: dict[tuple[scf.ForOp, int], set[Operation]] = {}
-    for move, ahead in moves.items():
-        loop = move.parent_op()
+    for op, ahead in chosen.items():
+        loop = op.parent_op()
         if not isinstance(loop, scf.ForOp):
-            message = "mem.dma: expected a move that starts ahead in the body of a loop"
-            move.emit_error(message, PassFailedException(message))
-        loops.setdefault((loop, ahead), set()).update((move, *beside.get(move, ())))
-    for (loop, ahead), chosen in loops.items():
-        _split(loop, ahead, [op for op in loop.body.block.ops if op in chosen])
+            message = "expected what starts ahead to be in the body of a loop"
+            op.emit_error(message, PassFailedException(message))
+        loops.setdefault((loop, ahead), set()).update((op, *beside.get(op, ())))
+    for (loop, ahead), early in loops.items():
+        place, *_ = *late.get(loop, ()), loop
+        ordered = [op for op in loop.body.block.ops if op in early]
+        _split(loop, ahead, ordered, place)
 
 
-def _split(loop: scf.ForOp, ahead: int, chosen: Sequence[Operation]) -> None:
-    """Issue some operations of a loop ahead of the others."""
+def _split(
+    loop: scf.ForOp, ahead: int, chosen: Sequence[Operation], place: Operation
+) -> None:
+    """
+    Issue some operations of a loop ahead of the others, those of the first iterations
+    before a place in front of it.
+    """
     if (step := constant_of(loop.step)) is None:
         raise PassFailedException(
             "scf.for: expected a step that is a number around moves that start ahead"
         )
     body = loop.body.block
     needed = _with_operands(chosen, body)
-    before = IndexBuilder(Builder(InsertPoint.before(loop)))
+    before = IndexBuilder(Builder(InsertPoint.before(place)))
     end = before.min(before.add(loop.lb, ahead * step), loop.ub)
     _copies(before, (loop.lb, end, loop.step), needed, body.args[0])
     first = body.first_op
@@ -64,8 +76,8 @@ def _split(loop: scf.ForOp, ahead: int, chosen: Sequence[Operation]) -> None:
     end = inside.min(inside.add(start, 1), loop.ub)
     bounds = start, end, loop.step
     for after, run in _runs(body, chosen).items():
-        place = InsertPoint.before(first) if after is None else InsertPoint.after(after)
-        index = IndexBuilder(Builder(place))
+        point = InsertPoint.before(first) if after is None else InsertPoint.after(after)
+        index = IndexBuilder(Builder(point))
         _copies(index, bounds, _with_operands(run, body), body.args[0])
     for op in reversed(chosen):
         Rewriter.erase_op(op)

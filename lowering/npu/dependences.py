@@ -130,6 +130,21 @@ class Item:
     leaves: dict[Stream, list[Leaf]] = field(default_factory=dict[Stream, list[Leaf]])
     """The instructions by engine."""
 
+    def turns(self, stream: Stream) -> Iterator[tuple[list[Leaf], bool]]:
+        """
+        The instructions of a stream that wait together, and whether they come after
+        others: after what a loop issues ahead of all its iterations.
+        """
+        leaves = self.leaves[stream]
+        first = [
+            leaf for leaf in leaves if leaf.ahead and leaf.loops[-1:] == (self.op,)
+        ]
+        rest = [leaf for leaf in leaves if leaf not in first]
+        if first:
+            yield first, False
+        if rest:
+            yield rest, bool(first)
+
 
 @dataclass
 class Tree:
@@ -141,6 +156,8 @@ class Tree:
     """The buffers that each instruction touches."""
     moves: Mapping[mem.DmaOp, Sequence[npu.DmaOp]]
     """The instructions for each move."""
+    ahead: Mapping[npu.EngineOp, int]
+    """How many iterations before their own some are issued."""
     leaves: dict[Operation, Leaf] = field(default_factory=dict[Operation, Leaf])
     spans: dict[Operation, tuple[int, int]] = field(
         default_factory=dict[Operation, tuple[int, int]]
@@ -150,11 +167,6 @@ class Tree:
         """Number the operations of a program and collect its instructions."""
         waits: dict[Operation, list[int]] = {
             each: [] for moves in self.moves.values() for each in moves
-        }
-        ahead = {
-            each: move.iterations_ahead
-            for move, moves in self.moves.items()
-            for each in moves
         }
         order = list(block.walk())
         steps = {op: step for step, op in enumerate(order)}
@@ -174,7 +186,7 @@ class Tree:
                     steps[op],
                     _loops(op),
                     tuple(waits[op]) if op in waits else None,
-                    ahead.get(op, 0) if isinstance(op, npu.DmaOp) else 0,
+                    self.ahead.get(op, 0),
                 )
 
     def _moves_of(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:

@@ -47,6 +47,8 @@ class Edge:
     before: int
     iterations: int = 0
     """How many iterations of the loop are between the two items."""
+    late: bool = False
+    """Whether what a loop issues ahead need not wait with the rest of it."""
 
 
 @dataclass
@@ -65,6 +67,10 @@ class Synchroniser:
         default_factory=dict[Operation, list[Operation]]
     )
     """The signals and waits for each operation."""
+    late: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    """The waits before a loop that what it issues ahead goes before, in order."""
     _carried: list[tuple[Edge, int]] = field(default_factory=list[tuple[Edge, int]])
 
     def run(self) -> None:
@@ -100,9 +106,9 @@ class Synchroniser:
     ) -> None:
         # Signals and waits of one pair of streams come in the same order, so that one
         # semaphore does for all of a block.
-        shared: dict[tuple[Stream, Stream], int] = {}
+        shared: dict[tuple[Stream, Stream, bool], int] = {}
         for edge in forward:
-            pair = edge.stream, edge.waiting
+            pair = edge.stream, edge.waiting, edge.late
             if pair not in shared:
                 shared[pair] = self._new()
             self._place(block, items, edge, shared[pair])
@@ -118,7 +124,10 @@ class Synchroniser:
         wait = npu.WaitOp(edge.waiting.engine, semaphore)
         earlier, later = items[edge.after].op, items[edge.before].op
         block.insert_op_after(signal, earlier)
-        block.insert_op_before(wait, later)
+        late = self.late.setdefault(later, [])
+        block.insert_op_before(wait, later if edge.late or not late else late[0])
+        if edge.late:
+            late.append(wait)
         self.beside.setdefault(earlier, []).append(signal)
         self.beside.setdefault(later, []).append(wait)
 
@@ -144,12 +153,15 @@ class _Forward:
 
     def run(self) -> None:
         for number, item in enumerate(self.items):
-            for waiting, leaves in item.leaves.items():
-                self._wait(number, waiting, leaves)
+            for waiting in item.leaves:
+                for leaves, late in item.turns(waiting):
+                    self._wait(number, waiting, leaves, late)
             for stream in item.leaves:
                 self.after[number, stream] = dict(self.known.get(stream, {}))
 
-    def _wait(self, number: int, waiting: Stream, leaves: list[Leaf]) -> None:
+    def _wait(
+        self, number: int, waiting: Stream, leaves: list[Leaf], late: bool
+    ) -> None:
         done = self.known.setdefault(waiting, {})
         for position in range(number - 1, -1, -1):
             item = self.items[position]
@@ -158,7 +170,8 @@ class _Forward:
                     continue
                 if self._conflict(producers, leaves):
                     _check_ahead(self.items[number], stream, waiting, 0)
-                    self.edges.append(Edge(stream, position, waiting, number))
+                    edge = Edge(stream, position, waiting, number, late=late)
+                    self.edges.append(edge)
                     merge(done, self.after[position, stream], 0)
                     done[stream] = position
 
@@ -218,19 +231,29 @@ class _Carried:
             merge(known.setdefault(waiting, {}), done, 1, count)
         after: dict[tuple[int, Stream], Done] = {}
         for number, item in enumerate(self.items):
-            for waiting, leaves in item.leaves.items():
+            for waiting in item.leaves:
                 done = known.setdefault(waiting, {})
-                for edge in self.forward.edges:
-                    if edge.before == number and edge.waiting == waiting:
-                        merge(done, after[edge.after, edge.stream], 0)
-                        done[edge.stream] = max(
-                            done.get(edge.stream, edge.after), edge.after
-                        )
-                for iterations in range(1, reach + 1):
-                    self._wait(number, waiting, leaves, done, iterations)
+                for leaves, late in item.turns(waiting):
+                    self._learn(number, waiting, late, done, after)
+                    for iterations in range(1, reach + 1):
+                        self._wait(number, waiting, leaves, done, iterations, late)
             for stream in item.leaves:
                 after[number, stream] = dict(known[stream])
         return self.edges
+
+    def _learn(
+        self,
+        number: int,
+        waiting: Stream,
+        late: bool,
+        done: Done,
+        after: Mapping[tuple[int, Stream], Done],
+    ) -> None:
+        """Add what a stream knows by the waits before an item."""
+        for edge in self.forward.edges:
+            if (edge.before, edge.waiting, edge.late) == (number, waiting, late):
+                merge(done, after[edge.after, edge.stream], 0)
+                done[edge.stream] = max(done.get(edge.stream, edge.after), edge.after)
 
     def _wait(
         self,
@@ -239,6 +262,7 @@ class _Carried:
         leaves: list[Leaf],
         done: Done,
         iterations: int,
+        late: bool,
     ) -> None:
         count = len(self.items)
         if iterations > 1:
@@ -254,7 +278,7 @@ class _Carried:
                 _check_ahead(self.items[number], stream, waiting, iterations)
                 if stream.engine == waiting.engine:
                     continue
-                edge = Edge(stream, position, waiting, number, iterations)
+                edge = Edge(stream, position, waiting, number, iterations, late)
                 self.edges.append(edge)
                 before = self.forward.after[position, stream]
                 merge(done, before, iterations, count)

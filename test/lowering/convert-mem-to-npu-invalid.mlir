@@ -214,7 +214,7 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
 
 func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
   %a = mem.alloc at 0 : memref<4xf32, "L2">
-  // expected-error@+1 {{mem.dma: expected a move that starts ahead in the body of a loop}}
+  // expected-error@+1 {{expected what starts ahead to be in the body of a loop}}
   %t = mem.dma %x[0] to %a[0] size [4] ahead 1 : memref<4xf32, "L3"> to memref<4xf32, "L2">
   mem.wait %t
   func.return

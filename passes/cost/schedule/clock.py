@@ -66,7 +66,11 @@ class Clock:
             model.work(cost)
             self._count(cost.tally)
         model.time += self._issue * self.lines.after[step]
-        done, times = model.done[queue], self.times
+        self._mark(touch, model.done[queue])
+
+    def _mark(self, touch: Touch, done: int) -> None:
+        """Keep when something is done."""
+        times = self.times
         for place in touch.marks:
             times[place] = done
         for marks in touch.moving_marks:
@@ -93,18 +97,23 @@ class Clock:
             self.totals[at] += number
 
     def _nest(self, nest: Nest) -> None:
-        model = self.model
-        for queue, touch in self.layout.entries[nest]:
-            ready = self._ready(touch)
-            if ready > model.free[queue]:
-                model.free[queue] = ready
+        self._enter(self.layout.entries[nest])
         first = self.first.get(nest, 0)
-        early = self.layout.ahead[nest]
-        for number in range(min(early, nest.trips)):
-            self._issue_ahead(nest, first, number, known=early == 1)
-        model.time += self._issue
+        for ahead in self.layout.ahead[nest]:
+            for number in range(min(ahead, nest.trips)):
+                self._issue_ahead(nest, first, number, ahead)
+        self._enter(self.layout.late[nest])
+        self.model.time += self._issue
         self._sweep(nest).run(self, first)
         self.first[nest] = (first + nest.trips) % nest.slots
+        for queue, touch in self.layout.exits[nest]:
+            self._mark(touch, self.model.done[queue])
+
+    def _enter(self, waiting: Sequence[tuple[int, Touch]]) -> None:
+        """Let engines wait for what stands before a nest."""
+        free = self.model.free
+        for queue, touch in waiting:
+            free[queue] = max(free[queue], self._ready(touch))
 
     def _sweep(self, nest: Nest) -> Sweep:
         if nest not in self._sweeps:
@@ -113,9 +122,7 @@ class Clock:
 
     def iteration(self, nest: Nest, first: int, number: int) -> None:
         """One iteration of a nest whose slots start at `first`."""
-        early = self.layout.ahead[nest]
-        if early:
-            self.model.time += self._issue * ADVANCE
+        self.model.time += self._issue * ADVANCE * len(self.layout.ahead[nest])
         turned = -1
         for item in nest.body:
             at = number + (item.ahead if isinstance(item, Step) else 0)
@@ -128,14 +135,13 @@ class Clock:
             else:
                 self._step(item)
 
-    def _issue_ahead(
-        self, nest: Nest, first: int, number: int, *, known: bool = False
-    ) -> None:
-        """What an iteration issues before its own; `known` is which one that is."""
+    def _issue_ahead(self, nest: Nest, first: int, number: int, ahead: int) -> None:
+        """What an iteration issues so many iterations before its own."""
         self._turn(nest, first, number)
         for item in nest.body:
-            if isinstance(item, Step) and item.ahead:
-                if known:
+            if isinstance(item, Step) and item.ahead == ahead:
+                if ahead == 1:
+                    # Which iteration this is, is known.
                     self.model.time -= self._issue * self.lines.folded[item]
                 self._step(item)
 

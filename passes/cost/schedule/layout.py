@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -86,8 +86,17 @@ class Layout:
     entries: dict[Nest, list[tuple[int, Touch]]] = field(
         default_factory=dict[Nest, list[tuple[int, Touch]]]
     )
-    """What the engines in a nest wait for before it."""
-    ahead: dict[Nest, int] = field(default_factory=dict[Nest, int])
+    """What the engines in a nest wait for before it, with what it issues ahead."""
+    late: dict[Nest, list[tuple[int, Touch]]] = field(
+        default_factory=dict[Nest, list[tuple[int, Touch]]]
+    )
+    """What they wait for behind that."""
+    exits: dict[Nest, list[tuple[int, Touch]]] = field(
+        default_factory=dict[Nest, list[tuple[int, Touch]]]
+    )
+    """What engines have done for all that follows only when a nest is over."""
+    ahead: dict[Nest, list[int]] = field(default_factory=dict[Nest, list[int]])
+    """How many iterations ahead instructions of a nest are issued, if any are."""
     _conflicts: dict[tuple[Buffer, int, bool], Conflicts] = field(
         default_factory=dict[tuple[Buffer, int, bool], Conflicts]
     )
@@ -107,9 +116,18 @@ class Layout:
         for step in steps_of(items):
             layout.steps[step] = layout._touch(step)
         for nest in nests_of(items):
-            layout.entries[nest] = list(layout._entry(nest))
-            early = (each.ahead for each in nest.body if isinstance(each, Step))
-            layout.ahead[nest] = max(early, default=0)
+            first = {
+                step for step in nest.body if isinstance(step, Step) and step.ahead
+            }
+            queues = {step.queue for step in first}
+            rest = [step for step in nest.steps() if step not in first]
+            first.update(step for step in rest if step.queue not in queues)
+            late = [step for step in rest if step.queue in queues]
+            layout.entries[nest] = list(layout._entry(nest, first))
+            layout.late[nest] = list(layout._entry(nest, late))
+            layout.exits[nest] = list(layout._exit(nest))
+            early = {each.ahead for each in nest.body if isinstance(each, Step)}
+            layout.ahead[nest] = sorted(early - {0}, reverse=True)
         return layout
 
     def _touch(self, step: Step) -> Touch:
@@ -148,10 +166,10 @@ class Layout:
         if buffer in self.sharing:
             yield first + buffer.slots * buffer.slices
 
-    def _entry(self, nest: Nest) -> Iterator[tuple[int, Touch]]:
-        """By engine, what stands before a nest against what the nest does."""
+    def _entry(self, nest: Nest, steps: Iterable[Step]) -> Iterator[tuple[int, Touch]]:
+        """By engine, what stands before a nest against some of what the nest does."""
         uses: dict[tuple[int, Buffer, bool], dict[Access, None]] = {}
-        for step in nest.steps():
+        for step in steps:
             for access, writes in _accesses(step):
                 key = step.queue, access.buffer, writes
                 uses.setdefault(key, {})[access] = None
@@ -166,6 +184,18 @@ class Layout:
                     found += self._waits(queue, access, writes, nest)
         for queue, found in waits.items():
             yield queue, Touch.of(found, ())
+
+    def _exit(self, nest: Nest) -> Iterator[tuple[int, Touch]]:
+        """By engine, what is marked once a nest is over: what lies outside of it."""
+        marks: dict[int, list[Found]] = {}
+        for step in nest.steps():
+            for access, writes in _accesses(step):
+                if not _is_local(access.buffer, nest):
+                    first = self.uses[access.buffer][step.queue, writes]
+                    found = marks.setdefault(step.queue, [])
+                    found.append(_place(access, first, nest))
+        for queue, found in marks.items():
+            yield queue, Touch.of((), found)
 
 
 def _accesses(step: Step) -> Iterator[tuple[Access, bool]]:

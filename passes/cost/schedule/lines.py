@@ -25,6 +25,9 @@ from tlf.passes.cost.schedule.program import (
 ADVANCE = 3
 """Lines of an iteration that find out what to issue ahead."""
 
+Stream = tuple[int, bool]
+"""An engine, and whether what it does is issued ahead."""
+
 Use = tuple[Buffer, int, bool]
 """A buffer, an engine, and whether it writes."""
 
@@ -107,11 +110,11 @@ def _credits(nest: Nest) -> int:
     The signals at the start for the buffers of a nest: whoever touches a buffer first
     waits for whoever did last, so many iterations before, unless that is known.
     """
-    known: dict[tuple[int, int], int] = {}
+    known: dict[tuple[Stream, int], int] = {}
     total = 0
     for buffer, touches in _local(nest).items():
         first = touches[0][1]
-        last = max((at for at, queue in touches if queue != first), default=-1)
+        last = max((at for at, stream in touches if stream[0] != first[0]), default=-1)
         key = first, buffer.slots
         if last > known.get(key, -1):
             known[key] = last
@@ -119,12 +122,13 @@ def _credits(nest: Nest) -> int:
     return total
 
 
-def _local(nest: Nest) -> dict[Buffer, list[tuple[int, int]]]:
-    """The buffers of a nest, with where in its body which engine touches them."""
-    found: dict[Buffer, list[tuple[int, int]]] = {}
+def _local(nest: Nest) -> dict[Buffer, list[tuple[int, Stream]]]:
+    """The buffers of a nest, with where in its body which stream touches them."""
+    found: dict[Buffer, list[tuple[int, Stream]]] = {}
     for number, item in enumerate(nest.body):
         for step in steps_of([item]):
             for access in step.touched:
                 if access.buffer.home is nest:
-                    found.setdefault(access.buffer, []).append((number, step.queue))
+                    stream = step.queue, step.ahead > 0
+                    found.setdefault(access.buffer, []).append((number, stream))
     return found

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlf.dialects.target import Level
+from tlf.passes.cost.schedule.products import early_products, with_waits
 from tlf.passes.cost.schedule.program import Access, Buffer, Item, Nest, Step
 from tlf.passes.cost.schedule.room import Room, Spans
 
@@ -54,7 +55,19 @@ class Overlaps:
                 early.append(step)
         for step in early:
             step.ahead = slots - 1
+        products = early_products(nest, early, buffers)
         nest.body = _placed(nest, early)
+        if products and self._is_apart(nest):
+            first = with_waits(products, nest)
+            for step in products:
+                step.ahead = slots - 1
+            chosen = [*early, *first]
+            nest.body = chosen + [each for each in nest.body if each not in chosen]
+
+    def _is_apart(self, nest: Nest) -> bool:
+        """Whether nothing that is live in a nest shares its place with anything."""
+        room = Room(Spans.of(self.items), nest, (), 1)
+        return room.side_by_side(self.levels[0])
 
     def _moved(self, nest: Nest) -> list[Buffer]:
         """The buffers of a body that moves in it fill or empty: their near ends."""

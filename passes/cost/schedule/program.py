@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Protocol, TypeAlias
 
+from xdsl.ir import Attribute
+
 from tlf.dialects.access import Linear
 from tlf.machine.costs import Cost
 
@@ -138,6 +140,8 @@ class Step:
     """For a move, from where to where."""
     product: bool = False
     """Whether the matrix engine does it."""
+    half: Attribute | None = None
+    """The 16-bit type of the factors of a product, or of what only rounds to it."""
     spare: int = 0
     """Bytes of what is computed in between."""
     finishes: tuple[Step, ...] = ()
