@@ -13,6 +13,7 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.cost.steps import Steps
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, elements
+from tlf.passes.tiling.rounding import rounded_products
 
 
 class InPlace:
@@ -25,6 +26,8 @@ class InPlace:
     def __init__(self, tiling: GroupTiling, steps: Steps) -> None:
         self.tiling = tiling
         self.steps = steps
+        self.rounded = rounded_products(tiling)
+        """What products that write 16 bits round by themselves."""
         self.shares: dict[SSAValue, SSAValue] = {}
         """For a value computed in place, the value whose buffer it takes."""
         for op in tiling.tiles:
@@ -48,6 +51,9 @@ class InPlace:
         if isinstance(op, ViewInterface):
             if op.operands[0].owner in self.steps.of:
                 self._share(op.results[0], op.operands[0])
+            return
+        if (product := self.rounded.get(op)) is not None:
+            self._share(op.results[0], product.results[0])
             return
         if not isinstance(op, ElementwiseInterface | tile.MaskOp):
             return

@@ -20,6 +20,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
@@ -43,6 +44,7 @@ from tlf.passes.tiling.model import (
     last_end,
     same_box,
 )
+from tlf.passes.tiling.rounding import is_rounded_by
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,9 @@ class OuterModel:
         without: Collection[object],
     ) -> Iterator[Cost]:
         """What computes a tile, with the moves from and to it."""
-        if tiled.op not in without:
-            yield from self.work.of(tiled)
         own = nests[tiled.op]
+        if tiled.op not in without and not _is_rounded(tiled, nests):
+            yield from self.work.of(tiled)
         for operand in dict.fromkeys(tiled.op.operands):
             owner = operand.owner
             if isinstance(owner, Operation) and nests.get(owner) == own:
@@ -356,6 +358,18 @@ class TiledGroup:
             if number in made:
                 stored = max(time, stored) + made[number]
         return max(time, stored)
+
+
+def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:
+    """Whether a product of the same nest rounds by itself what an operation rounds."""
+    if not tiled.form.rounds:
+        return False
+    product = tiled.op.operands[0].owner
+    return (
+        isinstance(product, ContractionInterface)
+        and nests.get(product) == nests[tiled.op]
+        and is_rounded_by(product, tiled.op)
+    )
 
 
 def _fills(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:

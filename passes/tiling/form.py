@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
+from xdsl.rewriter import InsertPoint
+
 from tlf.dialects.access import Accesses
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -16,7 +22,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.padded import PaddedInterface
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import dtype_of, is_half, tensor_type
 from tlf.passes.tiling.kinds import Kinds
 
 
@@ -101,6 +107,19 @@ class Form:
         if not isinstance(self._op, ElementwiseInterface):
             return 0
         return max(0, self._op.scalar_operations() - 1)
+
+    @cached_property
+    def rounds(self) -> bool:
+        """Whether it rounds each element of f32 to 16 bits, and does nothing else."""
+        op = self._op
+        if not isinstance(op, ElementwiseInterface) or len(op.operands) != 1:
+            return False
+        source, result = tensor_type(op.operands[0]), tensor_type(op.results[0])
+        if source.element_type != f32 or not is_half(result.element_type):
+            return False
+        body = Block(arg_types=[f32])
+        op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+        return [type(each) for each in body.ops] == [arith.TruncFOp]
 
     def border(self, operand: int) -> Scalar | None:
         """What elements outside of an operand must read as."""

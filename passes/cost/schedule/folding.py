@@ -1,8 +1,9 @@
-"""Sums that start themselves: fills that the program will not have."""
+"""Sums that start and round themselves: steps that the program will not have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from tlf.passes.cost.schedule.program import Buffer, Item, Nest, Step, steps_of
 
@@ -33,3 +34,47 @@ def _first_sums(items: Sequence[Item], buffer: Buffer) -> bool:
 
 def _touches(step: Step, buffer: Buffer) -> bool:
     return any(access.buffer is buffer for access in step.touched)
+
+
+def fold_casts(items: list[Item]) -> None:
+    """Let products write what is only rounded then, as `mem-fold-casts` does."""
+    used = Counter(
+        buffer
+        for step in steps_of(items)
+        for buffer in {access.buffer for access in step.touched}
+    )
+    _fold_casts(items, used)
+
+
+def _fold_casts(items: list[Item], used: Mapping[Buffer, int]) -> None:
+    for item in list(items):
+        if isinstance(item, Nest):
+            _fold_casts(item.body, used)
+        elif item.product and item.half is not None:
+            cast = _cast_of(item, items, used)
+            if cast is not None:
+                item.writes = cast.writes
+                item.sums = cast.writes[0].buffer
+                items.remove(cast)
+
+
+def _cast_of(
+    product: Step, items: Sequence[Item], used: Mapping[Buffer, int]
+) -> Step | None:
+    """What rounds all that a product writes, and all that becomes of it."""
+    total = product.sums
+    if total is None or used[total] != 2:
+        return None
+    if any(access.buffer is total for access in product.reads):
+        return None
+    behind = items[items.index(product) + 1 :]
+    for number, item in enumerate(behind):
+        if not isinstance(item, Step) or not _touches(item, total):
+            continue
+        (written,) = item.writes
+        between = steps_of(behind[:number])
+        is_free = not any(_touches(step, written.buffer) for step in between)
+        if item.product or item.half != product.half or written.buffer.slices > 1:
+            return None
+        return item if is_free and written.buffer.home is total.home else None
+    return None

@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.tile import level_of, stored_in
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.analysis.tile_liveness import Storage
 from tlf.passes.cost.schedule.compute import product_of, reduction_of
 from tlf.passes.cost.schedule.copies import copy, own
@@ -36,6 +36,7 @@ from tlf.passes.cost.schedule.tiles import (
     read_roll,
     read_slice,
 )
+from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.model import WIDEST
 
 
@@ -129,6 +130,7 @@ def _read_map(reader: Reader, op: TilingInterface, body: Body) -> None:
         reads = [places[name] for name in each.reads]
         step = reader.compute(cost, reads, places[each.writes])
         step.spare, spare = spare, 0
+        step.half = tensor_type(op.results[0]).element_type if Form(op).rounds else None
     reader.bind(op.results[0], output, storage)
 
 
@@ -162,6 +164,8 @@ def _read_accumulation(
     if isinstance(op, ContractionInterface):
         step = reader.compute(product_of(op, reader.costs), inputs, total)
         step.product = True
+        element = tensor_type(op.operands[0]).element_type
+        step.half = element if is_half(element) else None
     else:
         step = reader.compute(reduction_of(op, reader.costs), inputs, total)
     if total.is_contiguous:

@@ -11,7 +11,7 @@ from tlf.machine.costs import Key
 from tlf.machine.parts import DmaEngine
 from tlf.passes.cost.schedule.clock import run
 from tlf.passes.cost.schedule.early import start_early
-from tlf.passes.cost.schedule.folding import fold_fills
+from tlf.passes.cost.schedule.folding import fold_casts, fold_fills
 from tlf.passes.cost.schedule.operations import read_operation
 from tlf.passes.cost.schedule.overlap import Overlaps
 from tlf.passes.cost.schedule.planning import shared_bytes
@@ -35,6 +35,7 @@ def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Read
     reader = Reader(function, target, read_operation)
     items = reader.read()
     fold_fills(items)
+    fold_casts(items)
     levels = list(target.levels.values())
     Overlaps(items, levels).run()
     start_early(items, levels)

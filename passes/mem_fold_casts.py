@@ -1,0 +1,100 @@
+"""
+The pass `mem-fold-casts`: products that round their sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from tlf.dialects import mem
+from tlf.dialects.linear_map import is_identity
+from tlf.dialects.types import is_half
+from tlf.passes.mem_liveness import users
+from tlf.passes.mem_split_maps import is_structure
+from tlf.passes.pipelining.touches import root_of, touches
+
+
+@dataclass(frozen=True)
+class MemFoldCastsPass(ModulePass):
+    """
+    Let contractions write what a map would round their sums to.
+
+    A contraction of 16-bit factors that overwrites a buffer of f32 writes the rounded
+    sums, if a map behind it rounds them to the type of the factors and nothing else
+    reads the buffer. It adds up in f32, and rounds once, as the two did. Sums over
+    several contractions stay as they are, and so do those that are not rounded first
+    of all.
+    """
+
+    name = "mem-fold-casts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for each in list(op.walk()):
+            if isinstance(each, mem.ContractOp) and (cast := _cast_of(each)):
+                _fold(each, cast)
+
+
+def _cast_of(product: mem.ContractOp) -> mem.MapOp | None:
+    """The map that rounds what a contraction overwrites, if that is all it is for."""
+    buffer, element = product.acc, product.input_types[0].element_type
+    if not product.always_overwrites or not is_half(element):
+        return None
+    if not isinstance(buffer.owner, mem.AllocOp):
+        return None
+    others = [op for op in dict.fromkeys(users(buffer)) if op is not product]
+    if len(others) != 1 or not isinstance(cast := others[0], mem.MapOp):
+        return None
+    is_behind = cast.parent is product.parent and product.is_before_in_block(cast)
+    if not is_behind or not _rounds(cast, buffer) or not _is_free(cast, product):
+        return None
+    return cast if cast.output_types[0].element_type == element else None
+
+
+def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
+    """Whether a map does nothing but round the elements of a buffer."""
+    body = [each for each in op.body.block.ops if not is_structure(each)]
+    return (
+        list(op.inputs) == [buffer]
+        and len(op.outputs) == 1
+        and all(is_identity(each) for each in (*op.input_maps, *op.output_maps))
+        and [type(each) for each in body] == [arith.TruncFOp]
+        and op.input_types[0].get_shape() == op.output_types[0].get_shape()
+    )
+
+
+def _is_free(cast: mem.MapOp, product: mem.ContractOp) -> bool:
+    """Whether the result of a map can be there when the contraction writes it."""
+    result = root_of(cast.outputs[0])
+    if result in map(root_of, product.input_operands):
+        return False
+    owner = result.owner
+    if not isinstance(owner, mem.AllocOp) or cast.outputs[0] is not result:
+        return False
+    op = product.next_op
+    while op is not None and op is not cast:
+        if touches(op, result):
+            return False
+        op = op.next_op
+    return owner.parent is product.parent
+
+
+def _fold(product: mem.ContractOp, cast: mem.MapOp) -> None:
+    total, result = product.acc.owner, cast.outputs[0].owner
+    assert isinstance(total, mem.AllocOp)
+    assert isinstance(result, mem.AllocOp)
+    block = product.parent
+    assert block is not None
+    if not result.is_before_in_block(product):
+        result.detach()
+        block.insert_op_before(result, product)
+    index = product.operands.index(product.acc)
+    product.operands[index] = result.buffer
+    Rewriter.erase_op(cast)
+    Rewriter.erase_op(total)
