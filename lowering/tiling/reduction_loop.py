@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isinf
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IndexType
@@ -14,10 +13,11 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.types import greatest, is_float, tensor_type
+from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.corrections import CorrectionBuilder
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
+from tlf.passes.tiling.cascading import limit_of
 from tlf.passes.tiling.model import Scope, TiledOperation
 
 
@@ -142,23 +142,18 @@ class ReductionLoop:
     def _depends_on_limited(self, tiled: TiledOperation) -> bool:
         correction = self.tiles.tiling.correction_of(tiled.op)
         values = () if correction is None else correction.values
-        limited = [each.op.results[0] for each in self.running if self._limit(each)]
+        limited = [
+            each.op.results[0]
+            for each in self.running
+            if limit_of(self.tiles.tiling, each.op)
+        ]
         return any(value in limited for value in values)
-
-    def _limit(self, tiled: TiledOperation) -> float | None:
-        """The number that a total is not to be beyond while others compute with it."""
-        op = _accumulating(tiled)
-        neutral, element = op.neutral(), tensor_type(op.results[0]).element_type
-        if not self.tiles.tiling.is_step(op) or not is_float(element):
-            return None
-        limit = greatest(element)
-        return (limit if neutral > 0 else -limit) if isinf(neutral) else None
 
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
         """What others compute with instead of a total."""
-        if (limit := self._limit(tiled)) is None:
+        if (limit := limit_of(self.tiles.tiling, tiled.op)) is None:
             return total
         program = TensorProgram(builder, tensor_type(total).element_type)
         kind = graph.MinimumOp if limit > 0 else graph.MaximumOp

@@ -98,6 +98,11 @@ class Footprint:
             changes += (row.start, row.size), (row.end, -row.size)
         return highest(changes)
 
+    @property
+    def apart(self) -> int:
+        """The bytes of all buffers, were none to share its place."""
+        return sum(row.size for row in self.rows)
+
 
 class TileBuffers:
     """
@@ -232,7 +237,10 @@ class TileBuffers:
         if any(each in self.results for each in self._sharing(value)):
             return self._live("output", value, size, box, size)
         if self.nearest and isinstance(owner, ContractionInterface):
-            return self._live("value", value, size, box, size)
+            row = self._live("value", value, size, box, size)
+            return row._replace(of_pieces=self.tiling.tiles[owner].scope is Scope.INNER)
+        if self.nearest and self.tiling.is_step(owner):
+            return self._live("value", value, size, box)
         return Row("value", value, size, first, last + 1, box)
 
     def _has_place(self, value: SSAValue) -> bool:
@@ -267,10 +275,18 @@ class TileBuffers:
             yield Row("temporary", op.results[0], size, step, step + 1, box)
 
     def _bytes(self, value: SSAValue, box: Box) -> int:
-        size = self.steps.item(value)
+        size = self._item(value)
         for interval in box:
             size *= interval.room
         return self._align(size)
+
+    def _item(self, value: SSAValue) -> int:
+        """The bytes of an element: rounded ones, where a product rounds them."""
+        if self.in_place is not None:
+            for cast, product in self.in_place.rounded.items():
+                if value is product.results[0]:
+                    return self.steps.item(cast.results[0])
+        return self.steps.item(value)
 
     def _align(self, size: int) -> int:
         return align(size, self.tiling.rules.alignment)

@@ -20,6 +20,7 @@ from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
+from tlf.passes.tiling.early import early_products
 from tlf.passes.tiling.group import Axes, Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, TilingError
 
@@ -40,6 +41,9 @@ EMPTY = 4
 
 GRID = 1024
 """The most points of the grid."""
+
+ROUGH = 256
+"""The most points of the grid where about the best will do."""
 
 HIDDEN = 16
 """One part in so many of the work that may be hidden is taken not to be."""
@@ -73,12 +77,17 @@ class Machinery:
         self.moves = Moves(self.costs, level.name, far, ordered=self.rules.ordered)
         self.work = Instructions(self.costs)
         self.burst = target.levels[far].burst
+        self.capacity = level.capacity
 
     def program(
         self, tiling: GroupTiling, stages: InFlight, in_place: InPlace | None = None
     ) -> list[Item]:
         """The loops of a group; what is computed `in_place`, if that is known."""
-        return NestProgram(tiling, self.moves, self.work, stages, in_place).items()
+        early = early_products(tiling)
+        if early and TileBuffers(tiling).footprint(stages).apart > self.capacity:
+            early = []
+        nest = NestProgram(tiling, self.moves, self.work, stages, in_place, early)
+        return nest.items()
 
 
 @dataclass
@@ -95,6 +104,7 @@ class NearestSearch:
     executions: int = 1
     """How often loops around run the group."""
     stages: Sequence[int] = STAGES
+    grid: int = GRID
     large: list[Sizes] = field(default_factory=list[Sizes])
     """Sizes that do not fit."""
     timed: dict[tuple[Sizes, InFlight], Choice | None] = field(
@@ -106,12 +116,27 @@ class NearestSearch:
         self.counts = [InFlight(each, each) for each in self.stages]
         if self.axes.reduction:
             self.counts += map(InFlight, self.stages[:-1], self.stages[1:])
+            if self._products() > 1:
+                self.counts += map(InFlight, self.stages[:-2], self.stages[2:])
+
+    def _products(self) -> int:
+        """How many contractions there are."""
+        operations = self.members.operations
+        return sum(isinstance(op, ContractionInterface) for op in operations)
 
     def best(self) -> Choice | None:
         """The best choice, or None where nothing of the grid fits."""
-        whole = (*self.axes.parallel, *self.axes.reduction)
-        if (least := self._small(whole)) is not None:
+        if (least := self._small()) is not None:
             return least
+        found = self._best_of_grid(TIMED)
+        return None if found is None else self._climb(found)
+
+    def rough(self) -> Choice | None:
+        """About the best choice, at a fraction of the price."""
+        return self._small() or self._best_of_grid(1)
+
+    def _best_of_grid(self, timed: int) -> Choice | None:
+        """The best of the grid; the time is worked out of so many of each kind."""
         grid = [
             choice
             for sizes in product(*self._chains())
@@ -121,16 +146,15 @@ class NearestSearch:
             self.time((*each.tile, *each.reduce), each.stages)
             for stages in self.counts
             for each in sorted((e for e in grid if e.stages == stages), key=_rank)[
-                :TIMED
+                :timed
             ]
         ]
         known = [each for each in found if each is not None]
-        if not known:
-            return None
-        return self._climb(min(known, key=_rank))
+        return min(known, key=_rank, default=None)
 
-    def _small(self, sizes: Sizes) -> Choice | None:
-        """The choice at some sizes, if it leaves little to gain."""
+    def _small(self) -> Choice | None:
+        """Everything as one tile, if that leaves little to gain."""
+        sizes = (*self.axes.parallel, *self.axes.reduction)
         if (buffers := self._buffers(sizes)) is None:
             return None
         if buffers.footprint(SINGLE).needed > self.level.capacity:
@@ -144,7 +168,7 @@ class NearestSearch:
     def _chains(self) -> list[Sizes]:
         """The sizes of the grid, by axis, not too many of them."""
         chains = self._all_chains()
-        while prod(map(len, chains)) > GRID:
+        while prod(map(len, chains)) > self.grid:
             longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
             chains[longest] = chains[longest][::-2][::-1]
         return chains
@@ -178,7 +202,7 @@ class NearestSearch:
         floors = [1] * len(self.axes.parallel)
         if floors:
             floors[-1] = max(1, self.machinery.burst // item // EMPTY)
-        if any(isinstance(op, ContractionInterface) for op in self.members.operations):
+        if self._products():
             for axis, extent in enumerate(self.axes.parallel[:-1]):
                 if axis == 1 and len(floors) > 2 and extent >= WORTHWHILE:
                     floors[axis] = WORTHWHILE

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
 from tlf.dialects.encoding import layout_of
@@ -20,6 +20,7 @@ from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.in_place import InPlace
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
+from tlf.passes.cost.running import Running
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.layouts.orders import orders
@@ -153,7 +154,8 @@ def _strides(
 class NestProgram:
     """
     Builds the loops of a group as the cost model sees them: what one of the cores does
-    to which `mem-assign-cores` deals them, all sharing the farther memory in turn.
+    to which `mem-assign-cores` deals them, all sharing the farther memory in turn. The
+    products in `early` are issued before their own iteration, where several overlap.
     """
 
     def __init__(
@@ -163,6 +165,7 @@ class NestProgram:
         work: Instructions,
         in_flight: InFlight,
         in_place: InPlace | None = None,
+        early: Collection[Operation] = (),
     ) -> None:
         self.tiling = tiling
         self.moves = moves
@@ -172,6 +175,7 @@ class NestProgram:
         self.in_place = in_place or InPlace(tiling, Steps(tiling.tiles))
         self.loops = [loop for loop in tiling.loops.values()]
         self.dealt: int | None = None
+        self._early = early
 
     def items(self, order: Sequence[int] = ()) -> list[Item]:
         """The program, with the loops in some order."""
@@ -218,7 +222,9 @@ class NestProgram:
         yield Loop(trips, body, _written(body) if slots > 1 else frozenset(), slots)
 
     def _splits(self, loops: Sequence[TileLoop], depth: int) -> bool:
-        return any(self._depth(box, loops) == depth for _, _, box in self._outer())
+        return any(
+            self._depth(box, loops) == depth for _, _, box in self._cut(Scope.OUTER)
+        )
 
     def _depth(self, box: Box, loops: Sequence[TileLoop]) -> int:
         return max(
@@ -226,12 +232,12 @@ class NestProgram:
             default=0,
         )
 
-    def _outer(self) -> list[tuple[SSAValue, int, Box]]:
-        """The tiles cut outside of the loop of a reduction, first used first."""
+    def _cut(self, scope: Scope) -> list[tuple[SSAValue, int, Box]]:
+        """The tiles cut in or outside of the loop of a reduction, first used first."""
         found = [
             (value, number, box)
-            for (value, scope), boxes in self.tiling.reads.items()
-            if scope is Scope.OUTER
+            for (value, where), boxes in self.tiling.reads.items()
+            if where is scope
             for number, box in enumerate(boxes)
         ]
         return sorted(found, key=lambda each: self._first_use(each[0]))
@@ -242,16 +248,21 @@ class NestProgram:
         return next(steps, 0)
 
     def _cuts(self, loops: Sequence[TileLoop], depth: int) -> Iterator[Task]:
-        for value, number, box in self._outer():
+        for value, number, box in self._cut(Scope.OUTER):
             if self._depth(box, loops) == depth:
                 ahead = self.stages - 1 if depth else 0
                 yield Task(self.moves.into(value, box), (), ((value, number),), ahead)
 
     def _body(self) -> Iterator[Item]:
+        inner = bool(self.tiling.inner_loops)
+        slots = min(self.stages, prod(loop.trips for loop in self.loops))
+        ahead = () if inner else self._ahead(slots)
+        for op in ahead:
+            yield from self._compute(self.tiling.tiles[op], slots - 1)
         for tiled in self.tiling.tiles.values():
-            if tiled.scope is Scope.INNER:
+            if tiled.scope is Scope.INNER or tiled.op in ahead:
                 continue
-            if tiled.op is self.tiling.anchor and self.tiling.inner_loops:
+            if inner and tiled.op is self.tiling.anchor:
                 yield from self._accumulation(tiled)
             else:
                 yield from self._compute(tiled)
@@ -259,35 +270,62 @@ class NestProgram:
             back = self.moves.back(value, piece)
             yield Task(back, tuple(self._places(value)), ())
 
-    def _accumulation(self, tiled: TiledOperation) -> Iterator[Item]:
-        """The loop over the pieces of a reduction."""
-        trips = 1
-        for loop in self.tiling.inner_loops.values():
-            trips *= loop.trips
-        body: list[Item] = []
+    def _accumulation(self, anchor: TiledOperation) -> Iterator[Item]:
+        """The loop over the pieces of a reduction, and what follows of a cascade."""
+        trips = prod(loop.trips for loop in self.tiling.inner_loops.values())
         slots = min(self.pieces, trips)
-        for (value, scope), boxes in self.tiling.reads.items():
-            if scope is Scope.INNER:
-                for number, box in enumerate(boxes):
-                    cost = self.moves.into(value, box)
-                    body.append(Task(cost, (), ((value, number, scope),), slots - 1))
-        for each in self.tiling.tiles.values():
-            if each.scope is Scope.INNER:
-                body.extend(self._compute(each))
-        body.extend(self._compute(tiled))
+        body = [*self._pieces(slots - 1), *self._sums(anchor, slots)]
         moved = frozenset(
-            buffer
-            for item in body
-            if isinstance(item, Task) and item.ahead
-            for buffer in item.writes
+            buffer for task in body if task.ahead for buffer in task.writes
         )
         yield Loop(trips, tuple(body), moved, slots)
+        running = Running(self.tiling, self.moves.costs)
+        for op in self.tiling.tiles:
+            for cost in (*running.limited(op), *running.corrected(op)):
+                yield self._on_total(op, cost)
 
-    def _compute(self, tiled: TiledOperation) -> Iterator[Task]:
+    def _pieces(self, ahead: int) -> Iterator[Task]:
+        """The loads of an iteration of a reduction."""
+        for value, number, box in self._cut(Scope.INNER):
+            buffer = value, number, Scope.INNER
+            yield Task(self.moves.into(value, box), (), (buffer,), ahead)
+
+    def _sums(self, anchor: TiledOperation, slots: int) -> Iterator[Task]:
+        """What an iteration of a reduction computes, early products first."""
+        running = Running(self.tiling, self.moves.costs)
+        ahead = self._ahead(slots)
+        inside = [
+            each
+            for each in self.tiling.tiles.values()
+            if each is anchor or each.scope is Scope.INNER
+        ]
+        for each in inside:
+            if each.op in ahead:
+                yield from self._compute(each, slots - 1)
+        for each in inside:
+            yield from (self._on_total(each.op, e) for e in running.limited(each.op))
+        for each in inside:
+            yield from (self._on_total(each.op, e) for e in running.corrected(each.op))
+            if each.op not in ahead:
+                yield from self._compute(each)
+            yield from (self._on_total(each.op, e) for e in running.limited(each.op))
+
+    def _ahead(self, slots: int) -> Collection[Operation]:
+        """The products that are issued before their own iteration."""
+        return self._early if slots > 1 else ()
+
+    def _on_total(self, op: Operation, cost: Cost) -> Task:
+        """An instruction that changes what an operation has summed up."""
+        places = tuple(self._places(op.results[0]))
+        return Task(cost, places, places)
+
+    def _compute(self, tiled: TiledOperation, ahead: int = 0) -> Iterator[Task]:
         op = tiled.op
+        if op in self.in_place.rounded:
+            return
         reads = tuple(self._buffers(tiled))
         for cost in self.work.of(tiled):
-            yield Task(cost, reads, tuple(self._places(op.results[0])))
+            yield Task(cost, reads, tuple(self._places(op.results[0])), ahead)
 
     def _buffers(self, tiled: TiledOperation) -> Iterator[object]:
         for operand in dict.fromkeys(tiled.op.operands):

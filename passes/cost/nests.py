@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import Target
+from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.grouping import Grouping
 from tlf.passes.tiling.group import Members
 
@@ -22,9 +23,10 @@ class Nesting:
     lie in the level next to the nearest.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, cascades: Cascades | None) -> None:
         nearest, home, *_ = target.levels.values()
         self._grouping = Grouping(nearest, target, tells=False, home=home)
+        self._grouping.cascades = cascades
 
     def of(self, members: Members) -> Nests:
         """
@@ -41,11 +43,6 @@ class Nesting:
             for part in grouping.partition(block)
         ]
         return _numbered(members.operations, parts)
-
-
-def nests_of(members: Members, target: Target) -> Nests:
-    """The nests of one group; see `Nesting`."""
-    return Nesting(target).of(members)
 
 
 def _numbered(

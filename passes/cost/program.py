@@ -156,7 +156,7 @@ class Timeline:
             elif not item.ahead:
                 if number >= 0:
                     self._task(item)
-            elif number + item.ahead < loop.trips:
+            elif 0 <= number + item.ahead < loop.trips:
                 self._turn(loop, number + item.ahead)
                 self._task(item)
                 self._turn(loop, number)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from math import prod
-from typing import ClassVar
 
 from xdsl.ir import Operation
 
 from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
-from tlf.passes.cost.estimator import Estimate
 from tlf.passes.cost.freedom import ANYTHING, Freedom
-from tlf.passes.cost.in_flight import InFlight
-from tlf.passes.cost.nearest import STAGES, Machinery, NearestSearch
-from tlf.passes.cost.nests import Nesting
+from tlf.passes.cost.nearest import GRID, ROUGH, STAGES, Machinery, NearestSearch
+from tlf.passes.cost.nests import Nesting, Nests
 from tlf.passes.cost.outer import OuterModel
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
-from tlf.passes.cost.program import cycles_of
 from tlf.passes.cost.structure import Structures
-from tlf.passes.cost.traffic import Movements
+from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.nests.systems import loops_of
 from tlf.passes.tiling.group import Members
-from tlf.passes.tiling.model import GroupTiling
+from tlf.passes.tiling.model import TilingError
 
 
 def is_timed(target: Target) -> bool:
@@ -37,8 +34,6 @@ class TimedTiles:
     Finds plans for one memory level of an NPU; groups of one structure have one plan.
     """
 
-    prices_cascades: ClassVar = False
-
     def __init__(
         self, target: Target, level: Level, freedom: Freedom = ANYTHING
     ) -> None:
@@ -49,9 +44,14 @@ class TimedTiles:
         self.machinery = Machinery(target, level)
         if not self.is_nearest:
             self.outer = OuterModel(target, level)
-            self.nesting = Nesting(target)
+            self.nesting = nesting_on(target)
         self._structures = Structures()
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
+
+    @property
+    def prices_cascades(self) -> bool:
+        """Loops near the engines are run on the event model; tiles farther out not."""
+        return self.is_nearest
 
     @staticmethod
     def of(
@@ -69,30 +69,19 @@ class TimedTiles:
             self._known[key] = find(members)
         return self._known[key]
 
-    def estimate(
-        self, members: Members, tiling: GroupTiling, stages: int = 1
-    ) -> Estimate:
-        """What a group costs by itself, by the model of the level."""
+    def fastest(self, members: Members) -> int | None:
+        """About the cycles of a group by itself with the best tiles it has."""
         if not self.is_nearest:
-            tiled = self.outer.tiled(tiling, self.nesting.of(members))
-            cost = tiled.cost(stages, tiled.footprint(stages))
-            return Estimate(cost.cycles, cost.bytes)
-        items = self.machinery.program(tiling, InFlight(stages, stages))
-        moved = Movements(tiling, self.machinery.moves)
-        traffic = sum(
-            moved.into(value, box).bytes for value, box in tiling.inputs()
-        ) + sum(
-            moved.back(value, box).bytes
-            for value, box in zip(tiling.results, tiling.pieces, strict=True)
-        )
-        return Estimate(cycles_of(items, self.machinery.costs), traffic)
+            plan = self._outer_plan(members)
+            return None if plan is None else plan.cost.cycles
+        try:
+            choice = self._search(members, ROUGH).rough()
+        except TilingError:
+            return None
+        return None if choice is None else choice.cycles
 
     def _nearest(self, members: Members) -> graph.PlanAttr | None:
-        axes = self.freedom.cut(members.axes(self.machinery.rules))
-        stages = self.freedom.counts(STAGES)
-        often = _executions(members.root)
-        search = NearestSearch(members, axes, self.level, self.machinery, often, stages)
-        if (choice := search.best()) is None:
+        if (choice := self._search(members).best()) is None:
             return None
         return graph.PlanAttr(
             self.level.name,
@@ -103,13 +92,37 @@ class TimedTiles:
             pieces=choice.stages.pieces,
         )
 
+    def _search(self, members: Members, grid: int = GRID) -> NearestSearch:
+        """A search for tiles of a group near the engines."""
+        axes = self.freedom.cut(members.axes(self.machinery.rules))
+        stages = self.freedom.counts(STAGES)
+        often = _executions(members.root)
+        return NearestSearch(
+            members, axes, self.level, self.machinery, often, stages, grid
+        )
+
     def _outer(self, members: Members) -> graph.PlanAttr | None:
+        best = self._outer_plan(members)
+        return None if best is None else best.attribute(self.level.name)
+
+    def _outer_plan(self, members: Members) -> OuterPlan | None:
         nests = self.nesting.of(members)
         search = OuterSearch(
             members, nests, self.outer, self.level.capacity, freedom=self.freedom
         )
-        best = search.best()
-        return None if best is None else best.attribute(self.level.name)
+        return search.best()
+
+
+def nesting_on(target: Target) -> Nesting:
+    """Finds nests as `graph-group` does for the nearest memory of a target."""
+    nearest = next(iter(target.levels.values()))
+    timed = TimedTiles.of(target, nearest)
+    return Nesting(target, None if timed is None else Cascades(target, timed))
+
+
+def nests_of(members: Members, target: Target) -> Nests:
+    """The nests of one group."""
+    return nesting_on(target).of(members)
 
 
 def _executions(op: Operation) -> int:

@@ -15,10 +15,10 @@ from tlf.dialects.interfaces import ContractionInterface, ViewInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.keeping import Keeping
-from tlf.passes.cost.nests import Nesting
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.timed import nesting_on
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
 from tlf.passes.search import Context, Costs, Option, mask_of, members
@@ -54,7 +54,7 @@ class GroupCosts(Costs):
         self.freedom = freedom
         self.free = free
         self.model = OuterModel(target, level)
-        self.nesting = Nesting(target)
+        self.nesting = nesting_on(target)
         self._numbers = {value: number for number, value in enumerate(values)}
         inside = set(nodes)
         self._given = {value for value in values if value.owner not in inside}

@@ -17,10 +17,10 @@ from tlf.passes.cost.footprint import Footprint, TileBuffers
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nearest import Machinery
-from tlf.passes.cost.nests import Nests, nests_of
+from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.program import Item, Task, cycles_of
-from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.cost.timed import TimedTiles, nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import rules_of

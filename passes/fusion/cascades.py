@@ -8,7 +8,7 @@ pays is a question of time: the model of the target prices both ways.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,9 +21,9 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Target
 from tlf.passes.cost.estimator import Estimator
+from tlf.passes.cost.structure import Structures
 from tlf.passes.tiling.form import Forms
-from tlf.passes.tiling.group import Members, members_of, rules_of
-from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.group import Members, members_of
 
 Part: TypeAlias = Sequence[TilingInterface]
 """Operations that run together."""
@@ -36,13 +36,15 @@ class Cascades:
     target: Target
     estimator: Estimator
     forms: Forms = field(default_factory=Forms)
+    _structures: Structures = field(default_factory=Structures)
+    _paid: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
 
     def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
         """
-        For each reduction of a block, its group and those before it that compute along
-        the axis it reduces. Groups may be joined on the way.
+        For each reduction of a block, the last one first, its group and those before it
+        that compute along the axis it reduces. Groups may be joined on the way.
         """
-        for op in list(groups):
+        for op in reversed(list(groups)):
             if not isinstance(op, AccumulatingInterface):
                 continue
             if len(self.forms.of(op).reductions) == 1:
@@ -52,21 +54,19 @@ class Cascades:
 
     def pay(self, members: Members, parts: Sequence[Part]) -> bool:
         """Whether groups are one loop, and take less time so."""
-        if members.cascade is None or (together := self._time(members)) is None:
-            return False
-        times = [self._time(members_of(part, self.forms)) for part in parts]
-        return all(times) and together < sum(each or 0 for each in times)
+        key = self._structures.of(members.operations, members.results)
+        if key not in self._paid:
+            self._paid[key] = self._pay(members, parts)
+        return self._paid[key]
 
-    def _time(self, members: Members) -> int | None:
-        """The time of a group with the best tiles there are, if there are some."""
-        try:
-            if (plan := self.estimator.plan(members)) is None:
-                return None
-            rules = rules_of(self.target, plan.level.data)
-            tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, rules)
-        except TilingError:
-            return None
-        return self.estimator.estimate(members, tiling, plan.stage_count).cycles
+    def _pay(self, members: Members, parts: Sequence[Part]) -> bool:
+        if members.cascade is None:
+            return False
+        if (together := self.estimator.fastest(members)) is None:
+            return False
+        groups = (members_of(part, self.forms) for part in parts)
+        apart = [self.estimator.fastest(each) for each in groups]
+        return all(apart) and together < sum(each or 0 for each in apart)
 
 
 def _before(op: AccumulatingInterface, groups: Mapping[Operation, Part]) -> list[Part]:

@@ -18,11 +18,12 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.keeping import Keeping
-from tlf.passes.cost.nests import Nests, nests_of
+from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch, Tilings
 from tlf.passes.cost.structure import structure_of
+from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.layouts.orders import Order, row_major
 from tlf.passes.tiling.group import Members

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isinf
 
 from xdsl.ir import Operation
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.dialects.types import greatest, is_float, tensor_type
 from tlf.passes.tiling.model import GroupTiling, Scope
 
 
@@ -20,6 +22,19 @@ def step_box(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
     tiled = list(box)
     tiled[cascade.steps[op].iterator] = tiling.tiles[anchor].box[position]
     return tuple(tiled)
+
+
+def limit_of(tiling: GroupTiling, op: Operation) -> float | None:
+    """
+    The number that the running total of a step is not to be beyond while others compute
+    with it, if it starts from an infinity.
+    """
+    if not isinstance(op, AccumulatingInterface) or not tiling.is_step(op):
+        return None
+    neutral, element = op.neutral(), tensor_type(op.results[0]).element_type
+    if not is_float(element) or not isinf(neutral):
+        return None
+    return greatest(element) if neutral > 0 else -greatest(element)
 
 
 def order_of(

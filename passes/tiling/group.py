@@ -32,7 +32,7 @@ def rules_of(target: Target, level: str) -> Rules:
         indexed=found is not None and found.indexed_loads,
         pads=is_between,
         ordered=is_between,
-        cascades=found is not None and found.kind == "value",
+        cascades=found is not None and not is_between,
         alignment=1 if found is None else found.alignment,
     )
 

@@ -12,7 +12,7 @@ from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.cost.footprint import TileBuffers
 from tlf.passes.cost.in_flight import InFlight
-from tlf.passes.cost.nests import nests_of
+from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.rolling import Rolling

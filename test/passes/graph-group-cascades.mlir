@@ -1,10 +1,14 @@
 // RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group" --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-decompose,graph-move-factors,graph-group{level=L1}" --split-input-file | filecheck %s --check-prefix=NPU
 // RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group{cascades=false}" --split-input-file | filecheck %s --check-prefix=APART
 
 // An attention written out runs as one.
 // CHECK-LABEL: func.func @attention
 // CHECK-COUNT-1: graph.group ins
 // CHECK-NOT:     graph.group ins
+// NPU-LABEL: func.func @attention
+// NPU-COUNT-1: graph.group ins
+// NPU-NOT:     graph.group ins
 // APART-LABEL: func.func @attention
 // APART-COUNT-3: graph.group ins
 func.func @attention(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>, %b: tensor<1024x1024xf16>) -> tensor<8x1024x64xf16> {
@@ -19,6 +23,7 @@ func.func @attention(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: t
 
 // Scores that are needed elsewhere are computed once, and stay apart.
 // CHECK-LABEL: func.func @scores
+// NPU-LABEL: func.func @scores
 // CHECK-COUNT-2: graph.group ins
 func.func @scores(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>) -> (tensor<8x1024x64xf16>, tensor<8x1024x1024xf16>) {
   %s = graph.matmul %q, %k : (tensor<8x1024x64xf16>, tensor<8x64x1024xf16>) -> tensor<8x1024x1024xf16>

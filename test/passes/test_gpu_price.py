@@ -27,7 +27,6 @@ from tlf.passes.cost.gpu.price import Far, Work, price_of
 from tlf.passes.cost.gpu.resources import Resources
 from tlf.passes.cost.gpu.reuse import GROUP, Grid
 from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import Loop
 
 CASES = [
@@ -206,13 +205,10 @@ def test_one_interface(name: str):
     assert estimator is not None
     (group,) = (op for op in parsed(GROUP_TEXT).walk() if isinstance(op, graph.GroupOp))
     found = members_of_group(group)
-    plan = estimator.plan(found)
-    assert plan is not None
-    rules = rules_of(target, level.name)
-    tiling = found.tiling(plan.tile_sizes, plan.reduce_sizes, rules)
-    cost = estimator.estimate(found, tiling, plan.stage_count)
-    assert cost.bytes >= 3 * 512 * 512 * 2
-    assert cost.cycles >= bounds_of(group, target).cycles
+    assert estimator.plan(found) is not None
+    cycles = estimator.fastest(found)
+    assert cycles is not None
+    assert cycles >= bounds_of(group, target).cycles
 
 
 def test_a_target_without_facts_has_no_estimator():

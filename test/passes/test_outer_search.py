@@ -6,10 +6,10 @@ import pytest
 from only_group import only_group
 
 from tlf.dialects.target import load
-from tlf.passes.cost.nests import nests_of
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 
 CONVOLUTION = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph, tile
@@ -84,20 +85,57 @@ def in_one_loop(text: str, rows: int, columns: int) -> ModuleOp:
     A program as one group for a GPU, in tiles of so many rows, in steps of so many
     columns.
     """
-    context, target = new_context(), load("h200")
+    context, module = _decomposed(text, "h200")
+    _group(module, "L1", rows, (columns,), mapping=tile.Mapping.GRID)
+    _run("convert-graph-to-tile", context, module)
+    return module
+
+
+def near_engines(
+    text: str, rows: int, columns: int, stages: int = 1, pieces: int | None = None
+) -> tuple[Context, ModuleOp]:
+    """
+    A program whose tensors are brought to L2 of an NPU whole, and computed near the
+    engines as one group, in tiles of so many rows, in steps of so many columns.
+    """
+    context, module = _decomposed(text, "npu")
+    _group(module, "L2", None, ())
+    _run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    _group(module, "L1", rows, (columns,), stages=stages, pieces=pieces)
+    _run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    return context, module
+
+
+def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
+    context = new_context()
     module = parse(context, Source(text, "cascade"))
-    target.attach(module)
-    passes = "graph-decompose,graph-move-factors"
+    load(target).attach(module)
+    _run("graph-decompose,graph-move-factors", context, module)
+    return context, module
+
+
+def _run(passes: str, context: Context, module: ModuleOp) -> None:
     PassManager(build_passes(passes, PASSES, {})).run(context, module)
+
+
+def _group(
+    module: ModuleOp,
+    level: str,
+    rows: int | None,
+    reduce: Sequence[int],
+    mapping: tile.Mapping = tile.Mapping.LOOP,
+    stages: int = 1,
+    pieces: int | None = None,
+) -> None:
+    """Put all operations into one group, in tiles of so many rows, or all of them."""
     operations = [
         op
         for op in module.walk()
         if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
     ]
     members = members_of(operations)
-    _, depth = tensor_type(members.results[0]).get_shape()
+    extent, depth = tensor_type(members.results[0]).get_shape()
     group = build_group(members)
-    group.plan = graph.PlanAttr("L1", (rows, depth), (columns,), tile.Mapping.GRID)
-    passes = "convert-graph-to-tile"
-    PassManager(build_passes(passes, PASSES, {})).run(context, module)
-    return module
+    tiles = rows or extent, depth
+    plan = graph.PlanAttr(level, tiles, reduce, mapping, stages=stages, pieces=pieces)
+    group.plan = plan

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import Mapping
-from tlf.passes.cost.estimator import Estimate
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.kernel import STAGES, Kernels
@@ -16,7 +14,7 @@ from tlf.passes.cost.gpu.search import Choice, Sizes, TileSearch
 from tlf.passes.cost.structure import Structures
 from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.largest import Chooser
-from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.model import TilingError
 
 
 class GpuTiles:
@@ -24,8 +22,6 @@ class GpuTiles:
     Finds plans for the memory level whose tiles the programs of kernels work on; groups
     of one structure have one plan.
     """
-
-    prices_cascades: ClassVar = True
 
     def __init__(
         self, target: Target, level: Level, chip: Chip, freedom: Freedom = ANYTHING
@@ -37,6 +33,10 @@ class GpuTiles:
         self.rules = rules_of(target, level.name)
         self._structures = Structures()
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
+
+    @property
+    def prices_cascades(self) -> bool:
+        return True
 
     @staticmethod
     def of(
@@ -55,12 +55,15 @@ class GpuTiles:
             self._known[key] = self._plan(members)
         return self._known[key]
 
-    def estimate(
-        self, members: Members, tiling: GroupTiling, stages: int = 1
-    ) -> Estimate:
-        """What a group costs as one kernel."""
-        price = self.kernels.price(tiling, stages)
-        return Estimate(round(price.cycles), round(price.bytes))
+    def fastest(self, members: Members) -> int | None:
+        """The cycles of a group as one kernel with this plan, if there is one."""
+        try:
+            if (plan := self.plan(members)) is None:
+                return None
+            tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, self.rules)
+        except TilingError:
+            return None
+        return round(self.kernels.price(tiling, plan.stage_count).cycles)
 
     def choices(self, members: Members) -> list[Choice]:
         """What the search for a plan has priced, the cheapest first."""

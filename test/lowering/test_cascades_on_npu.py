@@ -1,0 +1,86 @@
+"""Reductions in one loop near the engines of an NPU, with products issued early."""
+
+import numpy as np
+import pytest
+from cascade_programs import BODIES, near_engines, program
+from differential import (
+    PASSES,
+    PassManager,
+    build_passes,
+    disagreement,
+    make_case,
+    parsed,
+    pipelines_for,
+    run_lowered,
+)
+from special_values import DTYPE
+
+from tlf.dialects import mem, tile
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import Target, load
+
+BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline"
+INSTRUCTIONS = "mem-split-maps,mem-prefetch,mem-plan,convert-mem-to-npu,tidy"
+PRODUCTS = ("attention", "negative exponents", "rectified", "gated")
+"""Programs whose scores are multiplied with something."""
+
+
+def compute(
+    text: str, inputs: dict[str, Array], plan: tuple[int, int, int, int]
+) -> tuple[tuple[Array, ...], list[int]]:
+    """Results on the NPU, and how far ahead the products of the loop start."""
+    context, module = near_engines(text, *plan)
+    target = load("npu")
+
+    def run(passes: str) -> None:
+        made = build_passes(passes, PASSES, pipelines_for(target))
+        PassManager(made).run(context, module)
+
+    assert any(
+        isinstance(op, tile.WhileOp) and op.kind.data is tile.LoopKind.SEQUENTIAL
+        for op in module.walk()
+    )
+    run(BUFFERS)
+    products = [op for op in module.walk() if isinstance(op, mem.ContractOp)]
+    run(INSTRUCTIONS)
+    ahead = [op.iterations_ahead for op in products]
+    return run_lowered(context, module, Target.of(module), inputs), ahead
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_sizes(seed: int, element: str, body: str):
+    rng = np.random.default_rng(seed)
+    rows, columns, inner = (int(n) for n in rng.integers([1, 8, 1], 40))
+    sizes = rows, columns, inner, int(rng.integers(1, columns))
+    case = make_case(program(body, sizes, element), seed)
+    steps = int(rng.integers(1, columns // 3))
+    stages, pieces = (int(n) for n in rng.integers(1, 4, 2))
+
+    plan = int(rng.integers(1, rows + 1)), steps, stages, pieces
+    results, ahead = compute(case.text, dict(case.inputs), plan)
+
+    early = pieces - 1 if body in PRODUCTS else 0
+    assert max(ahead) == early
+    assert disagreement(case, results) is None
+
+
+@pytest.mark.parametrize("element", ["f32", "f16"])
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan, 3.0e4])
+def test_special_rows(value: float, element: str):
+    """A masked row, masked first and last steps, and single numbers."""
+    text = program("attention", (6, 12, 4, 5), element)
+    inputs = dict(make_case(text).inputs)
+    bias = np.array(inputs["b"])
+    bias[0] = bias[1, :5] = bias[2, 7:] = bias[3, 6] = value
+    inputs["b"] = bias.astype(DTYPE[element])
+
+    (right,) = interpret(parsed(text)[1], inputs)
+    (found,), _ = compute(text, inputs, (4, 4, 1, 3))
+
+    wide, same = right.astype(np.float64), found.astype(np.float64)
+    unit = {"f32": 1e-4, "f16": 2e-2}[element]
+    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
+    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
