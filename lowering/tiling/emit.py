@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box, Interval
+from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -218,9 +219,11 @@ def _producer(value: SSAValue) -> Operation:
 
 def _is_spare(value: SSAValue) -> bool:
     """Whether nothing but the group uses a value, which a loop carries or computed."""
+    owner = value.owner
     if len(list(value.uses)) != 1:
         return False
-    owner = value.owner
+    if isinstance(owner, Operation) and is_stored_cut(owner):
+        return False
     if isinstance(owner, ViewInterface):
         return _is_spare(owner.operands[0])
     if isinstance(owner, tile.SliceOp):
