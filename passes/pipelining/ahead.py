@@ -4,7 +4,7 @@ Which moves of a loop may start iterations ahead of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -136,14 +136,19 @@ def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
     for move in moves:
         move.ahead = IntegerAttr(iterations, i64)
         first.update(operands_of(move))
-    ordered = [op for op in block.ops if op in first]
+    put_first(block, first)
+    for move, loop in reversed(behind.items()):
+        _put_behind(loop, move)
+
+
+def put_first(block: Block, chosen: Collection[Operation]) -> None:
+    """Put some operations of a block at its start, in their order."""
+    ordered = [op for op in block.ops if op in chosen]
     for op in ordered:
         op.detach()
     start = block.first_op
     assert start is not None
     block.insert_ops_before(ordered, start)
-    for move, loop in reversed(behind.items()):
-        _put_behind(loop, move)
 
 
 def _put_behind(loop: Operation, move: mem.DmaOp) -> None:

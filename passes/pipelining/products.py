@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import mem
-from tlf.passes.pipelining.ahead import operands_of
+from tlf.passes.pipelining.ahead import operands_of, put_first
 from tlf.passes.pipelining.counters import is_pure
 from tlf.passes.pipelining.touches import VIEWS, root_of, touches, written
 
@@ -122,13 +122,7 @@ def start_products(
         assert block is not None
         chosen = {product, *waits_of(product, loads)}
         needed = {each for op in chosen for each in operands_of(op)}
-        early = chosen | needed | _with_operands(loads)
-        ordered = [op for op in block.ops if op in early]
-        for op in ordered:
-            op.detach()
-        start = block.first_op
-        assert start is not None
-        block.insert_ops_before(ordered, start)
+        put_first(block, chosen | needed | _with_operands(loads))
 
 
 def _with_operands(loads: Sequence[mem.DmaOp]) -> set[Operation]:
