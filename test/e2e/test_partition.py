@@ -70,6 +70,7 @@ func.func @coarser(%x: tensor<1x3x{hh}x{ww}xf32>, %v: tensor<3x3x3x3xf32>,
 """Pixels become channels, between two convolutions."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("strategy", ["dp", "greedy", "unfused"])
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])
 @pytest.mark.parametrize("size", [(8, 8), (7, 11)])
