@@ -14,7 +14,6 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Costs
 from tlf.passes.cost.footprint import TileBuffers
 from tlf.passes.cost.in_flight import SINGLE, InFlight
-from tlf.passes.cost.in_place import InPlace
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
@@ -80,12 +79,14 @@ class Machinery:
         self.capacity = level.capacity
 
     def program(
-        self, tiling: GroupTiling, stages: InFlight, in_place: InPlace | None = None
+        self, tiling: GroupTiling, stages: InFlight, buffers: TileBuffers | None = None
     ) -> list[Item]:
-        """The loops of a group; what is computed `in_place`, if that is known."""
-        early = early_products(tiling)
-        if early and TileBuffers(tiling).footprint(stages).apart > self.capacity:
-            early = []
+        """The loops of a group; what `buffers` its tiles take, if that is known."""
+        if early := early_products(tiling):
+            buffers = buffers or TileBuffers(tiling)
+            if buffers.footprint(stages).apart > self.capacity:
+                early = []
+        in_place = None if buffers is None else buffers.in_place
         nest = NestProgram(tiling, self.moves, self.work, stages, in_place, early)
         return nest.items()
 
@@ -290,7 +291,7 @@ class NearestSearch:
         return Choice(sizes[:count], sizes[count:], stages, cycles, size)
 
     def _program(self, buffers: TileBuffers, stages: InFlight) -> list[Item]:
-        return self.machinery.program(buffers.tiling, stages, buffers.in_place)
+        return self.machinery.program(buffers.tiling, stages, buffers)
 
     def _buffers(self, sizes: Sizes) -> TileBuffers | None:
         """What tiles of some sizes take, or None where they are illegal."""
