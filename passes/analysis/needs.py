@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -25,7 +25,14 @@ from tlf.passes.analysis.dataflow import (
     is_tensor,
     width_of,
 )
-from tlf.passes.analysis.touched import bursts, count, is_inside, touched
+from tlf.passes.analysis.touched import (
+    Reach,
+    bursts,
+    count,
+    is_inside,
+    may_meet,
+    touched,
+)
 from tlf.passes.analysis.touches import used_taps
 
 
@@ -35,15 +42,26 @@ class Need:
 
     elements: int = 0
     bursts: int = 0
+    parts: tuple[tuple[Reach, ...], ...] = ()
+    """Parts that have no element in common, each needed whole."""
 
     def __or__(self, other: Need) -> Need:
-        return Need(max(self.elements, other.elements), max(self.bursts, other.bursts))
+        """What is needed where one user needs this, and another one that."""
+        new = [
+            part
+            for part in other.parts
+            if not any(may_meet(part, each) for each in self.parts)
+        ]
+        parts = (*self.parts, *new)
+        most = max(self.elements, other.elements, sum(map(count, parts)))
+        return Need(most, max(self.bursts, other.bursts), parts)
 
 
 def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
     """
     What is needed of every tensor, in bursts of so many bytes: the most that a single
-    user needs, so that it is never too much. Of what indices choose, nothing.
+    user needs, or all movements together that read parts of it apart from each other,
+    so that it is never too much. Of what indices choose, nothing.
     """
     needs: dict[SSAValue, Need] = {}
     for value in flow.outputs:
@@ -56,13 +74,16 @@ def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
             if is_tensor(operand):
                 need = read_by(op, position, operand, missing, burst)
                 needs[operand] = needs.get(operand, Need()) | need
-    return needs
+    return {
+        value: replace(need, bursts=max(need.bursts, _bursts(value, need, burst)))
+        for value, need in needs.items()
+    }
 
 
 def whole(value: SSAValue, burst: int) -> Need:
     """All of a tensor."""
-    elements = elements_of(value)
-    return Need(elements, -(-elements * width_of(value) // burst))
+    need = Need(elements_of(value))
+    return replace(need, bursts=_bursts(value, need, burst))
 
 
 def missing_of(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | None:
@@ -96,7 +117,8 @@ def read_by(
     found = bursts(reached, shape, width_of(operand), burst)
     need = Need(count(reached), found)
     if not missing:
-        return need
+        is_part = isinstance(op, MovementInterface) and op.border(0) is None
+        return replace(need, parts=(reached,)) if is_part else need
     if isinstance(op, MovementInterface | ElementwiseInterface):
         return _less(need, missing, operand, burst)
     combined = [
@@ -133,5 +155,10 @@ def _less(need: Need, elements: int, value: SSAValue, burst: int) -> Need:
     """The need without so many elements, wherever they lie."""
     if not elements:
         return need
-    left = max(0, need.elements - elements)
-    return Need(left, -(-left * width_of(value) // burst))
+    left = Need(max(0, need.elements - elements))
+    return replace(left, bursts=_bursts(value, left, burst))
+
+
+def _bursts(value: SSAValue, need: Need, burst: int) -> int:
+    """The bursts that elements take at least, wherever they lie."""
+    return -(-need.elements * width_of(value) // burst)

@@ -89,6 +89,14 @@ def count(reached: Sequence[Reach]) -> int:
     return reduce(lambda total, each: total * each.count, reached, 1)
 
 
+def may_meet(one: Sequence[Reach], other: Sequence[Reach]) -> bool:
+    """Whether two boxes of indices may have an element in common."""
+    return all(
+        first.first <= second.last and second.first <= first.last
+        for first, second in zip(one, other, strict=True)
+    )
+
+
 def bursts(
     reached: Sequence[Reach], shape: Sequence[int], width: int, burst: int
 ) -> int:

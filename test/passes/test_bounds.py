@@ -148,6 +148,29 @@ func.func @f(%x: tensor<1x8x16x16xf16>, %w: tensor<4x8x1x1xf16>, %u: tensor<64xf
     assert bounds.bus_bytes == 256 * (16 + 1 + 1 + 2 + 1)
 
 
+def test_parts_that_are_read_apart_count_together():
+    """Without each of two halves, a product of both could leave out its weights."""
+    bounds = bounds_in("""
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>)
+    -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) {
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x32xf32>) -> tensor<4x32xf32>
+  %1 = graph.slice %0 offsets [0, 8] strides [1, 1]
+      : (tensor<4x32xf32>) -> tensor<4x16xf32>
+  %2 = graph.slice %0 offsets [0, 0] strides [1, 1]
+      : (tensor<4x32xf32>) -> tensor<4x16xf32>
+  %3 = graph.slice %0 offsets [0, 16] strides [1, 1]
+      : (tensor<4x32xf32>) -> tensor<4x16xf32>
+  %4 = graph.exp %1 : tensor<4x16xf32>
+  %5 = graph.exp %2 : tensor<4x16xf32>
+  %6 = graph.exp %3 : tensor<4x16xf32>
+  func.return %4, %5, %6 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
+""")
+
+    assert bounds.payload_bytes == 4 * (4 * 8 + 8 * 32 + 3 * 4 * 16)
+    assert bounds.bus_bytes == 256 * (1 + 4 + 3)
+
+
 def test_weights_that_multiply_only_zeros_need_not_be_read():
     bounds = bounds_in("""
 func.func @f(%x: tensor<1x8x1x2xf16>, %w: tensor<4x8x3x3xf16>) -> tensor<1x4x1x2xf16> {
