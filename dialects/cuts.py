@@ -37,6 +37,14 @@ def is_cut(op: Operation) -> bool:
     return rank > 0 and is_plain and is_inside and widths == {1} and steps[-1] == 1
 
 
+def is_part(op: Operation) -> bool:
+    """
+    Whether a movement is a cut without steps, so that a tile of its result is a tile of
+    its operand as it is.
+    """
+    return is_cut(op) and all(access.terms[0][1] == 1 for access in _read(op))
+
+
 def is_stored_cut(op: Operation) -> bool:
     """
     Whether a movement cuts a tensor that is stored in any case: an argument, or a value

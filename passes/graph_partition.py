@@ -21,6 +21,7 @@ from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.problem import BlockProblem, problems_of
 from tlf.passes.engine.refinement import Refinement
 from tlf.passes.fusion.notes import Notes
@@ -129,6 +130,7 @@ class GraphPartitionPass(ModulePass):
                 continue
             free = frozenset(free_values(function))
             for block in function.body.blocks:
+                join_cuts(block, level, target)
                 for stated in list(problems_of(block, level, free)):
                     found = self.searched(stated, target, level, alternatives)
                     if found is not None:

@@ -113,6 +113,8 @@ class Tiles:
                 continue
             box = self.box_of(tiled, position)
             operands.append(self.fetch(builder, tiled.op, position, box, tiled.scope))
+        if tiled.form.is_part:
+            return operands[0]
         return self.apply(builder, tiled, operands)
 
     def box_of(self, tiled: TiledOperation, operand: int) -> Box:

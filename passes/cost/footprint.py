@@ -13,6 +13,7 @@ from typing import NamedTuple
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
+from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -254,6 +255,8 @@ class TileBuffers:
         """Whether a value has a buffer in this level at all."""
         if self.nearest or value in self.results:
             return True
+        if isinstance(value.owner, Operation) and is_part(value.owner):
+            return False
         if (value, 0) in self.tiling.windows:
             return True
         return self.steps.is_handed_on(value)

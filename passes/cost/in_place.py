@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box
+from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.steps import Steps
@@ -48,6 +49,9 @@ class InPlace:
         return max(uses, default=self.steps.end)
 
     def _find(self, op: Operation) -> None:
+        if is_part(op):
+            self._share(op.results[0], op.operands[0])
+            return
         if isinstance(op, ViewInterface):
             if op.operands[0].owner in self.steps.of:
                 self._share(op.results[0], op.operands[0])

@@ -129,7 +129,7 @@ class OuterModel:
         """
         found: dict[int, NestWork] = {}
         for tiled in tiling.tiles.values():
-            if not tiled.form.is_free:
+            if not tiled.form.is_seen:
                 nest = found.setdefault(nests[tiled.op], NestWork())
                 for cost in self._instructions(tiling, tiled, nests, without):
                     nest.add(cost, self._share(cost))

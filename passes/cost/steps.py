@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.dialects.cuts import is_part
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.nests import Nests
 
@@ -27,12 +28,22 @@ class Steps:
         self._items: dict[SSAValue, int] = {}
 
     def uses(self, value: SSAValue) -> tuple[int, ...]:
-        """The steps at which operations of the group use a value."""
+        """
+        The steps at which operations of the group use a value, or what is part of it.
+        """
         if (known := self._uses.get(value)) is None:
-            users = (use.operation for use in value.uses)
-            known = tuple(self.of[user] for user in users if user in self.of)
+            known = tuple(self._found(value))
             self._uses[value] = known
         return known
+
+    def _found(self, value: SSAValue) -> Iterator[int]:
+        for use in value.uses:
+            if use.operation not in self.of:
+                continue
+            if is_part(use.operation):
+                yield from self.uses(use.operation.results[0])
+            else:
+                yield self.of[use.operation]
 
     def is_handed_on(self, value: SSAValue) -> bool:
         """Whether operations of other steps than that which makes a value use it."""

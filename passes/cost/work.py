@@ -39,7 +39,7 @@ class Instructions:
     def of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """The instructions, in order; a sum starts from what is there."""
         op = tiled.op
-        if tiled.form.is_free:
+        if tiled.form.is_seen:
             return
         match op:
             case ContractionInterface():

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.graph.held import holds, is_kept
 from tlf.dialects.target import Level
 from tlf.passes.cost.outer_plan import OuterPlan
-from tlf.passes.engine.merged import MergedGroup
+from tlf.passes.engine.merged import merge
 from tlf.passes.engine.problem import BlockProblem
 from tlf.passes.search import Schedule, Step, members
 
@@ -34,7 +33,7 @@ def carry_out(
             made.append(first if isinstance(first, graph.GroupOp) else None)
             ordered += picked
             continue
-        merged, results = _merge(picked)
+        merged, results = merge(picked)
         current.update(zip(results, merged.results, strict=True))
         merged.plan = _plan(merged, results, stated, step, current, level)
         made.append(merged)
@@ -90,22 +89,3 @@ def _numbers(
     picked = (stated.values[number] for number in members(wanted))
     found = {current.get(each, each) for each in picked}
     return [number for number, each in enumerate(values) if each in found]
-
-
-def _merge(
-    picked: Sequence[Operation],
-) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
-    """One group of several, and for each of its results the one that it stands for."""
-    first, last = picked[0], picked[-1]
-    if isinstance(first, graph.GroupOp) and first is last:
-        return first, first.results
-    made = MergedGroup(picked)
-    merged = made.operation()
-    merged.location = last.location
-    Rewriter.insert_op(merged, InsertPoint.after(last))
-    for old, new in zip(made.results, merged.results, strict=True):
-        new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
-    for op in reversed(picked):
-        Rewriter.erase_op(op)
-    return merged, made.results

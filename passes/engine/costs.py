@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ContractionInterface, ViewInterface
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.keeping import Keeping
@@ -19,6 +19,7 @@ from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.cost.timed import nesting_on
+from tlf.passes.engine.cuts import is_seen
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
 from tlf.passes.search import Context, Costs, Option, mask_of, members
@@ -224,7 +225,7 @@ class GroupCosts(Costs):
         if group not in self._merged:
             picked = self._picked(group)
             joined = [
-                op for op in picked if isinstance(op, graph.GroupOp | ViewInterface)
+                op for op in picked if isinstance(op, graph.GroupOp) or is_seen(op)
             ]
             merged = self._merged[group] = MergedGroup(joined, self.forms)
             inside = {merged.values[v] for v in self.free if v in merged.values}
@@ -256,16 +257,18 @@ def _is_open(op: Operation) -> bool:
 
 
 def _may_join(op: Operation) -> bool:
-    """Whether an operation may run in a group with others: a view does for a reader."""
-    return _is_open(op) or (isinstance(op, ViewInterface) and _is_read(op))
+    """
+    Whether an operation may run in a group with others: what only shows a tensor, or
+    part of it, does so for a reader.
+    """
+    return _is_open(op) or (is_seen(op) and _is_read(op))
 
 
 def _is_read(view: Operation) -> bool:
     """Whether a group reads what is seen, maybe under yet another shape."""
     users = [use.operation for result in view.results for use in result.uses]
     return any(
-        isinstance(user, graph.GroupOp)
-        or (isinstance(user, ViewInterface) and _is_read(user))
+        isinstance(user, graph.GroupOp) or (is_seen(user) and _is_read(user))
         for user in users
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface
@@ -66,6 +67,25 @@ class MergedGroup:
         """The group as an operation, not inserted yet."""
         types = [value.type for value in self.results]
         return graph.GroupOp(self.inputs, types, self.block)
+
+
+def merge(
+    picked: Sequence[Operation],
+) -> tuple[graph.GroupOp, Sequence[SSAValue]]:
+    """One group of several, and for each of its results the one that it stands for."""
+    first, last = picked[0], picked[-1]
+    if isinstance(first, graph.GroupOp) and first is last:
+        return first, first.results
+    made = MergedGroup(picked)
+    merged = made.operation()
+    merged.location = last.location
+    Rewriter.insert_op(merged, InsertPoint.after(last))
+    for old, new in zip(made.results, merged.results, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for op in reversed(picked):
+        Rewriter.erase_op(op)
+    return merged, made.results
 
 
 def _inputs(operations: Sequence[Operation]) -> list[SSAValue]:

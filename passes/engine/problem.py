@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ConstantInterface, ViewInterface
+from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.structure import structure_of
+from tlf.passes.engine.cuts import is_seen
 from tlf.passes.placement import align
 from tlf.passes.search import Node, Problem, Value
 
@@ -104,7 +105,7 @@ def _is_node(op: Operation) -> bool:
 
 def _is_given(op: Operation) -> bool:
     """Whether an operation only looks at what nothing in the block computes."""
-    if not isinstance(op, ViewInterface):
+    if not is_seen(op):
         return False
     owner = op.operands[0].owner
     if isinstance(owner, Block):

@@ -56,7 +56,7 @@ def recomputed(tiling: GroupTiling) -> Recomputed:
     products = products_once = elements = elements_once = 0
     for tiled in tiling.tiles.values():
         op = tiled.op
-        if tiled.form.is_free:
+        if tiled.form.is_seen:
             continue
         each = _terms(op)
         once = tensor_type(op.results[0]).element_count() * each

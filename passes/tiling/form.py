@@ -11,6 +11,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects.access import Accesses
+from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
@@ -90,6 +91,16 @@ class Form:
     def is_free(self) -> bool:
         """Whether the operation takes no instruction."""
         return isinstance(self._op, ConstantInterface | ViewInterface)
+
+    @cached_property
+    def is_part(self) -> bool:
+        """Whether tiles of its result are tiles of its operand."""
+        return is_part(self._op)
+
+    @cached_property
+    def is_seen(self) -> bool:
+        """Whether a view of a buffer, or of part of it, shows the result."""
+        return self.is_free or self.is_part
 
     @cached_property
     def is_movement(self) -> bool:

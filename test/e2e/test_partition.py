@@ -83,3 +83,40 @@ def test_what_is_seen_under_another_shape(
     case = make_case(text)
     results = compiled_results(text, case.inputs, target, partitioned(target, strategy))
     assert disagreement(case, results) is None
+
+
+CUT = """
+func.func @cut(%x: tensor<2x5x{h}x{w}xf32>, %v: tensor<12x5x3x3xf32>,
+               %u: tensor<6x5x3x3xf32>, %t: tensor<6x12x3x3xf32>)
+    -> (tensor<2x6x{h}x{w}xf32>, tensor<2x6x{low}x{w}xf32>, tensor<2x5x{h}x{w}xf32>) {{
+  %0 = graph.conv2d %x, %v padding [1, 1, 1, 1]
+      : (tensor<2x5x{h}x{w}xf32>, tensor<12x5x3x3xf32>) -> tensor<2x12x{h}x{w}xf32>
+  %1 = graph.slice %0 offsets [0, 1, 0, 0] strides [1, 1, 1, 1]
+      : (tensor<2x12x{h}x{w}xf32>) -> tensor<2x5x{h}x{w}xf32>
+  %2 = graph.conv2d %1, %u padding [1, 1, 1, 1]
+      : (tensor<2x5x{h}x{w}xf32>, tensor<6x5x3x3xf32>) -> tensor<2x6x{h}x{w}xf32>
+  %3 = graph.slice %0 offsets [0, 0, 2, 0] strides [1, 1, 1, 1]
+      : (tensor<2x12x{h}x{w}xf32>) -> tensor<2x12x{low}x{w}xf32>
+  %4 = graph.conv2d %3, %t padding [1, 1, 1, 1]
+      : (tensor<2x12x{low}x{w}xf32>, tensor<6x12x3x3xf32>) -> tensor<2x6x{low}x{w}xf32>
+  %5 = graph.slice %0 offsets [0, 7, 0, 0] strides [1, 1, 1, 1]
+      : (tensor<2x12x{h}x{w}xf32>) -> tensor<2x5x{h}x{w}xf32>
+  %6 = graph.add %1, %5 : tensor<2x5x{h}x{w}xf32>
+  func.return %2, %4, %6
+      : tensor<2x6x{h}x{w}xf32>, tensor<2x6x{low}x{w}xf32>, tensor<2x5x{h}x{w}xf32>
+}}
+"""
+"""Several read parts of one result, some of them what lies around as well."""
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("target", ["npu-tiny", "npu-tiny:L2=32K", "npu"])
+@pytest.mark.parametrize("size", [(8, 8), (13, 11), (40, 7)])
+def test_what_is_cut(size: tuple[int, int], target: str, groups: int):
+    h, w = size
+    text = CUT.format(h=h, w=w, low=h - 3)
+    case = make_case(text)
+    pipeline = partitioned(target, "dp").replace("groups=4", f"groups={groups}")
+    results = compiled_results(text, case.inputs, target, pipeline)
+    assert disagreement(case, results) is None
