@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
 from math import ceil, prod
-from typing import TypeAlias
 
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
@@ -17,14 +16,12 @@ from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
+from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.early import early_products
 from tlf.passes.tiling.group import Axes, Members, rules_of
-from tlf.passes.tiling.model import GroupTiling, TilingError
-
-Sizes: TypeAlias = tuple[int, ...]
-"""Of the parallel axes, then of the reduction if it has a loop."""
+from tlf.passes.tiling.model import GroupTiling, Scope, TilingError
 
 STAGES = (1, 2, 3)
 """How many iterations may be in flight."""
@@ -52,17 +49,6 @@ SHORT = 8
 
 WORTHWHILE = 32
 """A product has at least so many columns, and steps, where it can."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Tile sizes, and what they cost."""
-
-    tile: Sizes
-    reduce: Sizes
-    stages: InFlight
-    cycles: int
-    bytes: int
 
 
 class Machinery:
@@ -138,20 +124,19 @@ class NearestSearch:
 
     def _best_of_grid(self, timed: int) -> Choice | None:
         """The best of the grid; the time is worked out of so many of each kind."""
-        grid = [
-            choice
-            for sizes in product(*self._chains())
-            for choice in self._estimated(sizes)
-        ]
-        found = [
-            self.time((*each.tile, *each.reduce), each.stages)
-            for stages in self.counts
-            for each in sorted((e for e in grid if e.stages == stages), key=_rank)[
-                :timed
-            ]
-        ]
+        best = Shortlist(self.counts, timed)
+        for sizes in self.grid_sizes():
+            for choice in self._estimated(sizes, best):
+                best.add(choice)
+        found = [self.time((*each.tile, *each.reduce), each.stages) for each in best]
         known = [each for each in found if each is not None]
-        return min(known, key=_rank, default=None)
+        return min(known, key=rank, default=None)
+
+    def grid_sizes(self) -> list[Sizes]:
+        """The sizes of the grid, every other of each axis first."""
+        chains = self._chains()
+        coarse = set(product(*(chain[::-2] for chain in chains)))
+        return sorted(product(*chains), key=lambda sizes: sizes not in coarse)
 
     def _small(self) -> Choice | None:
         """Everything as one tile, if that leaves little to gain."""
@@ -209,11 +194,14 @@ class NearestSearch:
                     floors[axis] = WORTHWHILE
         return floors
 
-    def _estimated(self, sizes: Sizes) -> Iterator[Choice]:
+    def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
+        """What sizes cost by estimate, unless that is more than what is known."""
         if any(_dominates(sizes, misfit) for misfit in self.large):
             return
-        if (buffers := self._buffers(sizes)) is None:
+        tiling = self._tiling(sizes)
+        if tiling is None or best.is_beaten(self.least(tiling)):
             return
+        buffers = TileBuffers(tiling, steps=self.steps)
         if buffers.footprint(SINGLE).needed > self.level.capacity:
             self.large.append(sizes)
             return
@@ -224,6 +212,15 @@ class NearestSearch:
             if size <= self.level.capacity:
                 time = _estimate(program, stages)
                 yield Choice(sizes[:count], sizes[count:], stages, time, size)
+
+    def least(self, tiling: GroupTiling) -> int:
+        """The cycles of the products of all tiles that are whole."""
+        total = 0
+        for op, tiled in tiling.tiles.items():
+            if isinstance(op, ContractionInterface):
+                cycles = sum(each.cycles for each in self.machinery.work.of(tiled))
+                total += cycles * _whole(tiling, tiled.scope)
+        return total
 
     def _climb(self, best: Choice) -> Choice:
         """Go on to the best neighbour, or exchange, while there is a better one."""
@@ -243,7 +240,7 @@ class NearestSearch:
             for each in tried
             for stages in {best.stages: None, self.counts[-1]: None}
         )
-        return min((best, *(e for e in timed if e is not None)), key=_rank)
+        return min((best, *(e for e in timed if e is not None)), key=rank)
 
     def _neighbours(self, sizes: Sizes) -> Iterator[Sizes]:
         """Sizes with one axis one option up or down."""
@@ -295,13 +292,17 @@ class NearestSearch:
 
     def _buffers(self, sizes: Sizes) -> TileBuffers | None:
         """What tiles of some sizes take, or None where they are illegal."""
+        tiling = self._tiling(sizes)
+        return None if tiling is None else TileBuffers(tiling, steps=self.steps)
+
+    def _tiling(self, sizes: Sizes) -> GroupTiling | None:
+        """Tiles of some sizes, or None where they are illegal."""
         count = len(self.axes.parallel)
         tile, reduce = sizes[:count], sizes[count:]
         try:
-            tiling = self.members.tiling(tile, reduce, self.machinery.rules)
+            return self.members.tiling(tile, reduce, self.machinery.rules)
         except TilingError:
             return None
-        return TileBuffers(tiling, steps=self.steps)
 
 
 def options(extent: int) -> tuple[int, ...]:
@@ -327,6 +328,14 @@ def steps(extent: int, floor: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def _whole(tiling: GroupTiling, scope: Scope) -> int:
+    """How many whole tiles there are; one where none is."""
+    loops = [*tiling.loops.values()]
+    if scope is Scope.INNER:
+        loops += tiling.inner_loops.values()
+    return prod(max(1, loop.extent // loop.tile) for loop in loops)
+
+
 def _dominates(sizes: Sizes, other: Sizes) -> bool:
     """Whether no size is smaller than in `other`."""
     return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
@@ -340,7 +349,3 @@ def _estimate(program: Sequence[Item], stages: InFlight) -> int:
     cycles = busy(program)
     most, total = max(cycles.values(), default=0), sum(cycles.values())
     return total if stages == SINGLE else most + (total - most) // HIDDEN
-
-
-def _rank(choice: Choice) -> tuple[int, int]:
-    return choice.cycles, choice.bytes
