@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from math import prod
 
 from xdsl.ir import Operation
@@ -16,11 +17,20 @@ from tlf.passes.cost.nests import Nesting, Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
-from tlf.passes.cost.structure import Structures
+from tlf.passes.cost.structure import Structures, structure_of
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.nests.systems import loops_of
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import TilingError
+
+
+@cache
+def _answers(circumstances: str) -> dict[Hashable, int | None]:
+    """
+    How many cycles groups take at best, by structure, as passes over the same program
+    ask for again and again: on a target, in a level, with some freedom.
+    """
+    return {}
 
 
 def is_timed(target: Target) -> bool:
@@ -47,6 +57,7 @@ class TimedTiles:
             self.nesting = nesting_on(target)
         self._structures = Structures()
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
+        self._answers = _answers(repr((target.data, level.name, freedom)))
 
     @property
     def prices_cascades(self) -> bool:
@@ -71,14 +82,23 @@ class TimedTiles:
 
     def fastest(self, members: Members) -> int | None:
         """About the cycles of a group by itself with the best tiles it has."""
-        if not self.is_nearest:
-            plan = self._outer_plan(members)
-            return None if plan is None else plan.cost.cycles
+        structure = structure_of(members.operations, members.results)
+        key = structure, _executions(members.root)
+        if key not in self._answers:
+            find = self._fastest_near if self.is_nearest else self._fastest_far
+            self._answers[key] = find(members)
+        return self._answers[key]
+
+    def _fastest_near(self, members: Members) -> int | None:
         try:
             choice = self._search(members, ROUGH).rough()
         except TilingError:
             return None
         return None if choice is None else choice.cycles
+
+    def _fastest_far(self, members: Members) -> int | None:
+        plan = self._outer_plan(members)
+        return None if plan is None else plan.cost.cycles
 
     def _nearest(self, members: Members) -> graph.PlanAttr | None:
         if (choice := self._search(members).best()) is None:
