@@ -26,7 +26,13 @@ from tlf.passes.fusion.notes import Notes, listed
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.tiling.form import Forms
-from tlf.passes.tiling.group import Members, members_of, misfit, too_large
+from tlf.passes.tiling.group import (
+    Members,
+    members_of,
+    misfit,
+    results_of,
+    too_large,
+)
 from tlf.passes.tiling.kinds import Kinds
 from tlf.passes.tiling.uniform import UniformGroups
 
@@ -62,6 +68,9 @@ class Grouping:
     """What operations answer, while they are put into groups."""
     _structures: Structures = field(init=False)
     _misfits: dict[Hashable, str | None] = field(
+        init=False, default_factory=dict[Hashable, "str | None"]
+    )
+    _forbidden: dict[Hashable, str | None] = field(
         init=False, default_factory=dict[Hashable, "str | None"]
     )
     position: dict[Operation, int] = field(
@@ -197,6 +206,19 @@ class Grouping:
         """
         if len(operations) > self.operations:
             return f"a group holds {self.operations} operations at most"
+        key = self._structures.of(operations, results_of(operations))
+        if key not in self._forbidden:
+            self._forbidden[key] = self._forbids(operations)
+        if (reason := self._forbidden[key]) is not None:
+            return reason
+        if not is_convex(operations, self.position, groups):
+            return "a value would leave the group and come back to it"
+        if (fits := self.uniform.fit(operations)) is None:
+            return self._misfit(members_of(operations, self.forms))
+        return None if fits else too_large(self.level)
+
+    def _forbids(self, operations: Sequence[TilingInterface]) -> str | None:
+        """What a group may not hold together, whatever is around it."""
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
         if contractions > self.contractions:
             return f"a group holds {self.contractions} contractions at most"
@@ -204,17 +226,12 @@ class Grouping:
             isinstance(op, ReductionInterface) for op in operations
         ):
             return "a contraction and a reduction share no loops"
-        if contractions and self.contractions == 1:
+        if self.contractions > 1:
+            return None
+        if contractions:
             if (reason := self.prologues.objection(operations)) is not None:
                 return reason
-        if self.contractions == 1:
-            if (reason := growth.objection(operations, self.forms)) is not None:
-                return reason
-        if not is_convex(operations, self.position, groups):
-            return "a value would leave the group and come back to it"
-        if (fits := self.uniform.fit(operations)) is None:
-            return self._misfit(members_of(operations, self.forms))
-        return None if fits else too_large(self.level)
+        return growth.objection(operations, self.forms)
 
     def _misfit(self, members: Members) -> str | None:
         """Why operations are no group, which those of one structure share."""

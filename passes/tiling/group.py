@@ -235,11 +235,15 @@ def members_of(
     The group of some operations of one block: its results are the values that others
     use, that of the last operation first. `forms` are what is known of operations.
     """
-    inside = set[Operation](operations)
-    results = [
+    return Members(tuple(operations), tuple(results_of(operations)), forms or Forms())
+
+
+def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
+    """The values of some operations that others use, that of the last one first."""
+    inside = set(operations)
+    return [
         result
         for op in reversed(operations)
         for result in op.results
         if any(use.operation not in inside for use in result.uses)
     ]
-    return Members(tuple(operations), tuple(results), forms or Forms())
