@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -171,9 +171,16 @@ Accesses = tuple[Access, ...]
 """One access per axis of an operand or a result."""
 
 
+@cache
 def identity(rank: int) -> Accesses:
-    """Axis `i` is indexed by iterator `i`."""
+    """Axis `i` is indexed by iterator `i`: always the same object for a rank."""
     return tuple(Access.of(axis) for axis in range(rank))
+
+
+def interned(accesses: Accesses) -> Accesses:
+    """The same accesses: `identity` itself if they are equal to it."""
+    same = identity(len(accesses))
+    return same if accesses == same else accesses
 
 
 def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
@@ -189,6 +196,8 @@ def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
 
 def region(accesses: Accesses, box: Box) -> Box:
     """The box of an operand or a result that a box of iterations touches."""
+    if accesses is identity(len(box)):
+        return box
     return tuple([access.interval(box) for access in accesses])
 
 
@@ -200,6 +209,8 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
     an iterator for which `wanted` is not aligned to what one iteration computes; the
     iterations then cover more than was wanted, which is always right.
     """
+    if accesses is identity(len(extents)):
+        return wanted
     box = [Interval.whole(extent) for extent in extents]
     for access, interval in zip(accesses, wanted, strict=True):
         if access.is_plain:

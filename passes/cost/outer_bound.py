@@ -109,22 +109,24 @@ class OuterBound:
         works = self.model.works(tiling, nests, self._thinned)
         shares = [(each, self._share(number)) for number, each in works.items()]
         counts = np.arange(2, MOST + 1, dtype=np.float64)
-        least = [
-            sum(self._least_work(each, share, count) for each, share in shares)
-            for count in range(2, MOST + 1)
-        ]
-        return counts, np.array(least, dtype=np.float64)
+        least = np.zeros_like(counts)
+        for each, share in shares:
+            least += self._least_work(each, share, counts)
+        return counts, least
 
-    def _least_work(self, work: NestWork, share: float, tiles: int) -> float:
-        """The least cycles of a nest, of which this share is not computed apart."""
+    def _least_work(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
+        """
+        The least cycles of a nest, of which this share is not computed apart, for
+        numbers of tiles.
+        """
         most, all_ = max(work.busy.values()), sum(work.busy.values())
         fill, issue = self.model.fill, self.model.issue
-        busy = max(
-            min(all_, most + fill),
-            share * min(all_, most + tiles * fill),
+        busy = np.maximum(
+            share * np.minimum(all_, most + tiles * fill),
             work.instructions * issue * tiles,
         )
-        return busy + tiles * sum(work.latencies.values())
+        least = np.maximum(busy, min(all_, most + fill))
+        return least + tiles * sum(work.latencies.values())
 
     def _share(self, number: int) -> float:
         """Of what a nest computes, how much at least tiles that roll do not first."""

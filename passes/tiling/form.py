@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects.access import Accesses
+from tlf.dialects.access import Accesses, interned
 from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -70,12 +70,15 @@ class Form:
     @cached_property
     def operands(self) -> tuple[Accesses | None, ...]:
         """What an iteration reads of each operand."""
-        return self._op.operand_accesses()
+        return tuple(
+            each if each is None else interned(each)
+            for each in self._op.operand_accesses()
+        )
 
     @cached_property
     def result(self) -> Accesses:
         """What an iteration writes of the first result."""
-        return self._op.result_accesses()[0]
+        return interned(self._op.result_accesses()[0])
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
