@@ -54,13 +54,20 @@ def is_stored_cut(op: Operation) -> bool:
     if not is_cut(op) or _is_in_tile(op):
         return False
     (operand,) = op.operands
-    if isinstance(operand.owner, TilingInterface) and operand.uses.get_length() == 1:
+    if not _is_stored(operand):
         return False
     steps = [access.terms[0][1] for access in _read(op)]
     strides = [
         step * stride for step, stride in zip(steps, _strides(operand), strict=True)
     ]
     return _views_reach(op.results[0], strides)
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Whether a value is no operation's that only one other uses, be it as a view."""
+    while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:
+        value = value.owner.operands[0]
+    return value.uses.get_length() > 1 or not isinstance(value.owner, TilingInterface)
 
 
 def _is_in_tile(op: Operation) -> bool:

@@ -255,10 +255,10 @@ class TileBuffers:
         """Whether a value has a buffer in this level at all."""
         if self.nearest or value in self.results:
             return True
-        if isinstance(value.owner, Operation) and is_part(value.owner):
-            return False
         if (value, 0) in self.tiling.windows:
             return True
+        if isinstance(value.owner, Operation) and is_part(value.owner):
+            return False
         return self.steps.is_handed_on(value)
 
     def _last_use(self, value: SSAValue) -> int:

@@ -120,3 +120,36 @@ def test_what_is_cut(size: tuple[int, int], target: str, groups: int):
     pipeline = partitioned(target, "dp").replace("groups=4", f"groups={groups}")
     results = compiled_results(text, case.inputs, target, pipeline)
     assert disagreement(case, results) is None
+
+
+SEEN = """
+func.func @seen(%x: tensor<{n}x2x{m}xf32>)
+    -> (tensor<{n}x{m}xf32>, tensor<{nn}x{m}xf32>) {{
+  %0 = graph.exp %x : tensor<{n}x2x{m}xf32>
+  %1 = graph.transpose %0 permutation [1, 0, 2]
+      : (tensor<{n}x2x{m}xf32>) -> tensor<2x{n}x{m}xf32>
+  %2 = graph.reshape %1 : (tensor<2x{n}x{m}xf32>) -> tensor<{nn}x{m}xf32>
+  %3 = graph.slice %2 offsets [{n}, 0] strides [1, 1]
+      : (tensor<{nn}x{m}xf32>) -> tensor<{n}x{m}xf32>
+  %4 = graph.relu %3 : tensor<{n}x{m}xf32>
+  %5 = graph.slice %2 offsets [0, 0] strides [1, 1]
+      : (tensor<{nn}x{m}xf32>) -> tensor<{n}x{m}xf32>
+  %6 = graph.pad %5 low [0, 0] high [{n}, 0] fill -inf
+      : (tensor<{n}x{m}xf32>) -> tensor<{nn}x{m}xf32>
+  %7 = graph.pad %4 low [{n}, 0] high [0, 0] fill -inf
+      : (tensor<{n}x{m}xf32>) -> tensor<{nn}x{m}xf32>
+  %8 = graph.maximum %6, %7 : tensor<{nn}x{m}xf32>
+  func.return %4, %8 : tensor<{n}x{m}xf32>, tensor<{nn}x{m}xf32>
+}}
+"""
+"""Halves of what is seen under another shape, one of them with something around it."""
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "npu-tiny:L2=256K"])
+@pytest.mark.parametrize("size", [(6, 40), (29, 111)])
+def test_what_is_cut_from_another_shape(size: tuple[int, int], target: str):
+    n, m = size
+    text = SEEN.format(n=n, m=m, nn=2 * n)
+    case = make_case(text)
+    results = compiled_results(text, case.inputs, target, partitioned(target, "dp"))
+    assert disagreement(case, results) is None
