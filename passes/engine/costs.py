@@ -80,7 +80,7 @@ class GroupCosts(Costs):
         picked = self._picked(group)
         if len(picked) == 1:
             return None
-        others = [op for op in picked if not _may_join(op)]
+        others = [op for op in picked if not self._may_join(op)]
         if others:
             return f"{others[0].name} is not a group to be planned"
         if self.contractions_in(group) > self.contractions:
@@ -219,13 +219,31 @@ class GroupCosts(Costs):
     def _is_planned(self, group: int) -> bool:
         """Whether a set of operations has tiles, rather than nothing to do."""
         picked = self._picked(group)
-        return any(map(_is_open, picked)) and all(map(_may_join, picked))
+        return any(map(_is_open, picked)) and all(map(self._may_join, picked))
+
+    def _may_join(self, op: Operation) -> bool:
+        """
+        Whether an operation may run in a group with others: what only shows a tensor,
+        or part of it, does so for a reader.
+        """
+        return _is_open(op) or (is_seen(op, self.level) and self._is_read(op))
+
+    def _is_read(self, view: Operation) -> bool:
+        """Whether a group reads what is seen, maybe under yet another shape."""
+        users = [use.operation for result in view.results for use in result.uses]
+        return any(
+            isinstance(user, graph.GroupOp)
+            or (is_seen(user, self.level) and self._is_read(user))
+            for user in users
+        )
 
     def _merge(self, group: int) -> MergedGroup:
         if group not in self._merged:
             picked = self._picked(group)
             joined = [
-                op for op in picked if isinstance(op, graph.GroupOp) or is_seen(op)
+                op
+                for op in picked
+                if isinstance(op, graph.GroupOp) or is_seen(op, self.level)
             ]
             merged = self._merged[group] = MergedGroup(joined, self.forms)
             inside = {merged.values[v] for v in self.free if v in merged.values}
@@ -254,23 +272,6 @@ def early_inputs(
 def _is_open(op: Operation) -> bool:
     """Whether an operation is a group that has no plan yet."""
     return isinstance(op, graph.GroupOp) and op.plan is None
-
-
-def _may_join(op: Operation) -> bool:
-    """
-    Whether an operation may run in a group with others: what only shows a tensor, or
-    part of it, does so for a reader.
-    """
-    return _is_open(op) or (is_seen(op) and _is_read(op))
-
-
-def _is_read(view: Operation) -> bool:
-    """Whether a group reads what is seen, maybe under yet another shape."""
-    users = [use.operation for result in view.results for use in result.uses]
-    return any(
-        isinstance(user, graph.GroupOp) or (is_seen(user) and _is_read(user))
-        for user in users
-    )
 
 
 def _contractions(op: Operation) -> int:

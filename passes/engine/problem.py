@@ -14,7 +14,7 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.structure import structure_of
-from tlf.passes.engine.cuts import is_seen
+from tlf.passes.engine.cuts import shows
 from tlf.passes.placement import align
 from tlf.passes.search import Node, Problem, Value
 
@@ -105,7 +105,7 @@ def _is_node(op: Operation) -> bool:
 
 def _is_given(op: Operation) -> bool:
     """Whether an operation only looks at what nothing in the block computes."""
-    if not is_seen(op):
+    if not shows(op):
         return False
     owner = op.operands[0].owner
     if isinstance(owner, Block):
