@@ -20,7 +20,8 @@ demo: $(VENV)/base.stamp  ## Compile a transformer layer and run it on the simul
 
 test: $(VENV)/test.stamp  ## Run all checks and tests
 	@rm -rf $(RESULTS)
-	@$(MAKE) --no-print-directory --keep-going lint types lit pytest; \
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 lint types lit; \
+	$(MAKE) --no-print-directory pytest; \
 	$(BIN)/python test/support/summary.py $(RESULTS)
 
 lint: $(VENV)/test.stamp  ## Check style and format

@@ -18,8 +18,8 @@ NOISE = 15.0
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_time_per_operation_stays_the_same(name: str):
-    _, small = best_of(name, 40, 2)
-    _, large = best_of(name, 320, 1)
+    _, small = best_of(name, 25, 3)
+    _, large = best_of(name, 200, 1)
 
     grown = {
         step: (round(small[step]), round(value))

@@ -76,11 +76,6 @@ def check(case: Case, targets: Sequence[str]):
             assert_close(found, wanted, TOLERANCES[torch.float32])
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_f32(case: Case):
-    check(case, ["reference"])
-
-
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_f32_lowered(case: Case):
@@ -93,10 +88,8 @@ def test_f32_on_triton(case: Case):
     check(case, ["triton"])
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
-def test_bf16(start: int):
-    dtype = torch.bfloat16
+def check_together(start: int, dtype: torch.dtype):
+    """Compare results of the reference with those of PyTorch, of several functions."""
     computed = [
         (case, result)
         for case in CASES[start : start + TOGETHER]
@@ -108,3 +101,14 @@ def test_bf16(start: int):
     for (case, wanted), result in zip(computed, found, strict=True):
         with noted(case.name):
             assert_close(result, wanted, TOLERANCES[dtype])
+
+
+@pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
+def test_f32(start: int):
+    check_together(start, torch.float32)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
+def test_bf16(start: int):
+    check_together(start, torch.bfloat16)
