@@ -15,7 +15,13 @@ from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.passes.pipelining.counters import is_pure
 from tlf.passes.pipelining.rings import is_free, ring_of
-from tlf.passes.pipelining.touches import VIEWS, root_of, touches, written_roots
+from tlf.passes.pipelining.touches import (
+    BUFFERS,
+    VIEWS,
+    root_of,
+    touches,
+    written_roots,
+)
 
 SOURCE = "mem-pipeline"
 
@@ -101,14 +107,14 @@ def _is_filled_in(body: Block, move: mem.DmaOp) -> bool:
 def operands_of(op: Operation) -> list[Operation]:
     """
     The operations of the same block that compute what an operation uses, in order,
-    without the allocations of its buffers.
+    without those that its buffers come from.
     """
     found: set[Operation] = set()
     pending = [op]
     while pending:
         for value in pending.pop().operands:
             owner = value.owner
-            if not isinstance(owner, Operation) or isinstance(owner, mem.AllocOp):
+            if not isinstance(owner, Operation) or isinstance(owner, BUFFERS):
                 continue
             if owner.parent is op.parent and owner not in found:
                 found.add(owner)

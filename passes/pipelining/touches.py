@@ -14,6 +14,9 @@ from tlf.dialects import mem
 
 VIEWS = (mem.WindowOp, memref.SubviewOp, memref.ReinterpretCastOp)
 
+BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
+"""What buffers come from, other than arguments."""
+
 
 def root_of(buffer: SSAValue) -> SSAValue:
     """The buffer that a view is part of."""

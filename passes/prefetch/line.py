@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from tlf.dialects import mem
 from tlf.passes.pipelining.ahead import operands_of
 from tlf.passes.pipelining.counters import is_pure
-from tlf.passes.pipelining.touches import VIEWS, root_of, written
+from tlf.passes.pipelining.touches import BUFFERS, VIEWS, root_of, written
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Line:
         if self.fences[position]:
             return True
         buffer, source = root_of(load.destination), root_of(load.source)
-        if buffer.owner is self.ops[position]:
+        if self.ops[position] in _origins(load):
             return False
         return (
             buffer in self.touched[position]
@@ -84,11 +84,15 @@ class Line:
 
 def _with_operands(load: mem.DmaOp) -> Iterator[Operation]:
     """What goes up with a load, and the load itself, in order."""
-    buffer = root_of(load.destination).owner
-    assert isinstance(buffer, Operation)
-    yield buffer
+    yield from _origins(load)
     yield from operands_of(load)
     yield load
+
+
+def _origins(load: mem.DmaOp) -> list[Operation]:
+    """What the buffers of a load come from, unless they are arguments."""
+    owners = [root_of(end).owner for end in (load.destination, load.source)]
+    return [owner for owner in owners if isinstance(owner, BUFFERS)]
 
 
 def _may_move(op: mem.DmaOp, block: Block) -> bool:

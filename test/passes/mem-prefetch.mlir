@@ -71,3 +71,33 @@ func.func @loop(%x: memref<1024xf32, "L3">, %w: memref<1024xf32, "L3">) {
   mem.wait %3
   func.return
 }
+
+// What a load reads may be a constant, even one that is named only there.
+
+// CHECK-LABEL: @constant
+// CHECK:       mem.dma %x[
+// CHECK-NEXT:  mem.alloc
+// CHECK-NEXT:  memref.get_global @weights
+// CHECK-NEXT:  mem.dma
+// CHECK:       scf.for
+"memref.global"() <{sym_name = "weights", sym_visibility = "private", type = memref<4xf32, "L3">, initial_value = dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>, constant}> : () -> ()
+func.func @constant(%x: memref<1024xf32, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %0 = mem.alloc : memref<1024xf32, "L2">
+  %1 = mem.dma %x[0] to %0[0] size [1024] : memref<1024xf32, "L3"> to memref<1024xf32, "L2">
+  mem.wait %1
+  scf.for %i = %zero to %four step %one {
+    %2 = mem.alloc : memref<1024xf32, "L1">
+    %3 = mem.dma %0[0] to %2[0] size [1024] : memref<1024xf32, "L2"> to memref<1024xf32, "L1">
+    mem.wait %3
+  }
+  %w = memref.get_global @weights : memref<4xf32, "L3">
+  %4 = mem.alloc : memref<4xf32, "L2">
+  %5 = mem.dma %w[0] to %4[0] size [4] : memref<4xf32, "L3"> to memref<4xf32, "L2">
+  mem.wait %5
+  %6 = mem.dma %4[0] to %x[0] size [4] : memref<4xf32, "L2"> to memref<1024xf32, "L3">
+  mem.wait %6
+  func.return
+}
