@@ -30,6 +30,7 @@ class Steps:
     def uses(self, value: SSAValue) -> tuple[int, ...]:
         """
         The steps at which operations of the group use a value, or what is part of it.
+        A part that leaves the group is used where it is cut.
         """
         if (known := self._uses.get(value)) is None:
             known = tuple(self._found(value))
@@ -40,10 +41,15 @@ class Steps:
         for use in value.uses:
             if use.operation not in self.of:
                 continue
+            if not is_part(use.operation) or self._leaves(use.operation):
+                yield self.of[use.operation]
             if is_part(use.operation):
                 yield from self.uses(use.operation.results[0])
-            else:
-                yield self.of[use.operation]
+
+    def _leaves(self, op: Operation) -> bool:
+        """Whether what an operation makes is not for the group alone."""
+        users = [use.operation for use in op.results[0].uses]
+        return not users or any(user not in self.of for user in users)
 
     def is_handed_on(self, value: SSAValue) -> bool:
         """Whether operations of other steps than that which makes a value use it."""

@@ -36,3 +36,16 @@ func.func @given(%x: !part) -> (tensor<4x32x64xf16>, tensor<4x32x64xf16>, !part)
   %4 = graph.exp %3 : tensor<4x32x64xf16>
   func.return %1, %4, %2 : tensor<4x32x64xf16>, tensor<4x32x64xf16>, !part
 }
+
+// A part may be all that a group makes.
+// CHECK-LABEL: func.func @alone(
+// CHECK:         graph.group {{.*}} plan #graph.plan<L2, tile [64], mapping loop>
+// CHECK-NEXT:      graph.slice
+func.func @alone(%x: tensor<96xf16>) -> tensor<64xf16> {
+  %0 = graph.group ins(%1 = %x : tensor<96xf16>) -> (tensor<64xf16>) {
+    %2 = graph.slice %1 offsets [32] strides [1] : (tensor<96xf16>) -> tensor<64xf16>
+    graph.yield %2 : tensor<64xf16>
+  }
+  %3 = graph.exp %0 : tensor<64xf16>
+  func.return %3 : tensor<64xf16>
+}
