@@ -9,7 +9,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Accesses
 from tlf.dialects.encoding import level_of
-from tlf.dialects.interfaces import MovementInterface, TilingInterface, ViewInterface
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    MovementInterface,
+    TilingInterface,
+    ViewInterface,
+)
 from tlf.dialects.types import tensor_type
 
 
@@ -47,9 +52,9 @@ def is_part(op: Operation) -> bool:
 
 def is_stored_cut(op: Operation) -> bool:
     """
-    Whether a movement cuts a tensor that is stored in any case: an argument, or a value
-    with other users. So the cut costs nothing, and needs no tensor of its own. Where it
-    is seen under another shape, strides reach that too.
+    Whether a movement cuts a tensor that is stored in any case: an argument, a
+    constant, or a value with other users. So the cut costs nothing, and needs no tensor
+    of its own. Where it is seen under another shape, strides reach that too.
     """
     if not is_cut(op) or _is_in_tile(op):
         return False
@@ -67,6 +72,8 @@ def _is_stored(value: SSAValue) -> bool:
     """Whether a value is no operation's that only one other uses, be it as a view."""
     while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:
         value = value.owner.operands[0]
+    if isinstance(value.owner, ConstantInterface):
+        return True
     return value.uses.get_length() > 1 or not isinstance(value.owner, TilingInterface)
 
 

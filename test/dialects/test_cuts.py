@@ -1,4 +1,4 @@
-"""Strided views under other shapes, against what numpy does without copying."""
+"""What is cut from stored tensors, and strided views under other shapes."""
 
 from math import prod
 
@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tlf.dialects.cuts import reshaped_strides
+from tlf.dialects import graph
+from tlf.dialects.cuts import is_stored_cut, reshaped_strides
+from tlf.tools.driver import new_context, parse
+from tlf.tools.source import Source
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -41,3 +44,23 @@ def _other_shape(size: int, random: np.random.Generator) -> tuple[int, ...]:
     for factor in factors:
         axes[int(random.integers(len(axes)))] *= factor
     return tuple(axes)
+
+
+@pytest.mark.parametrize(
+    ("made", "is_stored"),
+    [
+        ("graph.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>", True),
+        ("graph.exp %x : tensor<3xf32>", False),
+    ],
+)
+def test_what_is_cut_from_what_is_stored(made: str, is_stored: bool) -> None:
+    text = f"""
+        func.func @cut(%x: tensor<3xf32>) -> tensor<2xf32> {{
+          %0 = {made}
+          %1 = graph.slice %0 offsets [1] strides [1] : (tensor<3xf32>) -> tensor<2xf32>
+          func.return %1 : tensor<2xf32>
+        }}
+    """
+    module = parse(new_context(), Source(text, "cut.mlir"))
+    (cut,) = (op for op in module.walk() if isinstance(op, graph.SliceOp))
+    assert is_stored_cut(cut) is is_stored
