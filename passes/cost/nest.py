@@ -209,10 +209,11 @@ class NestProgram:
 
     def _frame(self, loops: Sequence[TileLoop], done: int) -> Iterator[Item]:
         """The loops from number `done` on, with what is cut just outside of them."""
-        yield from self._cuts(loops, done)
+        cuts = list(self._cuts(loops, done))
         if done == len(loops):
-            yield from self._body()
+            yield from self._body(cuts)
             return
+        yield from cuts
         last = dict(self._frames(loops))[done]
         trips = prod(loop.trips for loop in loops[done:last])
         if done == self.dealt:
@@ -253,10 +254,17 @@ class NestProgram:
                 ahead = self.stages - 1 if depth else 0
                 yield Task(self.moves.into(value, box), (), ((value, number),), ahead)
 
-    def _body(self) -> Iterator[Item]:
+    def _body(self, cuts: Sequence[Task]) -> Iterator[Item]:
+        """
+        What an iteration does, with what is cut for it alone. What comes early, but is
+        needed behind the loop of a reduction only, comes behind that: it would hold up
+        the loads of that loop.
+        """
         inner = bool(self.tiling.inner_loops)
         slots = min(self.stages, prod(loop.trips for loop in self.loops))
         ahead = () if inner else self._ahead(slots)
+        behind = [cut for cut in cuts if cut.ahead and self._is_held_up(cut)]
+        yield from (cut for cut in cuts if cut not in behind)
         for op in ahead:
             yield from self._compute(self.tiling.tiles[op], slots - 1)
         for tiled in self.tiling.tiles.values():
@@ -264,11 +272,23 @@ class NestProgram:
                 continue
             if inner and tiled.op is self.tiling.anchor:
                 yield from self._accumulation(tiled)
+                yield from behind
             else:
                 yield from self._compute(tiled)
         for value, piece in zip(self.tiling.results, self.tiling.pieces, strict=True):
             back = self.moves.back(value, piece)
             yield Task(back, tuple(self._places(value)), ())
+
+    def _is_held_up(self, cut: Task) -> bool:
+        """Whether what is cut is used behind the loop of a reduction alone."""
+        anchor = self.tiling.anchor
+        if anchor is None or not self.tiling.inner_loops:
+            return False
+        tiles = list(self.tiling.tiles.values())
+        above = tiles[: 1 + tiles.index(self.tiling.tiles[anchor])]
+        inside = [each for each in tiles if each in above or each.scope is Scope.INNER]
+        places = set(cut.writes)
+        return not any(places.intersection(self._buffers(each)) for each in inside)
 
     def _accumulation(self, anchor: TiledOperation) -> Iterator[Item]:
         """The loop over the pieces of a reduction, and what follows of a cascade."""
