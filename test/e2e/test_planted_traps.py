@@ -57,14 +57,14 @@ def without(pattern: str) -> str:
 
 def overlapping() -> str:
     """What is loaded for the vector engine, where the matrix engine reads."""
-    moves = r"dma dma_l2_l1 dst=L1\[(\d+)\]"
-    *_, factor, bias = re.findall(moves, text())
-    return text().replace(f"dst=L1[{bias}]", f"dst=L1[{factor}]")
+    moves = re.findall(r"dma dma_l2_l1 dst=L1\[([^]]+)\]", text())
+    factor, *_ = filter(str.isdigit, moves)
+    return text().replace(f"dst=L1[{moves[-1]}]", f"dst=L1[{factor}]")
 
 
 def moved(address: int) -> str:
     """The exponential at another address."""
-    return replaced(text(), r"(vector exp dst=L1)\[\d+\]", rf"\1[{address}]")
+    return replaced(text(), r"(vector exp dst=L1)\[[^]]+\]", rf"\1[{address}]")
 
 
 FAULTS: Mapping[str, tuple[Callable[[], str], str]] = {
