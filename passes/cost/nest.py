@@ -284,9 +284,13 @@ class NestProgram:
         anchor = self.tiling.anchor
         if anchor is None or not self.tiling.inner_loops:
             return False
-        tiles = list(self.tiling.tiles.values())
-        above = tiles[: 1 + tiles.index(self.tiling.tiles[anchor])]
-        inside = [each for each in tiles if each in above or each.scope is Scope.INNER]
+        operations = list(self.tiling.tiles)
+        above = operations[: 1 + operations.index(anchor)]
+        inside = [
+            each
+            for op, each in self.tiling.tiles.items()
+            if op in above or each.scope is Scope.INNER
+        ]
         places = set(cut.writes)
         return not any(places.intersection(self._buffers(each)) for each in inside)
 

@@ -39,12 +39,14 @@ class Steps:
 
     def _found(self, value: SSAValue) -> Iterator[int]:
         for use in value.uses:
-            if use.operation not in self.of:
+            op = use.operation
+            if op not in self.of:
                 continue
-            if not is_part(use.operation) or self._leaves(use.operation):
-                yield self.of[use.operation]
-            if is_part(use.operation):
-                yield from self.uses(use.operation.results[0])
+            is_cut = is_part(op)
+            if not is_cut or self._leaves(op):
+                yield self.of[op]
+            if is_cut:
+                yield from self.uses(op.results[0])
 
     def _leaves(self, op: Operation) -> bool:
         """Whether what an operation makes is not for the group alone."""

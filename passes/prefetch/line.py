@@ -61,13 +61,10 @@ class Line:
         if self.fences[position]:
             return True
         buffer, source = root_of(load.destination), root_of(load.source)
-        if self.ops[position] in _origins(load):
-            return False
-        return (
-            buffer in self.touched[position]
-            or source in self.written[position]
-            or source.owner is self.ops[position]
-        )
+        op = self.ops[position]
+        if op in (buffer.owner, source.owner):
+            return not isinstance(op, BUFFERS)
+        return buffer in self.touched[position] or source in self.written[position]
 
     def ordered(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
         """The operations in the order that loads make which go to other positions."""
