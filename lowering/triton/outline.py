@@ -26,9 +26,7 @@ from tlf.lowering.triton.access import OFFSET_LIMIT
 from tlf.lowering.triton.dot import uses_dot
 from tlf.lowering.triton.grid import mapping_of, trip_counts
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
-
-_BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
-"""Operations of the host that give a buffer."""
+from tlf.passes.pipelining.touches import BUFFERS
 
 _DEVICE = (
     mem.DmaOp,
@@ -81,7 +79,7 @@ class Outliner:
             elif isinstance(op, scf.ForOp | scf.ParallelOp):
                 self._host_loop(op)
             elif not isinstance(
-                op, (*_BUFFERS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
+                op, (*BUFFERS, func.ReturnOp, scf.YieldOp, scf.ReduceOp)
             ):
                 raise PassFailedException(f"the host has nothing for {op.name}")
         self._outline(pending)
@@ -230,7 +228,7 @@ def _is_argument(value: SSAValue) -> bool:
     type_: Attribute = value.type
     if isinstance(value, BlockArgument):
         return isinstance(type_, MemRefType | IndexType)
-    return isinstance(value.owner, _BUFFERS)
+    return isinstance(value.owner, BUFFERS)
 
 
 def _outermost_in(op: Operation | None, block: Block) -> Operation | None:
