@@ -46,7 +46,7 @@ def test_kernels(variant: Variant, cores: int):
     assert check(case, f"npu-tiny:cores={cores}", stages=cores == 3) is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("text", "cores"), LAYERS, ids=["product", "attention", "block"]
 )

@@ -119,7 +119,7 @@ LOOKUPS = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("lookup", LOOKUPS, ids=str)
 def test_shapes_and_axes(lookup: Lookup, rng: Generator):
     check(lookup.text, lookup.inputs(rng))
@@ -317,6 +317,7 @@ def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
     return arrays
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FUSED)
 def test_neighbours_run_together(name: str, rng: Generator):
     check(FUSED[name], drawn(FUSED[name], rng))

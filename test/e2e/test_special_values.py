@@ -95,6 +95,7 @@ def pairs(element: str) -> tuple[Value, Value, dict[str, Array]]:
     return left, right, {"a": numbers[:, None], "b": numbers[None]}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_functions(element: str, target: str):
@@ -115,6 +116,7 @@ def test_angles(element: str, target: str):
     check(steps, {"x": numbers}, target, 2 * TOLERANCE[element])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_arithmetic(element: str, target: str):
@@ -253,7 +255,7 @@ def test_integer_matrix_products_wrap_around(target: str, last: str | None):
     check(steps, {"x": numbers, "w": numbers.T.copy()}, target, last=last)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 @pytest.mark.parametrize("element", FLOATS)

@@ -143,7 +143,7 @@ def formed(text: str, element: str) -> str:
     return text.format(T=element, W=WIDE.get(element, element))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "element"), RUNS)
 def test_values_under_given_tiles(name: str, element: str):
     """Tiles of L2 as given, cut at random for L1, for each element type otherwise."""

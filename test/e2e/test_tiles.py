@@ -55,6 +55,7 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
     return text.replace("graph-choose-tiles,", f"graph-choose-tiles{{{options}}},")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
     target = load("npu-tiny")
@@ -70,12 +71,13 @@ def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
         assert any(1 < step < extent and extent % step for step in steps), extent
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_values_of_partial_tiles(variant: Variant):
     compare(variant, "npu-tiny")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("rows", "columns", "blocks", "steps"), SIZES)
 @pytest.mark.parametrize("target", ["npu", "h200"])
 def test_chosen_tiles(target: str, rows: int, columns: int, blocks: int, steps: int):

@@ -46,7 +46,7 @@ CASES = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])
 @pytest.mark.parametrize("name", CASES)
 def test_windows(name: str, target: str) -> None:

@@ -54,6 +54,7 @@ def test_as_if_done(seed: int):
     assert state(short) == state(long)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_repetition_in_repetition(seed: int):
     costs = Costs(MACHINE)

@@ -34,6 +34,7 @@ def inputs_of(function: func.FuncOp, seed: int) -> dict[str, Array]:
     return {hint or name: each for hint, name, each in zip(hints, names, values)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("pipeline", ["canonicalize", "graph-simplify,canonicalize"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_keep_their_bits(seed: int, pipeline: str):

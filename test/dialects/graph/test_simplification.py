@@ -47,6 +47,7 @@ def elements_of(kind: Kind) -> Sequence[Attribute]:
     return kind.ELEMENTS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind.name)
 def test_laws_of_numbers(law: Law, shape: tuple[int, ...]):
