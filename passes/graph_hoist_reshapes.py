@@ -33,10 +33,12 @@ from tlf.passes.split_axes import (
     Factors,
     Parts,
     note_split,
+    replace_split,
     split_factors,
     split_product,
     split_shape,
     splitting,
+    splitting_with_sums,
 )
 from tlf.passes.split_for_room import SplitCutPattern, SplitSumPattern, may_stay_near
 
@@ -87,7 +89,9 @@ class SplitElementwisePattern(RewritePattern):
     """Whether tensors may stay near between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
+        if not isinstance(op, graph.ReshapeOp):
+            return
+        if (factors := splitting_with_sums(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, ElementwiseInterface) or is_planned(before):
@@ -109,7 +113,7 @@ class SplitElementwisePattern(RewritePattern):
         made = before.tiled(operands, [type_])
         made.location = before.location
         rewriter.insert(made)
-        rewriter.replace(op, [], made.results)
+        replace_split(op, made.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
@@ -135,7 +139,9 @@ class SplitProductPattern(RewritePattern):
     """Whether tensors may stay near between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
+        if not isinstance(op, graph.ReshapeOp):
+            return
+        if (factors := splitting_with_sums(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, Operation):
@@ -149,7 +155,8 @@ class SplitProductPattern(RewritePattern):
             return
         note_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
-        rewriter.replace(op, split_product(product, parts, rewriter).build())
+        made = rewriter.insert(split_product(product, parts, rewriter).build())
+        replace_split(op, made.results[0], factors, rewriter)
         rewriter.erase(before)
 
 
@@ -244,6 +251,9 @@ class GraphHoistReshapesPass(ModulePass):
     elementwise operations and contractions becomes reshapes of their operands, which
     often undo others. So a product and what follows it under another shape can run
     together, and contractions can read through what is behind a reshape.
+
+    Reductions of the same tensor along other axes follow: they read the split tensor,
+    and what they make gets its shape back.
 
     A split stays where it is if nothing computes with its result element by element or
     permutes it: it costs nothing there. Axes are split, and parts are cut, before they

@@ -86,3 +86,35 @@ func.func @heads(%x: tensor<2x3x5x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<2x3x5
   %y = graph.reshape %3 : (tensor<6x5x4xf32>) -> tensor<2x3x5x4xf32>
   func.return %y : tensor<2x3x5x4xf32>
 }
+
+// Reductions along other axes follow, whether they keep these axes or not.
+// CHECK-LABEL: func.func @reduced
+// CHECK-NEXT:    [[X:%.*]] = graph.reshape %x : (tensor<1x6x5xf32>) -> tensor<2x3x5xf32>
+// CHECK-NEXT:    [[E:%.*]] = graph.exp [[X]]
+// CHECK-NEXT:    [[S:%.*]] = graph.reduce [[E]] <sum> axes [2] keepdims {{.*}} -> tensor<2x3x1xf32>
+// CHECK-NEXT:    [[M:%.*]] = graph.reduce [[E]] <max> axes [2] : {{.*}} -> tensor<2x3xf32>
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[M]] : (tensor<2x3xf32>) -> tensor<1x6xf32>
+// CHECK-NEXT:    [[D:%.*]] = graph.div [[E]], [[S]] : {{.*}} -> tensor<2x3x5xf32>
+// CHECK-NEXT:    func.return [[D]], [[R]]
+func.func @reduced(%x: tensor<1x6x5xf32>) -> (tensor<2x3x5xf32>, tensor<1x6xf32>) {
+  %0 = graph.exp %x : tensor<1x6x5xf32>
+  %1 = graph.reduce %0 <sum> axes [2] keepdims : (tensor<1x6x5xf32>) -> tensor<1x6x1xf32>
+  %2 = graph.reduce %0 <max> axes [2] : (tensor<1x6x5xf32>) -> tensor<1x6xf32>
+  %3 = graph.reshape %0 : (tensor<1x6x5xf32>) -> tensor<2x3x5xf32>
+  %4 = graph.reshape %1 : (tensor<1x6x1xf32>) -> tensor<2x3x1xf32>
+  %5 = graph.div %3, %4 : (tensor<2x3x5xf32>, tensor<2x3x1xf32>) -> tensor<2x3x5xf32>
+  func.return %5, %2 : tensor<2x3x5xf32>, tensor<1x6xf32>
+}
+
+// A reduction along an axis that is split does not follow.
+// CHECK-LABEL: func.func @reduced_apart
+// CHECK-NEXT:    [[E:%.*]] = graph.exp %x : tensor<4x6xf32>
+// CHECK-NEXT:    graph.reduce [[E]]
+// CHECK-NEXT:    graph.reshape [[E]]
+func.func @reduced_apart(%x: tensor<4x6xf32>) -> (tensor<4x1xf32>, tensor<4x2x3xf32>) {
+  %0 = graph.exp %x : tensor<4x6xf32>
+  %1 = graph.reduce %0 <sum> axes [1] keepdims : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  %2 = graph.reshape %0 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %3 = graph.neg %2 : tensor<4x2x3xf32>
+  func.return %1, %3 : tensor<4x1xf32>, tensor<4x2x3xf32>
+}
