@@ -33,14 +33,19 @@ from tlf.passes.split_axes import (
     Factors,
     Parts,
     note_split,
-    replace_split,
     split_factors,
     split_product,
     split_shape,
     splitting,
-    splitting_with_sums,
 )
 from tlf.passes.split_for_room import SplitCutPattern, SplitSumPattern, may_stay_near
+from tlf.passes.split_reductions import (
+    SplitReductionPattern,
+    others_follow,
+    replace_split,
+    splitting_with_reductions,
+)
+from tlf.passes.split_repeated import SplitRepeatedPattern
 
 
 def _note_left(op: Operation) -> None:
@@ -91,7 +96,7 @@ class SplitElementwisePattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := splitting_with_sums(op)) is None:
+        if (factors := splitting_with_reductions(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, ElementwiseInterface) or is_planned(before):
@@ -141,7 +146,7 @@ class SplitProductPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
             return
-        if (factors := splitting_with_sums(op)) is None:
+        if (factors := splitting_with_reductions(op)) is None:
             return
         before = op.operand.owner
         if not isinstance(before, Operation):
@@ -212,14 +217,19 @@ class CutPermutedPattern(RewritePattern):
 
 def _follows_undone(op: Operation, factors: Factors) -> bool:
     """
-    Whether an elementwise operation follows a contraction of which an operand could be
-    read without a reshape, if its axes were split.
+    Whether an elementwise operation follows a reshape that would be undone if its axes
+    were split, or a contraction of which an operand could then be read without one.
     """
+    split = tuple(extent for parts in factors for extent in parts)
     for operand in op.operands:
         before = operand.owner
         if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
             continue
-        if not isinstance(before, Operation) or not operand.has_one_use():
+        if isinstance(before, graph.ReshapeOp):
+            if tensor_type(before.operand).get_shape() == split:
+                return True
+            continue
+        if not isinstance(before, Operation) or not others_follow(operand, op, factors):
             continue
         if isinstance(before, ElementwiseInterface):
             if _follows_undone(before, factors):
@@ -253,7 +263,8 @@ class GraphHoistReshapesPass(ModulePass):
     together, and contractions can read through what is behind a reshape.
 
     Reductions of the same tensor along other axes follow: they read the split tensor,
-    and what they make gets its shape back.
+    and what they make gets its shape back. An axis of a contraction is split where a
+    reshape merged it of what a broadcast repeats: that is read once.
 
     A split stays where it is if nothing computes with its result element by element or
     permutes it: it costs nothing there. Axes are split, and parts are cut, before they
@@ -271,6 +282,8 @@ class GraphHoistReshapesPass(ModulePass):
         patterns: list[RewritePattern] = [
             SplitElementwisePattern(near),
             SplitProductPattern(near),
+            SplitReductionPattern(),
+            SplitRepeatedPattern(),
             SplitPermutedPattern(),
             CutPermutedPattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),

@@ -9,13 +9,11 @@ from typing import TypeAlias, cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
-from tlf.passes.replacement import is_planned
 
 NAME = "graph-hoist-reshapes"
 """The pass that notes what is split."""
@@ -49,55 +47,15 @@ def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | Non
 
 def splitting(op: graph.ReshapeOp) -> Factors | None:
     """The factors by which the only user of a tensor splits axes of it, if it does."""
-    return splitting_with_sums(op) if op.operand.has_one_use() else None
+    return splits(op) if op.operand.has_one_use() else None
 
 
-def splitting_with_sums(op: graph.ReshapeOp) -> Factors | None:
-    """
-    The factors by which a user of a tensor splits axes of it, if it does and its other
-    users can follow: reductions along axes that stay as they are.
-    """
+def splits(op: graph.ReshapeOp) -> Factors | None:
+    """The factors by which a reshape splits axes, if it does."""
     shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
     factors = split_factors(*shapes)
-    if factors is None or all(len(each) == 1 for each in factors):
-        return None
-    users = [use.operation for use in op.operand.uses]
-    if all(user is op or _may_follow(user, factors) for user in users):
-        return factors
-    return None
-
-
-def _may_follow(user: Operation, factors: Factors) -> bool:
-    """Whether an operation can read a tensor once its axes are split."""
-    if not isinstance(user, graph.ReduceOp) or user.init is not None:
-        return False
-    is_whole = all(len(factors[axis]) == 1 for axis in user.axis_list)
-    return is_whole and not is_planned(user)
-
-
-def replace_split(
-    op: graph.ReshapeOp, split: SSAValue, factors: Factors, rewriter: PatternRewriter
-) -> None:
-    """Let a reshape and the other users of its operand take the split tensor."""
-    whole = op.operand
-    rewriter.replace(op, [], [split])
-    first = [sum(map(len, factors[:axis])) for axis in range(len(factors))]
-    for user in [use.operation for use in whole.uses]:
-        assert isinstance(user, graph.ReduceOp)
-        axes = [first[axis] for axis in user.axis_list]
-        result = tensor_type(user.result)
-        made = graph.ReduceOp(
-            split,
-            user.combination,
-            axes,
-            keepdims=user.keepdims is not None,
-            acc=user.acc,
-            element=result.element_type,
-        )
-        made.location = user.location
-        rewriter.insertion_point = InsertPoint.before(user)
-        value = rewriter.insert(made).result
-        rewriter.replace(user, [], [reshaped(value, result.get_shape(), rewriter)])
+    is_split = factors is not None and any(len(each) != 1 for each in factors)
+    return factors if is_split else None
 
 
 def note_split(before: Operation) -> None:

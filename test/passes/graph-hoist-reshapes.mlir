@@ -118,3 +118,22 @@ func.func @reduced_apart(%x: tensor<4x6xf32>) -> (tensor<4x1xf32>, tensor<4x2x3x
   %3 = graph.neg %2 : tensor<4x2x3xf32>
   func.return %1, %3 : tensor<4x1xf32>, tensor<4x2x3xf32>
 }
+
+// What a broadcast repeats for several heads is read once.
+// CHECK-LABEL: func.func @repeated
+// CHECK-NEXT:    [[Q:%.*]] = graph.reshape %q : (tensor<6x5x4xf32>) -> tensor<2x3x5x4xf32>
+// CHECK-NEXT:    [[S:%.*]] = graph.contract [[Q]], %k maps [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>] : (tensor<2x3x5x4xf32>, tensor<2x7x4xf32>) -> tensor<2x3x5x7xf32>
+// CHECK-NEXT:    [[E:%.*]] = graph.exp [[S]]
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[E]] permutation [2, 0, 1, 3]
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[T]] : (tensor<5x2x3x7xf32>) -> tensor<5x6x7xf32>
+// CHECK-NEXT:    func.return [[R]]
+func.func @repeated(%q: tensor<6x5x4xf32>, %k: tensor<2x7x4xf32>) -> tensor<5x6x7xf32> {
+  %0 = graph.reshape %k : (tensor<2x7x4xf32>) -> tensor<2x1x7x4xf32>
+  %1 = graph.broadcast %0 : (tensor<2x1x7x4xf32>) -> tensor<2x3x7x4xf32>
+  %2 = graph.reshape %1 : (tensor<2x3x7x4xf32>) -> tensor<6x7x4xf32>
+  %3 = graph.transpose %2 permutation [0, 2, 1] : (tensor<6x7x4xf32>) -> tensor<6x4x7xf32>
+  %4 = graph.matmul %q, %3 : (tensor<6x5x4xf32>, tensor<6x4x7xf32>) -> tensor<6x5x7xf32>
+  %5 = graph.exp %4 : tensor<6x5x7xf32>
+  %6 = graph.transpose %5 permutation [1, 0, 2] : (tensor<6x5x7xf32>) -> tensor<5x6x7xf32>
+  func.return %6 : tensor<5x6x7xf32>
+}

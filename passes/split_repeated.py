@@ -1,0 +1,170 @@
+"""Multiplying along the parts of an axis that repeats what it holds, without copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import prod
+from typing import TypeGuard, cast
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ElementwiseInterface
+from tlf.dialects.types import like, tensor_type
+from tlf.passes.graph_fold_movements import Axes, Product
+from tlf.passes.permutations import moves_alone, only_user, reshaped
+from tlf.passes.replacement import is_planned
+from tlf.passes.split_axes import Factors, note_split, split_factors, split_product
+
+
+@dataclass
+class SplitRepeatedPattern(RewritePattern):
+    """
+    Split an axis of a product of which a reshape has merged parts that a broadcast
+    repeats: keys and values of attention whose heads share them. The product reads what
+    is repeated once. (Grouped-query attention: J. Ainslie et al., EMNLP 2023.)
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (product := Product.of(op)) is None:
+            return
+        for side, value in enumerate(product.values):
+            found = _Repeated.of(value)
+            if found is None or not found.splits({*product.result}, product.axes[side]):
+                continue
+            note_split(op)
+            rewriter.insertion_point = InsertPoint.before(op)
+            self._split(product, side, found, rewriter)
+            return
+
+    def _split(
+        self,
+        product: Product,
+        side: int,
+        found: _Repeated,
+        rewriter: PatternRewriter,
+    ) -> None:
+        parts = dict(zip(product.axes[side], found.parts, strict=True))
+        result = tensor_type(product.op.results[0]).get_shape()
+        factors = tuple(
+            parts.get(axis, (extent,))
+            for axis, extent in zip(product.result, result, strict=True)
+        )
+        split = split_product(product, parts, rewriter)
+        made = rewriter.insert(found.read_by(split, side, rewriter).build())
+        _merge_late(product.op, made.result, factors, rewriter)
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A tensor of which a reshape merged axes behind a broadcast."""
+
+    broadcast: graph.BroadcastOp
+    parts: Factors
+    """The extents that each axis was merged of, in the order of the tensor's axes."""
+    order: Axes
+    """The places of the broadcast's axes among the parts, if one follows the other."""
+
+    @staticmethod
+    def of(value: SSAValue) -> _Repeated | None:
+        """What a tensor repeats, under the axes that it has."""
+        permutation: Sequence[int] = range(len(tensor_type(value).get_shape()))
+        if isinstance(moved := value.owner, graph.TransposeOp):
+            permutation, value = moved.axis_list, moved.operand
+        merged = value.owner
+        if not isinstance(merged, graph.ReshapeOp):
+            return None
+        broadcast = merged.operand.owner
+        shapes = [tensor_type(each).get_shape() for each in (value, merged.operand)]
+        factors = split_factors(*shapes)
+        if factors is None or not isinstance(broadcast, graph.BroadcastOp):
+            return None
+        first = list(accumulate(map(len, factors), initial=0))
+        places = [
+            first[axis] + part
+            for axis in permutation
+            for part in range(len(factors[axis]))
+        ]
+        parts = tuple(factors[axis] for axis in permutation)
+        order = tuple(places.index(axis) for axis in range(len(places)))
+        return _Repeated(broadcast, parts, order)
+
+    @property
+    def kept(self) -> list[int]:
+        """The axes of the broadcast that do not repeat anything."""
+        source = tensor_type(self.broadcast.operand).get_shape()
+        shape = tensor_type(self.broadcast.result).get_shape()
+        source = (1,) * (len(shape) - len(source)) + tuple(source)
+        pairs = enumerate(zip(source, shape, strict=True))
+        return [axis for axis, (before, after) in pairs if before == after]
+
+    def splits(self, wanted: set[int], axes: Axes) -> bool:
+        """Whether an axis has parts that are repeated beside others that are not."""
+        kept = {self.order[axis] for axis in self.kept}
+        first = list(accumulate(map(len, self.parts), initial=0))
+        for axis, parts, start in zip(axes, self.parts, first, strict=False):
+            sizes = {True: 1, False: 1}
+            for part, extent in enumerate(parts, start):
+                sizes[part in kept] *= extent
+            if axis in wanted and min(sizes.values()) > 1:
+                return True
+        return False
+
+    def read_by(
+        self, product: Product, side: int, rewriter: PatternRewriter
+    ) -> Product:
+        """The product along the parts, of what the broadcast repeats."""
+        shape = tensor_type(self.broadcast.result).get_shape()
+        source = [shape[axis] for axis in self.kept]
+        iterators = product.axes[side]
+        values, axes = list(product.values), list(product.axes)
+        values[side] = reshaped(self.broadcast.operand, source, rewriter)
+        axes[side] = tuple(iterators[self.order[axis]] for axis in self.kept)
+        return replace(
+            product,
+            values=cast(tuple[SSAValue, SSAValue], tuple(values)),
+            axes=cast(tuple[Axes, Axes], tuple(axes)),
+        )
+
+
+def _merge_late(
+    op: Operation, split: SSAValue, factors: Factors, rewriter: PatternRewriter
+) -> None:
+    """
+    Replace a result by one whose axes are split: what alone follows computes with that,
+    as long as it takes nothing else, and axes are merged behind it.
+    """
+    replaced = [op]
+    while (user := only_user(replaced[-1].results[0])) is not None:
+        shape: Sequence[int] = [extent for parts in factors for extent in parts]
+        if isinstance(user, graph.TransposeOp) and not is_planned(user):
+            first = list(accumulate(map(len, factors), initial=0))
+            order = [
+                first[axis] + part
+                for axis in user.axis_list
+                for part in range(len(factors[axis]))
+            ]
+            factors = tuple(factors[axis] for axis in user.axis_list)
+            made: Operation = graph.TransposeOp(split, order)
+        elif _is_unary(user):
+            element = tensor_type(user.results[0]).element_type
+            made = user.tiled([split], [like(tensor_type(split), shape, element)])
+        else:
+            break
+        made.location = user.location
+        rewriter.insertion_point = InsertPoint.before(user)
+        split = rewriter.insert(made).results[0]
+        replaced.append(user)
+    rewriter.insertion_point = InsertPoint.before(replaced[-1])
+    merged = reshaped(split, [prod(parts) for parts in factors], rewriter)
+    for each in reversed(replaced):
+        rewriter.replace(each, [], [merged if each is replaced[-1] else None])
+
+
+def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
+    """Whether an operation computes with the elements of one tensor alone."""
+    return moves_alone(op) and len(op.operands) == 1
