@@ -4,7 +4,7 @@ Forms of attention in PyTorch, on the GPU of this machine.
     python bench/attention.py
     python bench/attention.py --only causal,window --tokens 8192 --autotune
 
-Each is a function of queries, keys and values as one writes it down, and the last two
+Each is a function of queries, keys and values as one writes it down, and the last three
 are those that PyTorch has, compiled by TLF and by Inductor (`torch.compile`), with
 `--autotune` in its mode `max-autotune`. Times are microseconds of one call; the error
 is that of TLF, for some heads, from the same in f32, in multiples of PyTorch's own.
@@ -73,6 +73,23 @@ def sigmoid(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return T.sigmoid(scores(query, key)) @ value
 
 
+def repeated(value: Tensor, query: Tensor) -> Tensor:
+    """Keys or values once for each head of the queries that shares them."""
+    times = query.shape[1] // value.shape[1]
+    return value[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
+
+
+def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Heads share keys and values, which are repeated for them."""
+    return plain(query, repeated(key, query), repeated(value, query))
+
+
+def grouped_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """The function that PyTorch has, with heads that share keys and values."""
+    attention = T.nn.functional.scaled_dot_product_attention
+    return attention(query, key, value, is_causal=True, enable_gqa=True)
+
+
 def function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """The function that PyTorch has for it."""
     return T.nn.functional.scaled_dot_product_attention(query, key, value)
@@ -87,8 +104,12 @@ def causal_function(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 WRITTEN = (plain, causal, window, soft_capped, rectified, sigmoid)
 
 FORMS: Mapping[str, Attention] = {
-    each.__name__: each for each in (*WRITTEN, function, causal_function)
+    each.__name__: each
+    for each in (*WRITTEN, grouped, function, causal_function, grouped_function)
 }
+
+SHARING = {"grouped": 4, "grouped_function": 4}
+"""How many heads share keys and values, where they do."""
 
 
 def microseconds(run: Callable[[], object]) -> float:
@@ -106,10 +127,12 @@ def compiled(form: Attention, backend: object, mode: str | None) -> Any:
 def measure(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
     """A row of the table."""
     form = FORMS[name]
-    few = tuple(each[:1, :2] for each in inputs)
+    heads = SHARING.get(name, 1)
+    inputs = (inputs[0], *(each[:, ::heads].contiguous() for each in inputs[1:]))
+    few = (inputs[0][:1, : 2 * heads], *(each[:1, :2] for each in inputs[1:]))
     right = form(*(each.float() for each in few))
     with_tlf = compiled(form, tlf, None)
-    found, eager = with_tlf(*inputs)[:1, :2].float(), form(*few).float()
+    found, eager = with_tlf(*inputs)[:1, : 2 * heads].float(), form(*few).float()
     error = float((found - right).norm() / (eager - right).norm())
     own = microseconds(lambda: with_tlf(*inputs))
     with_inductor = compiled(form, "inductor", mode)
