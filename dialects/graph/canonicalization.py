@@ -32,7 +32,8 @@ class SimplifyPattern(RewritePattern):
 
 class MergeShapesPattern(RewritePattern):
     """
-    Reshape, or broadcast, what the first of two such operations started from.
+    Reshape, or broadcast, what the first of two such operations started from; nothing
+    where that has the wanted shape.
     """
 
     @op_type_rewrite_pattern
@@ -43,6 +44,9 @@ class MergeShapesPattern(RewritePattern):
         /,
     ) -> None:
         if not isinstance(first := op.operand.owner, type(op)):
+            return
+        if first.operand.type == op.result.type and not op.attributes:
+            rewriter.replace(op, [], [first.operand])
             return
         rewriter.replace(
             op,

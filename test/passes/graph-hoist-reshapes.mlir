@@ -137,3 +137,27 @@ func.func @repeated(%q: tensor<6x5x4xf32>, %k: tensor<2x7x4xf32>) -> tensor<5x6x
   %6 = graph.transpose %5 permutation [1, 0, 2] : (tensor<6x5x7xf32>) -> tensor<5x6x7xf32>
   func.return %6 : tensor<5x6x7xf32>
 }
+
+// So it is where the axes of batches and heads were one for the product.
+// CHECK-LABEL: func.func @repeated_in_batches
+// CHECK-NOT:     graph.broadcast
+// CHECK:         [[S:%.*]] = graph.contract {{.*}}, %k maps [{{.*}}] : (tensor<3x2x4x5x6xf32>, tensor<3x2x7x6xf32>) -> tensor<3x2x4x5x7xf32>
+// CHECK-NEXT:    [[E:%.*]] = graph.exp [[S]]
+// CHECK-NEXT:    graph.contract [[E]], %k maps [{{.*}}] : (tensor<3x2x4x5x7xf32>, tensor<3x2x7x6xf32>) -> tensor<3x2x4x5x6xf32>
+func.func @repeated_in_batches(%q: tensor<3x8x5x6xf32>, %k: tensor<3x2x7x6xf32>)
+    -> tensor<3x8x5x6xf32> {
+  %0 = graph.reshape %k : (tensor<3x2x7x6xf32>) -> tensor<3x2x1x7x6xf32>
+  %1 = graph.broadcast %0 : (tensor<3x2x1x7x6xf32>) -> tensor<3x2x4x7x6xf32>
+  %2 = graph.reshape %1 : (tensor<3x2x4x7x6xf32>) -> tensor<3x8x7x6xf32>
+  %3 = graph.transpose %2 permutation [0, 1, 3, 2] : (tensor<3x8x7x6xf32>) -> tensor<3x8x6x7xf32>
+  %4 = graph.reshape %q : (tensor<3x8x5x6xf32>) -> tensor<24x5x6xf32>
+  %5 = graph.reshape %3 : (tensor<3x8x6x7xf32>) -> tensor<24x6x7xf32>
+  %6 = graph.matmul %4, %5 : (tensor<24x5x6xf32>, tensor<24x6x7xf32>) -> tensor<24x5x7xf32>
+  %7 = graph.reshape %6 : (tensor<24x5x7xf32>) -> tensor<3x8x5x7xf32>
+  %8 = graph.exp %7 : tensor<3x8x5x7xf32>
+  %9 = graph.reshape %8 : (tensor<3x8x5x7xf32>) -> tensor<24x5x7xf32>
+  %10 = graph.reshape %2 : (tensor<3x8x7x6xf32>) -> tensor<24x7x6xf32>
+  %11 = graph.matmul %9, %10 : (tensor<24x5x7xf32>, tensor<24x7x6xf32>) -> tensor<24x5x6xf32>
+  %12 = graph.reshape %11 : (tensor<24x5x6xf32>) -> tensor<3x8x5x6xf32>
+  func.return %12 : tensor<3x8x5x6xf32>
+}
