@@ -26,6 +26,13 @@ MINIMUM = 16
 MINIMUM_OF_BYTES = 32
 """The least depth of a matrix product of 8-bit integers."""
 
+MINIMUM_OF_FOLDED = 8
+"""
+The least extent of the last of several axes that are the columns of the right matrix.
+Triton 3.6 keeps them apart in shared memory on Hopper, as rows of the layout that
+matrix instructions read, and fails with `Illegal shared layout` where there are fewer.
+"""
+
 
 def uses_dot(op: mem.ContractOp) -> bool:
     """
@@ -95,7 +102,8 @@ class Product:
     """
     A contraction as a product of two matrices, or of two batches of them.
 
-    The inputs are exchanged where the output then needs no transposition.
+    The inputs are exchanged where the output then needs no transposition, and where
+    Triton cannot take the columns as they are.
     """
 
     op: mem.ContractOp
@@ -107,9 +115,24 @@ class Product:
         roles = Roles.of(op)
         axes = (*roles.rows, *roles.columns)
         kept = [d for d in dimensions(op.maps[2], op.extents) if d in axes]
-        if kept[0] in roles.columns:
-            return Product(op, roles.exchanged(), is_exchanged=True)
-        return Product(op, roles, is_exchanged=False)
+        is_exchanged = kept[0] in roles.columns
+        ways = [
+            Product(op, roles, is_exchanged=False),
+            Product(op, roles.exchanged(), is_exchanged=True),
+        ]
+        wanted, other = ways[is_exchanged], ways[not is_exchanged]
+        return other if wanted.is_split and not other.is_split else wanted
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the columns of the right matrix are axes that end in a short one."""
+        factor = self.op.input_maps[0 if self.is_exchanged else 1]
+        columns = [
+            self.roles.extents[dim]
+            for dim in dimensions(factor, self.op.extents)
+            if dim in self.roles.columns and self.roles.extents[dim] > 1
+        ]
+        return len(columns) > 1 and columns[-1] < MINIMUM_OF_FOLDED
 
     @property
     def _result(self) -> Dims:
