@@ -100,7 +100,8 @@ class SplitReductionPattern(RewritePattern):
         note_split(before)
         rewriter.insertion_point = InsertPoint.before(before)
         made = _reduced(before, merged.operand, factors, rewriter)
-        rewriter.replace(op, [], [made])
+        result = tensor_type(op.result).get_shape()
+        rewriter.replace(op, [], [reshaped(made, result, rewriter)])
         rewriter.erase(before)
 
 

@@ -34,7 +34,7 @@ class SplitRepeatedPattern(RewritePattern):
             return
         for side, value in enumerate(product.values):
             found = _Repeated.of(value)
-            if found is None or not found.splits({*product.result}, product.axes[side]):
+            if found is None or not found.splits(product, side):
                 continue
             note_split(op)
             rewriter.insertion_point = InsertPoint.before(op)
@@ -102,17 +102,24 @@ class _Repeated:
         pairs = enumerate(zip(source, shape, strict=True))
         return [axis for axis, (before, after) in pairs if before == after]
 
-    def splits(self, wanted: set[int], axes: Axes) -> bool:
-        """Whether an axis has parts that are repeated beside others that are not."""
+    def splits(self, product: Product, side: int) -> bool:
+        """
+        Whether an axis of the result has parts that are repeated beside others that are
+        not, and the other factor runs along all that is repeated.
+        """
         kept = {self.order[axis] for axis in self.kept}
-        first = list(accumulate(map(len, self.parts), initial=0))
-        for axis, parts, start in zip(axes, self.parts, first, strict=False):
+        first = accumulate(map(len, self.parts), initial=0)
+        is_mixed = False
+        for axis, parts, start in zip(
+            product.axes[side], self.parts, first, strict=False
+        ):
             sizes = {True: 1, False: 1}
             for part, extent in enumerate(parts, start):
                 sizes[part in kept] *= extent
-            if axis in wanted and min(sizes.values()) > 1:
-                return True
-        return False
+            if sizes[False] > 1 and axis not in product.axes[1 - side]:
+                return False
+            is_mixed |= axis in product.result and min(sizes.values()) > 1
+        return is_mixed
 
     def read_by(
         self, product: Product, side: int, rewriter: PatternRewriter

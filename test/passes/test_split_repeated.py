@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from differential import disagreement, make_case
+from xdsl.ir import BlockArgument
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from tlf.dialects import graph
@@ -108,3 +109,42 @@ def test_nothing_is_repeated(turned: bool, inner: bool):
     assert all(len(op.iterators()) == 6 for op in products)
     between = products[0].result
     assert not any(isinstance(use.operation, graph.ReshapeOp) for use in between.uses)
+
+
+def test_what_only_one_factor_has_stays_repeated():
+    """No product runs along an axis that no factor has."""
+    case = make_case("""
+func.func @main(%x: tensor<5x4xf32>, %w: tensor<2x4xf32>) -> tensor<5x6xf32> {
+  %0 = graph.reshape %w : (tensor<2x4xf32>) -> tensor<2x1x4xf32>
+  %1 = graph.broadcast %0 : (tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  %2 = graph.reshape %1 : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+  %y = graph.contract %x, %2 maps [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      : (tensor<5x4xf32>, tensor<6x4xf32>) -> tensor<5x6xf32>
+  func.return %y : tensor<5x6xf32>
+}
+""")
+    context, module = case.module()
+    GraphHoistReshapesPass().apply(context, module)
+    module.verify()
+
+    assert any(isinstance(op, graph.BroadcastOp) for op in module.walk())
+    assert disagreement(case, interpret(module, case.inputs)) is None
+
+
+def test_what_is_reduced_may_lose_its_axis():
+    case = make_case("""
+func.func @main(%x: tensor<2x3x5xf32>) -> tensor<2x3xf32> {
+  %0 = graph.reshape %x : (tensor<2x3x5xf32>) -> tensor<6x5xf32>
+  %1 = graph.reduce %0 <sum> axes [1] keepdims : (tensor<6x5xf32>) -> tensor<6x1xf32>
+  %2 = graph.reshape %1 : (tensor<6x1xf32>) -> tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}
+""")
+    context, module = case.module()
+    GraphHoistReshapesPass().apply(context, module)
+    module.verify()
+
+    (sum_,) = (op for op in module.walk() if isinstance(op, graph.ReduceOp))
+    assert isinstance(sum_.operand, BlockArgument)
+    assert disagreement(case, interpret(module, case.inputs)) is None
