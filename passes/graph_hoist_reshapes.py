@@ -32,7 +32,9 @@ from tlf.passes.split_axes import (
     NAME,
     Factors,
     Parts,
+    flat,
     note_split,
+    places,
     split_factors,
     split_product,
     split_shape,
@@ -178,15 +180,9 @@ class SplitPermutedPattern(RewritePattern):
         if not isinstance(before, graph.TransposeOp) or is_planned(before):
             return
         of = dict(zip(before.axis_list, factors, strict=True))
-        source = [of[axis] for axis in range(len(factors))]
-        starts = [sum(map(len, source[:axis])) for axis in range(len(source))]
-        order = [
-            starts[axis] + part
-            for axis in before.axis_list
-            for part in range(len(of[axis]))
-        ]
-        shape = [extent for each in source for extent in each]
-        split = reshaped(before.operand, shape, rewriter)
+        source = tuple(of[axis] for axis in range(len(factors)))
+        split = reshaped(before.operand, flat(source), rewriter)
+        order = places(source, before.axis_list)
         rewriter.replace(op, graph.TransposeOp(split, order))
         rewriter.erase(before)
 
@@ -220,7 +216,7 @@ def _follows_undone(op: Operation, factors: Factors) -> bool:
     Whether an elementwise operation follows a reshape that would be undone if its axes
     were split, or a contraction of which an operand could then be read without one.
     """
-    split = tuple(extent for parts in factors for extent in parts)
+    split = flat(factors)
     for operand in op.operands:
         before = operand.owner
         if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import accumulate, count
 from math import prod
 from typing import TypeAlias, cast
 
@@ -43,6 +43,19 @@ def split_factors(source: Sequence[int], result: Sequence[int]) -> Factors | Non
     if rest:
         factors[-1] = (*factors[-1], *rest)
     return tuple(factors)
+
+
+def flat(factors: Factors) -> tuple[int, ...]:
+    """The shape of a tensor once its axes are split."""
+    return tuple(extent for parts in factors for extent in parts)
+
+
+def places(factors: Factors, axes: Sequence[int]) -> tuple[int, ...]:
+    """The parts of some axes, in their order, by their places among all parts."""
+    first = [0, *accumulate(map(len, factors))]
+    return tuple(
+        first[axis] + part for axis in axes for part in range(len(factors[axis]))
+    )
 
 
 def splitting(op: graph.ReshapeOp) -> Factors | None:

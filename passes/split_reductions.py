@@ -12,7 +12,7 @@ from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
-from tlf.passes.split_axes import Factors, note_split, splits, splitting
+from tlf.passes.split_axes import Factors, flat, note_split, places, splits, splitting
 
 
 def splitting_with_reductions(op: graph.ReshapeOp) -> Factors | None:
@@ -62,11 +62,10 @@ def _reduced(
     op: graph.ReduceOp, split: SSAValue, factors: Factors, rewriter: PatternRewriter
 ) -> SSAValue:
     """The result of a reduction of a tensor whose axes are split."""
-    first = [sum(map(len, factors[:axis])) for axis in range(len(factors))]
     made = graph.ReduceOp(
         split,
         op.combination,
-        [first[axis] for axis in op.axis_list],
+        places(factors, op.axis_list),
         keepdims=op.keepdims is not None,
         acc=op.acc,
         element=tensor_type(op.result).element_type,
@@ -92,8 +91,7 @@ class SplitReductionPattern(RewritePattern):
         if not isinstance(merged, graph.ReshapeOp):
             return
         factors = _of_operand(before, found)
-        shape = tuple(extent for parts in factors for extent in parts)
-        if tensor_type(merged.operand).get_shape() != shape:
+        if tensor_type(merged.operand).get_shape() != flat(factors):
             return
         if not _follows(before, factors):
             return

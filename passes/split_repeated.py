@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from math import prod
 from typing import TypeGuard, cast
 
@@ -16,9 +15,16 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.graph_fold_movements import Axes, Product
-from tlf.passes.permutations import moves_alone, only_user, reshaped
+from tlf.passes.permutations import inverse, moves_alone, only_user, reshaped
 from tlf.passes.replacement import is_planned
-from tlf.passes.split_axes import Factors, note_split, split_factors, split_product
+from tlf.passes.split_axes import (
+    Factors,
+    flat,
+    note_split,
+    places,
+    split_factors,
+    split_product,
+)
 
 
 @dataclass
@@ -83,15 +89,8 @@ class _Repeated:
         factors = split_factors(*shapes)
         if factors is None or not isinstance(broadcast, graph.BroadcastOp):
             return None
-        first = list(accumulate(map(len, factors), initial=0))
-        places = [
-            first[axis] + part
-            for axis in permutation
-            for part in range(len(factors[axis]))
-        ]
         parts = tuple(factors[axis] for axis in permutation)
-        order = tuple(places.index(axis) for axis in range(len(places)))
-        return _Repeated(broadcast, parts, order)
+        return _Repeated(broadcast, parts, inverse(places(factors, permutation)))
 
     @property
     def kept(self) -> list[int]:
@@ -108,14 +107,11 @@ class _Repeated:
         not, and the other factor runs along all that is repeated.
         """
         kept = {self.order[axis] for axis in self.kept}
-        first = accumulate(map(len, self.parts), initial=0)
-        is_mixed = False
-        for axis, parts, start in zip(
-            product.axes[side], self.parts, first, strict=False
-        ):
+        extents, is_mixed = flat(self.parts), False
+        for number, axis in enumerate(product.axes[side]):
             sizes = {True: 1, False: 1}
-            for part, extent in enumerate(parts, start):
-                sizes[part in kept] *= extent
+            for place in places(self.parts, [number]):
+                sizes[place in kept] *= extents[place]
             if sizes[False] > 1 and axis not in product.axes[1 - side]:
                 return False
             is_mixed |= axis in product.result and min(sizes.values()) > 1
@@ -147,19 +143,14 @@ def _merge_late(
     """
     replaced = [op]
     while (user := only_user(replaced[-1].results[0])) is not None:
-        shape: Sequence[int] = [extent for parts in factors for extent in parts]
         if isinstance(user, graph.TransposeOp) and not is_planned(user):
-            first = list(accumulate(map(len, factors), initial=0))
-            order = [
-                first[axis] + part
-                for axis in user.axis_list
-                for part in range(len(factors[axis]))
-            ]
+            made: Operation = graph.TransposeOp(split, places(factors, user.axis_list))
             factors = tuple(factors[axis] for axis in user.axis_list)
-            made: Operation = graph.TransposeOp(split, order)
         elif _is_unary(user):
             element = tensor_type(user.results[0]).element_type
-            made = user.tiled([split], [like(tensor_type(split), shape, element)])
+            made = user.tiled(
+                [split], [like(tensor_type(split), flat(factors), element)]
+            )
         else:
             break
         made.location = user.location
