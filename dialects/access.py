@@ -121,7 +121,7 @@ Box = tuple[Interval, ...]
 class Access:
     """
     The indices of one axis that an iteration touches: `width` of them from
-    `offset + sum(coefficient * iterator)` on. Coefficients are positive.
+    `offset + sum(coefficient * iterator)` on. Coefficients are not 0.
     """
 
     terms: tuple[tuple[int, int], ...] = ()
@@ -158,8 +158,10 @@ class Access:
         for iterator, coefficient in self.terms:
             moved = box[iterator]
             offset += moved.offset * coefficient
-            size += coefficient * (moved.size - 1)
-            room += coefficient * (moved.room - 1)
+            if coefficient < 0:
+                offset += coefficient * (moved.size - 1)
+            size += abs(coefficient) * (moved.size - 1)
+            room += abs(coefficient) * (moved.room - 1)
         return Interval(offset, size, room if room > size else 0)
 
     def uses(self, iterators: set[int]) -> bool:

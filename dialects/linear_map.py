@@ -7,6 +7,9 @@ An access is linear in the dimensions of the iteration domain: `c + sum(k[i] * d
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -146,3 +149,17 @@ def verify_access(
                 f"{what}: dimension {dimension} is accessed from {low} to {high}, "
                 f"outside [0, {shape[dimension]})"
             )
+
+
+def spread(
+    array: NDArray[np.generic], indexing: AffineMap, domain: Sequence[int]
+) -> NDArray[np.generic]:
+    """
+    View an operand, which is accessed inside its bounds, by the points of the domain.
+    """
+    strides = [0] * len(domain)
+    for access, stride in zip(accesses(indexing), array.strides, strict=True):
+        for dimension, coefficient in enumerate(access.coefficients):
+            strides[dimension] += coefficient * stride
+    start = array[tuple(slice(each.constant, None) for each in accesses(indexing))]
+    return as_strided(start, tuple(domain), tuple(strides))

@@ -52,6 +52,7 @@ from tlf.dialects.graph.in_place import InPlaceAttr
 from tlf.dialects.graph.indexing import GatherOp, TakeOp
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.layer_norm import LayerNormOp, RmsNormOp
+from tlf.dialects.graph.linear_contraction import LinearContractOp
 from tlf.dialects.graph.logic import (
     AndOp,
     CompareOp,
@@ -130,6 +131,7 @@ Graph = Dialect(
         GroupOp,
         IotaOp,
         LayerNormOp,
+        LinearContractOp,
         Log10Op,
         Log1pOp,
         Log2Op,
@@ -229,6 +231,7 @@ __all__ = [
     "InPlaceAttr",
     "IotaOp",
     "LayerNormOp",
+    "LinearContractOp",
     "Log1pOp",
     "Log2Op",
     "Log10Op",

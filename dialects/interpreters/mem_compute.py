@@ -8,7 +8,6 @@ from string import ascii_letters
 from typing import TypeAlias, cast
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from xdsl.interpreter import (
     Interpreter,
@@ -26,6 +25,7 @@ from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.mem_moves import offsets_of
 from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
+from tlf.dialects.linear_map import spread
 from tlf.dialects.types import dtype_of
 
 Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
@@ -33,19 +33,6 @@ Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 
 def _element(value: float, type_: Attribute) -> Array:
     return np.asarray(value).astype(dtype_of(type_))
-
-
-def spread(array: Array, indexing: AffineMap, domain: Sequence[int]) -> Array:
-    """
-    View an operand by the points of the iteration domain.
-    """
-    offset, strides = 0, [0] * len(domain)
-    for access, stride in zip(mem.accesses(indexing), array.strides, strict=True):
-        offset += access.constant * stride
-        for dimension, coefficient in enumerate(access.coefficients):
-            strides[dimension] += coefficient * stride
-    start = array[tuple(slice(each.constant, None) for each in mem.accesses(indexing))]
-    return as_strided(start, tuple(domain), tuple(strides))
 
 
 @register_impls

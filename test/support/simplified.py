@@ -71,7 +71,8 @@ def arrays_for(value: SSAValue, rng: Generator, tame: bool) -> Array:
         raw = rng.integers(0, 256, count * dtype.itemsize, np.uint8).view(dtype)
         if is_float(type_.element_type):
             # Libraries do not agree on powers of 1 where NaN signals.
-            raw[np.isnan(raw)] = np.nan
+            with np.errstate(invalid="ignore"):
+                raw[np.isnan(raw)] = np.nan
         known = rng.permutation(edges(type_.element_type))[:count]
         flat = rng.permutation(np.concatenate([known, raw[known.size :]]))
     return flat.reshape(type_.get_shape())

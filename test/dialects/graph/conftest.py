@@ -15,6 +15,7 @@ from graph_instances import (
     unary,
     value,
 )
+from linear_instances import linear_contract
 from numpy.random import Generator
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32
 from xdsl.ir import Operation
@@ -308,6 +309,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     ),
     graph.IotaOp: iota,
     graph.LayerNormOp: layer_norm,
+    graph.LinearContractOp: linear_contract,
     graph.Log10Op: unary(graph.Log10Op),
     graph.Log1pOp: unary(graph.Log1pOp),
     graph.Log2Op: unary(graph.Log2Op),

@@ -40,6 +40,14 @@
     affine_map<(m, n, k) -> (n, m)>
   ] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
 
+%row, %taps = "test.op"() : () -> (tensor<30xbf16>, tensor<15xbf16>)
+// CHECK: graph.linear_contract %row, %taps domain [4, 7, 9] maps [affine_map<(d0, d1, d2) -> (((d0 * 7) + d2))>, affine_map<(d0, d1, d2) -> (((d2 + (d1 * -1)) + 6))>, affine_map<(d0, d1, d2) -> (((d0 * 7) + d1))>] acc f32 : (tensor<30xbf16>, tensor<15xbf16>) -> tensor<28xbf16>
+%bands = graph.linear_contract %row, %taps domain [4, 7, 9] maps [
+    affine_map<(b, j, u) -> (b * 7 + u)>,
+    affine_map<(b, j, u) -> (u - j + 6)>,
+    affine_map<(b, j, u) -> (b * 7 + j)>
+  ] acc f32 : (tensor<30xbf16>, tensor<15xbf16>) -> tensor<28xbf16>
+
 %image, %filter = "test.op"() : () -> (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>)
 // CHECK: graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32 : (tensor<1x8x9x9xbf16>, tensor<16x4x3x3xbf16>) -> tensor<1x16x4x4xbf16>
 %conv = graph.conv2d %image, %filter strides [2, 2] padding [1, 1, 0, 1] dilation [1, 2] groups 2 acc f32

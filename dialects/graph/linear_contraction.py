@@ -1,0 +1,236 @@
+"""Sums of products of elements that are found by linear maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import ceil, prod
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.access import Access, Accesses
+from tlf.dialects.graph.batched_product import sum_of_products
+from tlf.dialects.graph.contraction import ContractionOperation
+from tlf.dialects.graph.tensors import shape_of
+from tlf.dialects.interfaces import (
+    Array,
+    Iterator,
+    indexing_map,
+    parallel,
+    reduction,
+)
+from tlf.dialects.linear_map import Linear, accesses, spread, verify_access
+
+
+@irdl_op_definition
+class LinearContractOp(ContractionOperation):
+    """
+    Multiply and sum over a domain, as linear maps of `lhs`, `rhs` and the result say.
+
+    A map's result is a sum such as `d0 * 7 + d1`. Sums are over the dimensions that the
+    last map does not name. It names each other one once, and all elements of the
+    result: along an axis `d0 * 7 + d1` the extent of d1 is 7.
+
+    ```mlir
+    %c = graph.linear_contract %x, %w domain [4, 7, 9] maps [
+        affine_map<(b, j, u) -> (b * 7 + u)>,
+        affine_map<(b, j, u) -> (u - j + 6)>,
+        affine_map<(b, j, u) -> (b * 7 + j)>
+      ] acc f32 : (tensor<30xbf16>, tensor<15xbf16>) -> tensor<28xbf16>
+    ```
+    """
+
+    name = "graph.linear_contract"
+
+    domain = prop_def(DenseArrayBase.constr(i64))
+    maps = prop_def(ArrayAttr[AffineMapAttr])
+
+    assembly_format = (
+        "$lhs `,` $rhs (`init` $init^)? `domain` $domain `maps` $maps (`acc` $acc^)?"
+        " (`precision` $precision^)? attr-dict"
+        " `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operands: Sequence[SSAValue | Operation],
+        domain: Sequence[int],
+        maps: Sequence[AffineMap],
+        result_type: Attribute,
+        acc: Attribute | None = None,
+        precision: str = "ieee",
+    ):
+        """`operands` are `lhs`, `rhs` and perhaps `init`."""
+        super().__init__(
+            operands=[*operands, None][:3],
+            properties={
+                "domain": DenseArrayBase.from_list(i64, domain),
+                "maps": ArrayAttr([AffineMapAttr(each) for each in maps]),
+                "acc": acc,
+                "precision": StringAttr(precision),
+            },
+            result_types=[result_type],
+        )
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The size of the domain, per dimension."""
+        return tuple(self.domain.get_values())
+
+    @property
+    def affine_maps(self) -> tuple[AffineMap, ...]:
+        """The maps of `lhs`, `rhs` and the result."""
+        return tuple(each.data for each in self.maps)
+
+    def inferred_shape(self) -> tuple[int, ...]:
+        extents, maps = self.extents, self.affine_maps
+        if len(maps) != 3:
+            raise VerifyException(
+                f"expected 3 maps, of two inputs and the result, got {len(maps)}"
+            )
+        if any(extent < 1 for extent in extents):
+            raise VerifyException(f"expected positive extents, got {list(extents)}")
+        for name, map_ in zip(("lhs", "rhs"), maps, strict=False):
+            verify_access(map_, extents, shape_of(getattr(self, name)), name)
+        verify_access(maps[2], extents, shape_of(self.result), "result")
+        _verify_used(maps, extents)
+        orders = self._orders
+        named = list(chain(*orders))
+        if len(set(named)) < len(named):
+            raise VerifyException(f"expected a dimension once in {maps[2]}")
+        return tuple(prod(extents[each] for each in order) for order in orders)
+
+    @property
+    def _orders(self) -> list[list[int]]:
+        """For each axis of the result its dimensions, outermost first."""
+        result = self.affine_maps[2]
+        return [_order(each, self.extents, result) for each in accesses(result)]
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        kept = self.affine_maps[2].used_dims()
+        return tuple(
+            (parallel if dimension in kept else reduction)(extent)
+            for dimension, extent in enumerate(self.extents)
+        )
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return tuple(map(_accesses, self.affine_maps))[: len(self.operands)]
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (_accesses(self.affine_maps[2]),)
+
+    def untileable(self) -> dict[int, str]:
+        reason = "it shares an axis with another one"
+        orders = self._orders
+        shared = {
+            dimension
+            for each in chain(*map(accesses, self.affine_maps[:2]))
+            if each.dimension is None
+            for dimension in _dimensions(each)
+        }
+        shared.difference_update(chain(*orders))
+        return dict.fromkeys(shared.union(*(order[1:] for order in orders)), reason)
+
+    def tiled(
+        self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
+    ) -> Operation:
+        new = super().tiled(operands, result_types)
+        assert isinstance(new, LinearContractOp)
+        extents = self._extents_of(
+            [shape_of(each) for each in (*new.operands[:2], new.result)]
+        )
+        new.domain = DenseArrayBase.from_list(i64, extents)
+        tiles = (_from_first(_accesses(each), extents) for each in self.affine_maps)
+        new.maps = ArrayAttr([indexing_map(each, len(extents)) for each in tiles])
+        return new
+
+    def _extents_of(self, shapes: Sequence[Sequence[int]]) -> list[int]:
+        """The domain of tiles of these shapes: of both inputs and the result."""
+        extents = list(self.extents)
+        for map_, shape in zip(self.affine_maps, shapes, strict=True):
+            for each, extent in zip(accesses(map_), shape, strict=True):
+                if each.dimension is not None:
+                    extents[each.dimension] = extent
+        for order, room in zip(self._orders, shapes[2], strict=True):
+            for dimension in reversed(order[1:]):
+                extents[dimension] = min(room, self.extents[dimension])
+                room = ceil(room / extents[dimension])
+            if order:
+                extents[order[0]] = room
+        return extents
+
+    def multiply(self, lhs: Array, rhs: Array) -> Array:
+        extents = self.extents
+        factors, axes = list[Array](), list[list[int]]()
+        for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False):
+            axes.append(sorted(map_.used_dims()))
+            part = tuple(
+                slice(None) if each in axes[-1] else 0 for each in range(len(extents))
+            )
+            factors.append(spread(array, map_, extents)[part])
+        kept = list(chain(*self._orders))
+        found = sum_of_products(factors[0], axes[0], factors[1], axes[1], kept)
+        return found.reshape(shape_of(self.result))
+
+
+def _dimensions(access: Linear) -> list[int]:
+    return [number for number, each in enumerate(access.coefficients) if each]
+
+
+def _accesses(map_: AffineMap) -> Accesses:
+    return tuple(
+        Access(
+            tuple((each, access.coefficients[each]) for each in _dimensions(access)),
+            access.constant,
+        )
+        for access in accesses(map_)
+    )
+
+
+def _from_first(accesses: Accesses, extents: Sequence[int]) -> Accesses:
+    """Accesses of a tile, which starts with the first indices of all."""
+    below = (
+        sum(
+            factor * (extents[number] - 1)
+            for number, factor in each.terms
+            if factor < 0
+        )
+        for each in accesses
+    )
+    return tuple(
+        Access(each.terms, -first) for each, first in zip(accesses, below, strict=True)
+    )
+
+
+def _order(access: Linear, extents: Sequence[int], map_: AffineMap) -> list[int]:
+    """The dimensions of an axis of the result, outermost first."""
+    order = sorted(_dimensions(access), key=lambda each: -access.coefficients[each])
+    step = 1
+    for dimension in reversed(order):
+        is_step = extents[dimension] == 1 or access.coefficients[dimension] == step
+        if not is_step or access.constant:
+            raise VerifyException(
+                f"expected every element of the result once, got {map_} over "
+                f"{list(extents)}"
+            )
+        step *= extents[dimension]
+    return order
+
+
+def _verify_used(maps: Sequence[AffineMap], extents: Sequence[int]) -> None:
+    read = maps[0].used_dims() | maps[1].used_dims()
+    several = {each for each, extent in enumerate(extents) if extent > 1}
+    if missing := sorted(several - read):
+        raise VerifyException(
+            f"expected an input that uses d{missing[0]}, got {maps[0]} and {maps[1]}"
+        )
