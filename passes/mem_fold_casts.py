@@ -5,13 +5,16 @@ The pass `mem-fold-casts`: products that round their sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from typing import cast
 
+from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import mem
 from tlf.dialects.linear_map import is_identity
@@ -37,8 +40,8 @@ class MemFoldCastsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):
-            if isinstance(each, mem.ContractOp) and (cast := _cast_of(each)):
-                _fold(each, cast)
+            if isinstance(each, mem.ContractOp) and (rounding := _cast_of(each)):
+                _fold(each, rounding)
 
 
 def _cast_of(product: mem.ContractOp) -> mem.MapOp | None:
@@ -46,15 +49,29 @@ def _cast_of(product: mem.ContractOp) -> mem.MapOp | None:
     buffer, element = product.acc, product.input_types[0].element_type
     if not product.always_overwrites or not is_half(element):
         return None
-    if not isinstance(buffer.owner, mem.AllocOp):
+    if (total := _all_of(buffer)) is None:
         return None
+    buffer = total.buffer
     others = [op for op in dict.fromkeys(users(buffer)) if op is not product]
-    if len(others) != 1 or not isinstance(cast := others[0], mem.MapOp):
+    if len(others) != 1 or not isinstance(rounding := others[0], mem.MapOp):
         return None
-    is_behind = cast.parent is product.parent and product.is_before_in_block(cast)
-    if not is_behind or not _rounds(cast, buffer) or not _is_free(cast, product):
+    if rounding.parent is not product.parent or rounding.is_before_in_block(product):
         return None
-    return cast if cast.output_types[0].element_type == element else None
+    if not _rounds(rounding, buffer) or not _is_free(rounding, product):
+        return None
+    return rounding if rounding.output_types[0].element_type == element else None
+
+
+def _all_of(buffer: SSAValue) -> mem.AllocOp | None:
+    """What allocates all that a buffer shows, under whatever shape."""
+    owner = buffer.owner
+    whole = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
+    if not isinstance(whole.owner, mem.AllocOp):
+        return None
+    shapes = [
+        cast(MemRefType[Attribute], each.type).get_shape() for each in (buffer, whole)
+    ]
+    return whole.owner if prod(shapes[0]) == prod(shapes[1]) else None
 
 
 def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
@@ -69,32 +86,52 @@ def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
     )
 
 
-def _is_free(cast: mem.MapOp, product: mem.ContractOp) -> bool:
+def _is_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
     """Whether the result of a map can be there when the contraction writes it."""
-    result = root_of(cast.outputs[0])
+    result = root_of(rounding.outputs[0])
     if result in map(root_of, product.input_operands):
         return False
     owner = result.owner
-    if not isinstance(owner, mem.AllocOp) or cast.outputs[0] is not result:
+    if not isinstance(owner, mem.AllocOp) or rounding.outputs[0] is not result:
         return False
     op = product.next_op
-    while op is not None and op is not cast:
+    while op is not None and op is not rounding:
         if touches(op, result):
             return False
         op = op.next_op
     return owner.parent is product.parent
 
 
-def _fold(product: mem.ContractOp, cast: mem.MapOp) -> None:
-    total, result = product.acc.owner, cast.outputs[0].owner
-    assert isinstance(total, mem.AllocOp)
+def _fold(product: mem.ContractOp, rounding: mem.MapOp) -> None:
+    total, result = _all_of(product.acc), rounding.outputs[0].owner
+    assert total is not None
     assert isinstance(result, mem.AllocOp)
     block = product.parent
     assert block is not None
     if not result.is_before_in_block(product):
         result.detach()
         block.insert_op_before(result, product)
-    index = product.operands.index(product.acc)
-    product.operands[index] = result.buffer
-    Rewriter.erase_op(cast)
+    view, index = product.acc.owner, product.operands.index(product.acc)
+    if isinstance(view, memref.ReinterpretCastOp):
+        product.operands[index] = _under_shape(view, result.buffer, product)
+        Rewriter.erase_op(view)
+    else:
+        product.operands[index] = result.buffer
+    Rewriter.erase_op(rounding)
     Rewriter.erase_op(total)
+
+
+def _under_shape(
+    view: memref.ReinterpretCastOp, buffer: SSAValue, product: mem.ContractOp
+) -> SSAValue:
+    """A buffer under the shape in which a view shows another one to a product."""
+    shown, element = view.result.type, product.input_types[0].element_type
+    made = memref.ReinterpretCastOp.from_dynamic(
+        buffer,
+        list(view.static_offsets.get_values()),
+        list(view.static_sizes.get_values()),
+        list(view.static_strides.get_values()),
+        MemRefType(element, shown.get_shape(), shown.layout, shown.memory_space),
+    )
+    made.location = view.location
+    return Builder(InsertPoint.before(product)).insert(made).result
