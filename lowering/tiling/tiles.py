@@ -20,6 +20,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import PaddedInterface, missing
 from tlf.dialects.types import AnyTensor, tensor_type
+from tlf.lowering.tiling.banded import banded
 from tlf.lowering.tiling.indices import Indices, add, source_map
 from tlf.lowering.tiling.sources import source_of
 from tlf.passes.tiling.boxes import moves_with
@@ -128,7 +129,10 @@ class Tiles:
         op = tiled.op
         computed = tiled.computed
         types = [self.type_of(tensor_type(op.results[0]), computed)]
-        if isinstance(op, PositionInterface):
+        array = self.tiling.rules.array
+        if (made := banded(array, tiled, operands, types[0])) is not None:
+            new = made
+        elif isinstance(op, PositionInterface):
             position = self.indices.of_box(builder, computed)
             new = op.tiled_at(operands, types, position, partial(add, builder))
         elif isinstance(op, PaddedInterface):

@@ -21,7 +21,7 @@ from tlf.passes.analysis.dataflow import elements_of
 from tlf.passes.analysis.engines import Engines
 from tlf.passes.analysis.needs import Need
 from tlf.passes.analysis.product_work import ProductWork, products_in
-from tlf.passes.analysis.products import Sides, share
+from tlf.passes.analysis.products import Sides
 from tlf.passes.analysis.reads import iterations_of, shape_of
 from tlf.passes.analysis.runs import Box, elements_in, whole_box
 from tlf.passes.analysis.touched import is_inside
@@ -109,19 +109,19 @@ class Efforts:
         """
         Some products of an operation, which have so many values of each iterator.
 
-        In passes, rows of N products take `share` cells of the array each. Rows that
-        lack columns may share passes with others, and count with no cell idle.
+        In passes, products take `cells` of the array each. Rows that lack columns may
+        share passes with others, and count with no cell idle.
         """
         works, array = self._products(op), self.engines.array
         if not works:
             return NO_EFFORT
         (work,) = works
-        macs, columns = min(work.macs, macs), work.products.columns
+        macs = min(work.macs, macs)
         matrix = macs / self.engines.rate(work.element)
         extents = [each.extent for each in op.iterators()]
         if array is None or any(values[n] < extents[n] for n in Sides.of(op).n):
             return Effort(matrix, matrix, macs)
-        cells = macs // columns * share(columns, *array)
+        cells = macs * work.products.cells(*array)
         passes = cells / prod(array) * self.engines.cycles_per_pass(work.element)
         return Effort(matrix, max(matrix, passes), macs)
 

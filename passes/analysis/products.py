@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -14,6 +15,8 @@ from tlf.dialects.access import Access
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.touched import is_inside
+from tlf.passes.bands import Windows, Work
+from tlf.passes.tiling.form import Form
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Products:
     rows: tuple[int, ...]
     """The rows of each step."""
     columns: int
+    bands: Bands | None = None
+    """How neighbours may be columns, if they may."""
 
     @staticmethod
     def of(op: ContractionInterface) -> Products:
@@ -84,6 +89,7 @@ class Products:
             prod(extents[each] for each in others),
             tuple(free * each for each in rows.tolist()),
             prod(extents[each] for each in sides.n),
+            Bands.of(op),
         )
 
     @property
@@ -106,7 +112,68 @@ class Products:
         for count, times in Counter(self.rows).items():
             along = self.columns * share(count, rows, cols)
             total += times * -(-max(count * across, along) // cells)
-        return self.copies * total
+        alone = self.copies * total
+        return (
+            alone if self.bands is None else min(alone, self.bands.passes(rows, cols))
+        )
+
+    def cells(self, rows: int, cols: int) -> float:
+        """The least number of cells of a pass that a multiply-accumulate takes."""
+        alone = share(self.columns, rows, cols) / self.columns
+        return alone if self.bands is None else min(alone, self.bands.cells(rows, cols))
+
+
+@dataclass(frozen=True)
+class Bands:
+    """
+    The products that neighbouring results of windows make as columns, those that reach
+    beyond an image too. Tiles may have any number of them.
+    """
+
+    windows: Windows
+    extents: tuple[int, ...]
+
+    @staticmethod
+    def of(op: ContractionInterface) -> Bands | None:
+        """Those of an operation, if it has windows."""
+        form = Form(op)
+        return None if form.windows is None else Bands(form.windows, form.extents)
+
+    def passes(self, rows: int, cols: int) -> int:
+        """The least number of passes of an array of `rows` by `cols` cells."""
+        return min(
+            (
+                batch
+                * k
+                * -(
+                    -max(m * share(n, rows, cols), n * share(m, rows, cols))
+                    // (rows * cols)
+                )
+                for batch, m, n, k in _banded(self, max(rows, cols))
+            ),
+        )
+
+    def cells(self, rows: int, cols: int) -> float:
+        """The least number of cells of a pass that a multiply-accumulate takes."""
+        whole = Work.of(self.windows.roles, self.extents).k
+        return min(
+            work.k / whole * share(work.n, rows, cols) / work.n
+            for work in _banded(self, max(rows, cols))
+        )
+
+
+@lru_cache(maxsize=1 << 10)
+def _banded(bands: Bands, most: int) -> tuple[Work, ...]:
+    """The products with up to so many columns, without neighbours that are over."""
+    windows, extents = bands.windows, bands.extents
+    whole, found = Work.of(windows.roles, extents), list[Work]()
+    for counts in windows.choices(extents, most):
+        work, several = windows.banded(extents, counts), prod(counts)
+        if windows.filters:
+            found.append(work._replace(m=max(1, whole.m // several)))
+        else:
+            found.append(work._replace(n=max(1, whole.n // several)))
+    return tuple(found)
 
 
 def share(length: int, rows: int, cols: int) -> int:

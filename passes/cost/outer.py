@@ -90,7 +90,7 @@ class OuterModel:
         )
         nearer = rules_of(target, names[at - 1])
         self.near = Moves(self.costs, names[at - 1], level.name, ordered=nearer.ordered)
-        self.work = Instructions(self.costs)
+        self.work = Instructions(self.costs, is_cut=True)
         self.latency = target.levels[names[at + 1]].latency
         self.bandwidth = target.levels[names[at + 1]].bandwidth
         nearest = target.levels[names[at - 1]]

@@ -19,7 +19,8 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.analysis.work import is_slow
-from tlf.passes.tiling.form import Form
+from tlf.passes.bands import Bands, SystolicArray, Work
+from tlf.passes.tiling.banded import windows_of
 from tlf.passes.tiling.model import TiledOperation, elements
 
 
@@ -29,12 +30,14 @@ class Instructions:
     `vector`.
     """
 
-    def __init__(self, costs: Costs) -> None:
+    def __init__(self, costs: Costs, is_cut: bool = False) -> None:
+        """Tiles that are to be cut again, for a nearer memory, may be so in any way."""
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
         self._costs: dict[tuple[int, bool], Cost] = {}
         self._known: dict[Operation, tuple[bool, ...]] = {}
-        self._roles: dict[Operation, tuple[str, ...]] = {}
+        self._is_cut = is_cut
+        self._array = SystolicArray.of(costs.machine)
 
     def of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """The instructions, in order; a sum starts from what is there."""
@@ -64,19 +67,22 @@ class Instructions:
 
     def _product(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
         """A product; iterators have roles by which operands and results they move."""
-        sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
-        for role, interval in zip(self._roles_of(tiled), tiled.box, strict=True):
-            sizes[role] *= interval.room
+        work = self._work(op, tiled)
         element = str(tensor_type(op.operands[0]).element_type)
         unit = self.costs.machine.engines["matrix"]
         kind = element if element in getattr(unit, "cycles", {}) else "f32"
-        return self.costs.fastest_product(**sizes, kind=kind)
+        return self.costs.fastest_product(*work, kind=kind)
 
-    def _roles_of(self, tiled: TiledOperation) -> tuple[str, ...]:
-        """The role of each iterator of a product."""
-        if tiled.op not in self._roles:
-            self._roles[tiled.op] = tuple(roles_of(tiled.form))
-        return self._roles[tiled.op]
+    def _work(self, op: ContractionInterface, tiled: TiledOperation) -> Work:
+        """The product that a tile is, with neighbours as columns where that helps."""
+        extents, array = [interval.room for interval in tiled.box], self._array
+        windows = windows_of(op, tiled.box, tiled.form)
+        if array is not None and windows is not None:
+            if self._is_cut:
+                return windows.least(extents, array)
+            if (bands := Bands.of(windows, extents, array)) is not None:
+                return bands.work
+        return Work.of(tiled.form.roles, extents)
 
     def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
         """For each scalar operation of a body, whether it is slow."""
@@ -93,25 +99,6 @@ class Instructions:
             )
         self._known[op] = self._bodies[key]
         return self._bodies[key]
-
-
-def roles_of(form: Form) -> Iterator[str]:
-    """
-    The roles of a product's iterators, by what each moves: `m`, `n`, `k` or `batch`.
-    """
-    left, right = form.operands[:2]
-    used = [
-        {iterator for access in accesses or () for iterator, _ in access.terms}
-        for accesses in (form.result, left, right)
-    ]
-    for iterator in range(len(form.extents)):
-        in_result, in_left, in_right = (iterator in each for each in used)
-        if not in_result:
-            yield "k"
-        elif in_left and in_right:
-            yield "batch"
-        else:
-            yield "n" if in_right else "m"
 
 
 def _count(box: Box) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from xdsl.builder import Builder
@@ -14,6 +15,7 @@ from tlf.dialects.access import Accesses, interned
 from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     ConstantInterface,
+    ContractionInterface,
     ElementwiseInterface,
     Iterator,
     IteratorKind,
@@ -24,6 +26,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import PaddedInterface
 from tlf.dialects.types import dtype_of, is_half, tensor_type
+from tlf.passes.bands import Windows
 from tlf.passes.tiling.kinds import Kinds
 
 
@@ -79,6 +82,29 @@ class Form:
     def result(self) -> Accesses:
         """What an iteration writes of the first result."""
         return interned(self._op.result_accesses()[0])
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """
+        The roles of a product's iterators, by what each moves: `m`, `n`, `k`, `batch`.
+        """
+        left, right = self.operands[:2]
+        return tuple(
+            _role(
+                [
+                    any(each.uses({iterator}) for each in accesses or ())
+                    for accesses in (self.result, left, right)
+                ]
+            )
+            for iterator in range(len(self.extents))
+        )
+
+    @cached_property
+    def windows(self) -> Windows | None:
+        """The windows of a product, if it has any."""
+        if not isinstance(self._op, ContractionInterface):
+            return None
+        return Windows.of(self.roles, self.operands, self.result)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -143,6 +169,16 @@ class Form:
 
     def _places(self, kind: IteratorKind) -> tuple[int, ...]:
         return tuple(n for n, each in enumerate(self.iterators) if each.kind is kind)
+
+
+def _role(used: Sequence[bool]) -> str:
+    """The role of an iterator, by whether result, left and right input move with it."""
+    in_result, in_left, in_right = used
+    if not in_result:
+        return "k"
+    if in_left and in_right:
+        return "batch"
+    return "n" if in_right else "m"
 
 
 class Forms:

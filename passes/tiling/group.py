@@ -13,7 +13,9 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
+from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.cascade import Cascade, cascade_of
+from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
@@ -25,6 +27,7 @@ def rules_of(target: Target, level: str) -> Rules:
     found = target.levels.get(level)
     nearest = next(iter(target.levels.values()))
     is_between = found is not None and found.kind == "buffer" and found is not nearest
+    is_nearest = found is not None and found.kind == "buffer" and found is nearest
     return Rules(
         power_of_two=target.tiling.power_of_two,
         views=found is None or found.kind == "buffer",
@@ -34,6 +37,7 @@ def rules_of(target: Target, level: str) -> Rules:
         ordered=is_between,
         cascades=found is not None and not is_between,
         alignment=1 if found is None else found.alignment,
+        array=SystolicArray.of(machine_of(target)) if is_nearest else None,
     )
 
 

@@ -22,7 +22,9 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import inside, is_padded
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.cascade import Cascade
+from tlf.passes.tiling.banded import bands_of
 from tlf.passes.tiling.form import Form, Forms
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class Rules:
     """Several reductions along one axis may run in one loop."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
+    array: SystolicArray | None = None
+    """What multiplies tiles, where neighbouring results of a window may be columns."""
 
     def capacity(self, size: int) -> int:
         """The extent that a tile gets to hold `size` elements along an axis."""
@@ -231,6 +235,9 @@ class GroupTiling:
             return None
         shape = tensor_type(op.operands[operand]).get_shape()
         box = self.tiles[op].box
+        bands = bands_of(self.rules.array, op, box, form)
+        if bands is not None and operand == bands.windows.filters:
+            return value
         for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
             if self.rules.pads and is_padded(op, operand, axis, access.interval(box)):
                 continue
@@ -239,14 +246,15 @@ class GroupTiling:
         return None
 
     def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
-        iterators = self.forms.of(op).iterators
-        box = self.tiles[op].box
+        form, box = self.forms.of(op), self.tiles[op].box
+        windows = form.windows if self.rules.views else None
         ends: list[Interval] = []
-        for position, iterator in enumerate(iterators):
+        for position, iterator in enumerate(form.iterators):
             covered = iterator.extent
             if iterator.kind is IteratorKind.REDUCTION:
-                covered = box[position].room + self._last(op, position)
-                covered = max(covered, iterator.extent)
+                covered = max(covered, box[position].room + self._last(op, position))
+            elif windows is not None and windows.moves(position):
+                covered = max(covered, last_end(box[position]))
             ends.append(Interval.whole(covered))
         touched = access.interval(tuple(ends))
         first = touched.offset.constant
@@ -336,7 +344,11 @@ def read_box(
     rules: Rules, op: TilingInterface, operand: int, box: Box, form: Form
 ) -> Box:
     """The part of an operand that a tile is needed of, for some iterations."""
-    touched = region(form.operands[operand] or (), box)
+    accesses = form.operands[operand] or ()
+    touched = region(accesses, box)
+    bands = bands_of(rules.array, op, box, form)
+    if bands is not None and operand == bands.windows.filters:
+        return bands.widened(accesses, touched)
     pads = rules.pads and operand == 0 and form.is_padded
     return inside(op, operand, touched) if pads else touched
 

@@ -56,8 +56,8 @@ def test_the_longer_side_lies_along_the_longer_side(
 
 
 def test_each_channel_by_itself(oblong: str):
-    """A channel's 63 pixels are in the 16 columns, 4 times."""
+    """Of a channel's 7 x 9 pixels, 3 neighbours are in the 4 rows, and see 3 x 5."""
     report = npu.run(npu.parse(compiled_text(BY_CHANNEL, oblong)), {}, functional=False)
 
-    assert report.busy["matrix"] == 6 * 4 * 9 * 4
+    assert report.busy["matrix"] == 6 * 2 * (3 * 5) * 4
     assert check(make_case(BY_CHANNEL), oblong) is None

@@ -41,8 +41,9 @@ from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import Target, load
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.banded import bands_of
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import GroupTiling, TilingError, elements
+from tlf.passes.tiling.model import GroupTiling, TiledOperation, TilingError, elements
 
 ROUNDS = 12
 """How many random plans of each family are tried on each target."""
@@ -148,6 +149,12 @@ def computed(module: ModuleOp) -> Counter[tuple[str, tuple[int, ...]]]:
     )
 
 
+def name_of(tiling: GroupTiling, tiled: TiledOperation) -> str:
+    """What computes a tile: the operation itself, or windows in bands."""
+    bands = bands_of(tiling.rules.array, tiled.op, tiled.box, tiled.form)
+    return tiled.op.name if bands is None else graph.LinearContractOp.name
+
+
 def shapes(tiling: GroupTiling) -> Counter[tuple[int, ...]]:
     """The shapes of the tiles that the analysis wants to be cut."""
     return Counter(tuple(i.room for i in box) for _, box in tiling.inputs())
@@ -176,8 +183,8 @@ def test_the_analysis_foresees_what_is_emitted(family: Family):
             continue
         wanted, read = shapes(tiling), tiling.read_bytes()
         results = Counter(
-            (op.name, tuple(interval.room for interval in each.result))
-            for op, each in tiling.tiles.items()
+            (name_of(tiling, each), tuple(interval.room for interval in each.result))
+            for each in tiling.tiles.values()
         )
         for value, box in tiling.inputs():
             assert elements(box) == prod(interval.room for interval in box), value

@@ -16,9 +16,9 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.analysis.work import lane_steps, multiplied_in
+from tlf.passes.bands import Work
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.work import roles_of
 from tlf.passes.tiling.model import TiledOperation, elements
 
 DEPTH = 32
@@ -75,9 +75,6 @@ class Arithmetic:
     chip: Chip
     target: Target
     _steps: dict[Operation, float] = field(default_factory=dict[Operation, float])
-    _roles: dict[Operation, tuple[str, ...]] = field(
-        default_factory=dict[Operation, tuple[str, ...]]
-    )
 
     def of(self, tiled: TiledOperation, warps: int) -> Busy:
         """The time of one tile of an operation, by so many warps."""
@@ -97,22 +94,16 @@ class Arithmetic:
         """The product that a tile of a contraction is."""
         op = tiled.op
         assert isinstance(op, ContractionInterface)
-        if op not in self._roles:
-            self._roles[op] = tuple(roles_of(tiled.form))
-        sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
-        for role, interval in zip(self._roles[op], tiled.box, strict=True):
-            sizes[role] *= interval.room
+        work = Work.of(tiled.form.roles, [each.room for each in tiled.box])
         width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
-        rows, columns = sizes["m"], sizes["n"]
+        rows, columns = work.m, work.n
         if self._is_exchanged(tiled):
             rows, columns = columns, rows
-        return Product(
-            rows, columns, sizes["k"], sizes["batch"], multiplied_in(op), width
-        )
+        return Product(rows, columns, work.k, work.batch, multiplied_in(op), width)
 
     def _is_exchanged(self, tiled: TiledOperation) -> bool:
         """Whether the first axis of the result, as it is stored, is that of columns."""
-        roles = self._roles[tiled.op]
+        roles = tiled.form.roles
         for access in tiled.form.result:
             for iterator, _ in access.terms:
                 if tiled.box[iterator].room > 1 and roles[iterator] in ("m", "n"):
@@ -205,7 +196,7 @@ class Arithmetic:
     def _is_across(self, tiled: TiledOperation, operand: int) -> bool:
         """Whether depth lies the other way in a factor than in its matrix."""
         roles = [
-            self._roles[tiled.op][iterator]
+            tiled.form.roles[iterator]
             for access in tiled.form.operands[operand] or ()
             for iterator, _ in access.terms
             if tiled.box[iterator].room > 1

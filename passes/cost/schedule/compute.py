@@ -14,25 +14,15 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.machine.parts import MatrixEngine
+from tlf.passes.bands import Work
+from tlf.passes.tiling.form import Form
 
 
 def product_of(op: ContractionInterface, costs: Costs) -> Cost:
     """A product of tiles; an iterator's role is told by the operands it moves."""
-    left, right = op.operand_accesses()[:2]
-    used = [
-        {iterator for access in accesses or () for iterator, _ in access.terms}
-        for accesses in (op.result_accesses()[0], left, right)
-    ]
-    sizes = {"batch": 1, "m": 1, "n": 1, "k": 1}
-    for number, iterator in enumerate(op.iterators()):
-        in_result, in_left, in_right = (number in each for each in used)
-        role = "n" if in_right else "m"
-        if not in_result:
-            role = "k"
-        elif in_left and in_right:
-            role = "batch"
-        sizes[role] *= iterator.extent
-    return costs.fastest_product(**sizes, kind=_kind(op, costs))
+    form = Form(op)
+    work = Work.of(form.roles, form.extents)
+    return costs.fastest_product(*work, kind=_kind(op, costs))
 
 
 def _kind(op: ContractionInterface, costs: Costs) -> str:
