@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
@@ -16,7 +17,7 @@ from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.parts import part_of
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.types import is_half, like, tensor_type
 from tlf.passes.invariants import invariant_values
 from tlf.passes.replacement import is_planned, replace_by_program
 
@@ -44,12 +45,9 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
     if any(value not in invariant for value in norm.parameters.values()):
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
-    while isinstance(add := value.owner, graph.AddOp) and value.has_one_use():
-        known = [n for n in range(2) if _is_shift(add, n, invariant)]
-        if not known:
-            break
-        shifts.append(add.operands[known[0]])
-        value = add.operands[1 - known[0]]
+    while (step := _step_of(value, invariant)) is not None:
+        value = step.before
+        shifts += [] if step.shift is None else [step.shift]
     op = value.owner
     if not isinstance(op, ContractionInterface) or op.init_value is not None:
         return "what it normalizes is not the result of a contraction"
@@ -63,6 +61,41 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
         if op.operands[side] in invariant and channels in accesses:
             return Folding(op, side, accesses.index(channels), tuple(shifts))
     return "the weight of the contraction before it is not known before a call"
+
+
+class _Step(NamedTuple):
+    """What may lie between a contraction and a normalization."""
+
+    before: SSAValue
+    shift: SSAValue | None
+    """What is added, if anything is."""
+
+
+def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
+    """
+    What adds a known value for each channel, rounds, or reshapes what a channel has,
+    and has no other user.
+    """
+    if not value.has_one_use():
+        return None
+    match value.owner:
+        case graph.AddOp() as add:
+            known = [n for n in range(2) if _is_shift(add, n, invariant)]
+            if not known:
+                return None
+            return _Step(add.operands[1 - known[0]], add.operands[known[0]])
+        case graph.CastOp() as cast:
+            types = [tensor_type(each).element_type for each in (cast.operand, value)]
+            rounds = types[0] == f32 and is_half(types[1])
+            return _Step(cast.operand, None) if rounds else None
+        case graph.ReshapeOp() as reshape:
+            shapes = [
+                tensor_type(each).get_shape() for each in (reshape.operand, value)
+            ]
+            keeps = shapes[0][: CHANNEL + 1] == shapes[1][: CHANNEL + 1]
+            return _Step(reshape.operand, None) if keeps else None
+        case _:
+            return None
 
 
 def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
@@ -99,8 +132,9 @@ def fold(
         flat = program.reshape(shift, (tensor_type(shift).element_count(),))
         offset = program.sub(offset, program.widened(flat))
     offset = program.mul(offset, scale)
-    contraction = _scaled(folding, scale, program)
-    rank = tensor_type(norm.result).get_num_dims()
+    shape = tensor_type(norm.result).get_shape()
+    contraction = program.reshape(_scaled(folding, scale, program), shape)
+    rank = len(shape)
     column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
     if "bias" in known:
         added = program.sub(known["bias"], offset)
@@ -139,7 +173,7 @@ def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
     """Put the folded contraction in the place of the normalization."""
     unused: list[Operation] = []
     value = norm.operand
-    while isinstance(op := value.owner, graph.AddOp) and op is not found.op:
+    while isinstance(op := value.owner, Operation) and op is not found.op:
         unused.append(op)
         value = next(each for each in op.operands if each not in found.shifts)
     rewriter = PatternRewriter(norm)
@@ -172,7 +206,8 @@ class GraphFoldBatchNormPass(ModulePass):
     parameters are known before a call: arguments with the attribute `tlf.parameter`,
     constants, and what is computed from them.
 
-    The weight is scaled in f32 and rounded once to its type; the sum is rounded once.
+    The weight is scaled in f32 and rounded once to its type; the sum is rounded once,
+    wherever it was rounded in between.
     """
 
     name = NAME

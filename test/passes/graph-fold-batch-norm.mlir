@@ -1,6 +1,7 @@
 // RUN: tlf-opt %s -p "graph-fold-batch-norm,tidy" | filecheck %s
 // RUN: tlf-run %s --entry convolution --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUN: tlf-run %s --entry linear --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUN: tlf-run %s --entry rounded --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 
 // The filters are scaled and rounded once; the sum is in f32, and rounded once.
@@ -107,4 +108,44 @@ func.func @larger(
   %5 = graph.batch_norm %4 mean %s variance %s epsilon 1.0e-05
       : (tensor<5x5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<5x5xf32>
   func.return %2, %5 : tensor<1x5x5xf32>, tensor<5x5xf32>
+}
+
+// What comes between may be rounded, and have another shape for each channel.
+// CHECK-LABEL: func.func @rounded
+// CHECK-SAME:    #graph.remark<passed "graph-fold-batch-norm" "folded into the weight of graph.conv2d" at "%y">
+// CHECK:         graph.mul
+// CHECK:         [[C:%.*]] = graph.conv2d {{.*}} -> tensor<2x3x1x5xf32>
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[C]] : (tensor<2x3x1x5xf32>) -> tensor<2x3x5xf32>
+// CHECK:         graph.cast {{.*}} : (tensor<2x3x5xf32>) -> tensor<2x3x5xf16>
+// CHECK-NEXT:    return
+func.func @rounded(
+    %x: tensor<2x4x1x5xf16>, %w: tensor<3x4x1x1xf16> {tlf.parameter},
+    %b: tensor<3x1xf32> {tlf.parameter},
+    %s: tensor<3xf16> {tlf.parameter, tlf.range = [0.5, 1.5]}) -> tensor<2x3x5xf16> {
+  %0 = graph.conv2d %x, %w : (tensor<2x4x1x5xf16>, tensor<3x4x1x1xf16>) -> tensor<2x3x1x5xf32>
+  %1 = graph.reshape %0 : (tensor<2x3x1x5xf32>) -> tensor<2x3x5xf32>
+  %2 = graph.add %1, %b : (tensor<2x3x5xf32>, tensor<3x1xf32>) -> tensor<2x3x5xf32>
+  %3 = graph.cast %2 : (tensor<2x3x5xf32>) -> tensor<2x3x5xf16>
+  %y = graph.batch_norm %3 mean %s variance %s epsilon 1.0e-05
+      : (tensor<2x3x5xf16>, tensor<3xf16>, tensor<3xf16>) -> tensor<2x3x5xf16>
+  func.return %y : tensor<2x3x5xf16>
+}
+
+// Not where channels are put together, or where a number is made wider.
+// CHECK-LABEL: func.func @mixed
+// CHECK-COUNT-2: graph.batch_norm
+func.func @mixed(
+    %x: tensor<2x4x1x5xf16>, %w: tensor<3x4x1x1xf16> {tlf.parameter},
+    %s: tensor<15xf16> {tlf.parameter, tlf.range = [0.5, 1.5]},
+    %t: tensor<3xf32> {tlf.parameter, tlf.range = [0.5, 1.5]})
+    -> (tensor<2x15xf16>, tensor<2x3x1x5xf32>) {
+  %0 = graph.conv2d %x, %w : (tensor<2x4x1x5xf16>, tensor<3x4x1x1xf16>) -> tensor<2x3x1x5xf16>
+  %1 = graph.reshape %0 : (tensor<2x3x1x5xf16>) -> tensor<2x15xf16>
+  %y = graph.batch_norm %1 mean %s variance %s epsilon 1.0e-05
+      : (tensor<2x15xf16>, tensor<15xf16>, tensor<15xf16>) -> tensor<2x15xf16>
+  %2 = graph.conv2d %x, %w : (tensor<2x4x1x5xf16>, tensor<3x4x1x1xf16>) -> tensor<2x3x1x5xf16>
+  %3 = graph.cast %2 : (tensor<2x3x1x5xf16>) -> tensor<2x3x1x5xf32>
+  %z = graph.batch_norm %3 mean %t variance %t epsilon 1.0e-05
+      : (tensor<2x3x1x5xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x1x5xf32>
+  func.return %y, %z : tensor<2x15xf16>, tensor<2x3x1x5xf32>
 }
