@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations, product
 from math import ceil, prod
 
@@ -103,13 +104,13 @@ class NearestSearch:
         self.counts = [InFlight(each, each) for each in self.stages]
         if self.axes.reduction:
             self.counts += map(InFlight, self.stages[:-1], self.stages[1:])
-            if self._products() > 1:
+            if len(self._contractions) > 1:
                 self.counts += map(InFlight, self.stages[:-2], self.stages[2:])
 
-    def _products(self) -> int:
-        """How many contractions there are."""
+    @cached_property
+    def _contractions(self) -> list[ContractionInterface]:
         operations = self.members.operations
-        return sum(isinstance(op, ContractionInterface) for op in operations)
+        return [op for op in operations if isinstance(op, ContractionInterface)]
 
     def best(self) -> Choice | None:
         """The best choice, or None where nothing of the grid fits."""
@@ -188,11 +189,23 @@ class NearestSearch:
         floors = [1] * len(self.axes.parallel)
         if floors:
             floors[-1] = max(1, self.machinery.burst // item // EMPTY)
-        if self._products():
-            for axis, extent in enumerate(self.axes.parallel[:-1]):
-                if axis == 1 and len(floors) > 2 and extent >= WORTHWHILE:
-                    floors[axis] = WORTHWHILE
+        if len(floors) > 2 and self._has_columns(1):
+            floors[1] = WORTHWHILE
         return floors
+
+    def _has_columns(self, axis: int) -> bool:
+        """Whether many rows or columns of a product lie along an axis of the result."""
+        forms = map(self.members.forms.of, self._contractions)
+        sides = (
+            prod(
+                form.extents[iterator]
+                for access in form.result[axis : axis + 1]
+                for iterator, _ in access.terms
+                if form.roles[iterator] != "batch"
+            )
+            for form in forms
+        )
+        return max(sides, default=1) >= WORTHWHILE
 
     def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
         """What sizes cost by estimate, unless that is more than what is known."""

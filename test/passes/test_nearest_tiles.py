@@ -23,6 +23,15 @@ func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
 }}
 """
 
+DEPTHWISE = """
+func.func @depthwise(%x: tensor<1x64x28x28xf16>, %w: tensor<64x1x5x5xf16>)
+    -> tensor<1x64x28x28xf16> {
+  %y = graph.conv2d %x, %w padding [2, 2, 2, 2] groups 64
+      : (tensor<1x64x28x28xf16>, tensor<64x1x5x5xf16>) -> tensor<1x64x28x28xf16>
+  func.return %y : tensor<1x64x28x28xf16>
+}
+"""
+
 PRODUCT = """
 func.func @matmul(%a: tensor<{m}x{k}xf16>, %b: tensor<{k}x{n}xf16>)
     -> tensor<{m}x{n}xf16> {{
@@ -71,6 +80,21 @@ def search(text: str, preset: str) -> NearestSearch:
     machinery = Machinery(target, level)
     axes = members.axes(machinery.rules)
     return NearestSearch(members, axes, level, machinery)
+
+
+def test_channels_by_themselves_are_cut_before_images():
+    """A channel lies along no side of the array: its whole image takes 64 steps."""
+    found = search(DEPTHWISE, "npu").best()
+    assert found is not None
+    _, channels, _, *image = found.tile
+    assert image == [28, 28]
+    assert channels < 32
+
+
+def test_many_filters_stay_together():
+    assert {
+        sizes[1] for sizes in search(CONVOLUTION.format(columns=56), "npu").grid_sizes()
+    } == {32, 64}
 
 
 @pytest.mark.parametrize("columns", [56, 224])
