@@ -63,8 +63,8 @@ class Products:
     rows: tuple[int, ...]
     """The rows of each step."""
     columns: int
-    bands: Bands | None = None
-    """How neighbours may be columns, if they may."""
+    banded: Banded | None = None
+    """Those with neighbouring results as columns, if there are any."""
 
     @staticmethod
     def of(op: ContractionInterface) -> Products:
@@ -89,7 +89,7 @@ class Products:
             prod(extents[each] for each in others),
             tuple(free * each for each in rows.tolist()),
             prod(extents[each] for each in sides.n),
-            Bands.of(op),
+            Banded.of(op),
         )
 
     @property
@@ -112,19 +112,17 @@ class Products:
         for count, times in Counter(self.rows).items():
             along = self.columns * share(count, rows, cols)
             total += times * -(-max(count * across, along) // cells)
-        alone = self.copies * total
-        return (
-            alone if self.bands is None else min(alone, self.bands.passes(rows, cols))
-        )
+        alone, banded = self.copies * total, self.banded
+        return alone if banded is None else min(alone, banded.passes(rows, cols))
 
     def cells(self, rows: int, cols: int) -> float:
         """The least number of cells of a pass that a multiply-accumulate takes."""
-        alone = share(self.columns, rows, cols) / self.columns
-        return alone if self.bands is None else min(alone, self.bands.cells(rows, cols))
+        alone, banded = share(self.columns, rows, cols) / self.columns, self.banded
+        return alone if banded is None else min(alone, banded.cells(rows, cols))
 
 
 @dataclass(frozen=True)
-class Bands:
+class Banded:
     """
     The products that neighbouring results of windows make as columns, those that reach
     beyond an image too. Tiles may have any number of them.
@@ -134,38 +132,34 @@ class Bands:
     extents: tuple[int, ...]
 
     @staticmethod
-    def of(op: ContractionInterface) -> Bands | None:
+    def of(op: ContractionInterface) -> Banded | None:
         """Those of an operation, if it has windows."""
         form = Form(op)
-        return None if form.windows is None else Bands(form.windows, form.extents)
+        return None if form.windows is None else Banded(form.windows, form.extents)
 
     def passes(self, rows: int, cols: int) -> int:
         """The least number of passes of an array of `rows` by `cols` cells."""
-        return min(
-            (
-                batch
-                * k
-                * -(
-                    -max(m * share(n, rows, cols), n * share(m, rows, cols))
-                    // (rows * cols)
-                )
-                for batch, m, n, k in _banded(self, max(rows, cols))
-            ),
-        )
+        least: list[int] = []
+        for batch, m, n, k in self.works(max(rows, cols)):
+            taken = max(m * share(n, rows, cols), n * share(m, rows, cols))
+            least.append(batch * k * -(-taken // (rows * cols)))
+        return min(least)
 
     def cells(self, rows: int, cols: int) -> float:
         """The least number of cells of a pass that a multiply-accumulate takes."""
         whole = Work.of(self.windows.roles, self.extents).k
         return min(
             work.k / whole * share(work.n, rows, cols) / work.n
-            for work in _banded(self, max(rows, cols))
+            for work in self.works(max(rows, cols))
         )
+
+    def works(self, most: int) -> tuple[Work, ...]:
+        """The products with up to so many columns, without neighbours left over."""
+        return _works(self.windows, self.extents, most)
 
 
 @lru_cache(maxsize=1 << 10)
-def _banded(bands: Bands, most: int) -> tuple[Work, ...]:
-    """The products with up to so many columns, without neighbours that are over."""
-    windows, extents = bands.windows, bands.extents
+def _works(windows: Windows, extents: tuple[int, ...], most: int) -> tuple[Work, ...]:
     whole, found = Work.of(windows.roles, extents), list[Work]()
     for counts in windows.choices(extents, most):
         work, several = windows.banded(extents, counts), prod(counts)
