@@ -189,7 +189,8 @@ class NearestSearch:
         floors = [1] * len(self.axes.parallel)
         if floors:
             floors[-1] = max(1, self.machinery.burst // item // EMPTY)
-        if len(floors) > 2 and self._has_columns(1):
+        extents = self.axes.parallel
+        if len(extents) > 2 and extents[1] >= WORTHWHILE and self._has_columns(1):
             floors[1] = WORTHWHILE
         return floors
 
