@@ -15,7 +15,7 @@ image must not be NaN, and NaN in an image may reach its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
@@ -89,6 +89,16 @@ class Work(NamedTuple):
         for role, extent in zip(roles, extents, strict=True):
             sizes[role] *= extent
         return Work(**sizes)
+
+
+def role_of(used: Iterable[bool]) -> str:
+    """The role of an iterator, by whether result, left and right input move with it."""
+    in_result, in_left, in_right = used
+    if not in_result:
+        return "k"
+    if in_left and in_right:
+        return "batch"
+    return "n" if in_right else "m"
 
 
 class Axis(NamedTuple):

@@ -17,6 +17,7 @@ from tlf.lowering.npu.scalars import widens
 from tlf.lowering.npu.views import View, Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
 from tlf.machine.costs import Costs
+from tlf.passes.bands import role_of
 from tlf.passes.cost.machine import machine_of
 
 ROLES = ("batch", "m", "n", "k")
@@ -74,7 +75,7 @@ class _Product:
             Dim(
                 extent,
                 tuple(strides[dimension] for _, strides in placed),
-                _role([dimension in dimensions for dimensions in used]),
+                role_of(dimension in dimensions for dimensions in used),
             )
             for dimension, extent in enumerate(op.extents)
         ]
@@ -132,16 +133,6 @@ def _check_types(op: mem.ContractOp, machine: Target) -> None:
         raise PassFailedException(
             f"mem.contract: the npu cannot accumulate {element} in {total}"
         )
-
-
-def _role(used: Sequence[bool]) -> str:
-    """The role of a dimension, by which of output, left and right input have it."""
-    output, left, right = used
-    if not output:
-        return "k"
-    if left and right:
-        return "batch"
-    return "n" if right else "m"
 
 
 def _walked(inner: dict[str, list[Dim]], roles: str, number: int) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 from xdsl.builder import Builder
@@ -26,7 +25,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import PaddedInterface
 from tlf.dialects.types import dtype_of, is_half, tensor_type
-from tlf.passes.bands import Windows
+from tlf.passes.bands import Windows, role_of
 from tlf.passes.tiling.kinds import Kinds
 
 
@@ -90,11 +89,9 @@ class Form:
         """
         left, right = self.operands[:2]
         return tuple(
-            _role(
-                [
-                    any(each.uses({iterator}) for each in accesses or ())
-                    for accesses in (self.result, left, right)
-                ]
+            role_of(
+                any(each.uses({iterator}) for each in accesses or ())
+                for accesses in (self.result, left, right)
             )
             for iterator in range(len(self.extents))
         )
@@ -169,16 +166,6 @@ class Form:
 
     def _places(self, kind: IteratorKind) -> tuple[int, ...]:
         return tuple(n for n, each in enumerate(self.iterators) if each.kind is kind)
-
-
-def _role(used: Sequence[bool]) -> str:
-    """The role of an iterator, by whether result, left and right input move with it."""
-    in_result, in_left, in_right = used
-    if not in_result:
-        return "k"
-    if in_left and in_right:
-        return "batch"
-    return "n" if in_right else "m"
 
 
 class Forms:
