@@ -8,7 +8,7 @@ import pytest
 from differential import check, compiled_text, make_case
 from numpy.random import Generator
 
-CHIPS = ("npu", "npu-tiny", "npu-tiny:L2=8K,L1=2K")
+CHIPS = ("npu", "npu-4core", "npu-tiny", "npu-tiny:L2=8K,L1=2K")
 
 
 @dataclass(frozen=True)
