@@ -133,7 +133,9 @@ def fold(
         offset = program.sub(offset, program.widened(flat))
     offset = program.mul(offset, scale)
     shape = tensor_type(norm.result).get_shape()
-    contraction = program.reshape(_scaled(folding, scale, program), shape)
+    contraction = _scaled(folding, scale, program)
+    if tensor_type(contraction).get_shape() != shape:
+        contraction = program.reshape(contraction, shape)
     rank = len(shape)
     column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
     if "bias" in known:

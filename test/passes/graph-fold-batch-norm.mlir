@@ -1,10 +1,15 @@
 // RUN: tlf-opt %s -p "graph-fold-batch-norm,tidy" | filecheck %s
+// RUN: tlf-opt %s -p graph-fold-batch-norm | filecheck %s --check-prefix=PLAIN
 // RUN: tlf-run %s --entry convolution --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUN: tlf-run %s --entry linear --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUN: tlf-run %s --entry rounded --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 
 // The filters are scaled and rounded once; the sum is in f32, and rounded once.
+// PLAIN-LABEL: func.func @convolution
+// PLAIN:         [[PRODUCT:%.*]] = graph.conv2d
+// PLAIN-NOT:     graph.reshape [[PRODUCT]]
+// PLAIN-LABEL: func.func @linear
 // CHECK-LABEL: func.func @convolution
 // CHECK-SAME:    #graph.remark<passed "graph-fold-batch-norm" "folded into the weight of graph.conv2d" at "%y">
 // CHECK:         [[R:%.*]] = graph.rsqrt
