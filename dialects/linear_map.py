@@ -163,3 +163,14 @@ def spread(
             strides[dimension] += coefficient * stride
     start = array[tuple(slice(each.constant, None) for each in accesses(indexing))]
     return as_strided(start, tuple(domain), tuple(strides))
+
+
+def spread_used(
+    array: NDArray[np.generic], indexing: AffineMap, domain: Sequence[int]
+) -> tuple[NDArray[np.generic], list[int]]:
+    """
+    View an operand by the points of the dimensions that its map uses, and list these.
+    """
+    used = sorted(indexing.used_dims())
+    part = tuple(slice(None) if each in used else 0 for each in range(len(domain)))
+    return spread(array, indexing, domain)[part], used

@@ -29,7 +29,7 @@ from tlf.dialects.interfaces import (
     parallel,
     reduction,
 )
-from tlf.dialects.linear_map import Linear, accesses, spread, verify_access
+from tlf.dialects.linear_map import Linear, accesses, spread_used, verify_access
 
 
 @irdl_op_definition
@@ -150,7 +150,7 @@ class LinearContractOp(ContractionOperation):
             [shape_of(each) for each in (*new.operands[:2], new.result)]
         )
         new.domain = DenseArrayBase.from_list(i64, extents)
-        tiles = (_from_first(_accesses(each), extents) for each in self.affine_maps)
+        tiles = (_from_first(each, extents) for each in self.affine_maps)
         new.maps = ArrayAttr([indexing_map(each, len(extents)) for each in tiles])
         return new
 
@@ -170,16 +170,12 @@ class LinearContractOp(ContractionOperation):
         return extents
 
     def multiply(self, lhs: Array, rhs: Array) -> Array:
-        extents = self.extents
-        factors, axes = list[Array](), list[list[int]]()
-        for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False):
-            axes.append(sorted(map_.used_dims()))
-            part = tuple(
-                slice(None) if each in axes[-1] else 0 for each in range(len(extents))
-            )
-            factors.append(spread(array, map_, extents)[part])
+        (left, lefts), (right, rights) = (
+            spread_used(array, map_, self.extents)
+            for array, map_ in zip((lhs, rhs), self.affine_maps, strict=False)
+        )
         kept = list(chain(*self._orders))
-        found = sum_of_products(factors[0], axes[0], factors[1], axes[1], kept)
+        found = sum_of_products(left, lefts, right, rights, kept)
         return found.reshape(shape_of(self.result))
 
 
@@ -188,27 +184,19 @@ def _dimensions(access: Linear) -> list[int]:
 
 
 def _accesses(map_: AffineMap) -> Accesses:
-    return tuple(
-        Access(
-            tuple((each, access.coefficients[each]) for each in _dimensions(access)),
-            access.constant,
-        )
-        for access in accesses(map_)
-    )
+    return tuple(_access(each, each.constant) for each in accesses(map_))
 
 
-def _from_first(accesses: Accesses, extents: Sequence[int]) -> Accesses:
+def _access(linear: Linear, offset: int) -> Access:
+    terms = ((each, linear.coefficients[each]) for each in _dimensions(linear))
+    return Access(tuple(terms), offset)
+
+
+def _from_first(map_: AffineMap, extents: Sequence[int]) -> Accesses:
     """Accesses of a tile, which starts with the first indices of all."""
-    below = (
-        sum(
-            factor * (extents[number] - 1)
-            for number, factor in each.terms
-            if factor < 0
-        )
-        for each in accesses
-    )
     return tuple(
-        Access(each.terms, -first) for each, first in zip(accesses, below, strict=True)
+        _access(each, each.constant - each.bounds(extents)[0])
+        for each in accesses(map_)
     )
 
 

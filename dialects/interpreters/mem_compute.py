@@ -25,7 +25,7 @@ from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.mem_moves import offsets_of
 from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
-from tlf.dialects.linear_map import spread
+from tlf.dialects.linear_map import spread, spread_used
 from tlf.dialects.types import dtype_of
 
 Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
@@ -89,14 +89,12 @@ class ComputeFunctions(InterpreterFunctions):
     ) -> PythonValues:
         lhs, rhs, *_ = args
         (acc,) = _started(op, args)
-        dimensions = range(len(op.extents))
         factors: list[Numbers] = []
         used: list[list[int]] = []
         for array, indexing in zip((lhs, rhs), op.input_maps, strict=True):
-            used.append(sorted(indexing.used_dims()))
-            whole = spread(array, indexing, op.extents)
-            part = tuple(slice(None) if d in used[-1] else 0 for d in dimensions)
-            factors.append(_factor(whole[part], op.precision))
+            factor, dimensions = spread_used(array, indexing, op.extents)
+            factors.append(_factor(factor, op.precision))
+            used.append(dimensions)
         kept = _kept(op.output_maps[0])
         products = _sum_of_products(factors, used, kept, op.extents)
         total = np.add(acc.astype(products.dtype), products)
