@@ -285,7 +285,9 @@ class Bands:
 
 
 @lru_cache(maxsize=1 << 16)
-def _counts(windows: Windows, extents: Counts, array: SystolicArray) -> Counts | None:
+def _counts(
+    windows: Windows, extents: tuple[int, ...], array: SystolicArray
+) -> Counts | None:
     """The numbers of neighbours with which an array takes the fewest steps."""
     moved = [extents[axis.moved] for axis in windows.axes]
     alone, *others = windows.choices(extents, array.longest)
@@ -300,7 +302,7 @@ def _counts(windows: Windows, extents: Counts, array: SystolicArray) -> Counts |
 
 
 @lru_cache(maxsize=1 << 16)
-def _least(windows: Windows, extents: Counts, array: SystolicArray) -> Work:
+def _least(windows: Windows, extents: tuple[int, ...], array: SystolicArray) -> Work:
     """The product that takes the fewest steps, of any numbers of neighbours."""
     choices = windows.choices(extents, array.longest)
     best = min(choices, key=partial(_rank, windows, extents, array))
@@ -308,7 +310,7 @@ def _least(windows: Windows, extents: Counts, array: SystolicArray) -> Work:
 
 
 def _rank(
-    windows: Windows, extents: Counts, array: SystolicArray, counts: Counts
+    windows: Windows, extents: tuple[int, ...], array: SystolicArray, counts: Counts
 ) -> tuple[int, int]:
     """The steps of some bands, and how much is summed for one result."""
     work = windows.banded(extents, counts)

@@ -34,18 +34,13 @@ class Sides:
 
     @staticmethod
     def of(op: ContractionInterface) -> Sides:
-        """The iterators that count more than one."""
-        inputs = op.operand_accesses()[:2]
-        left, right, written = (
-            {iterator for access in accesses or () for iterator, _ in access.terms}
-            for accesses in (*inputs, op.result_accesses()[0])
-        )
-        every = range(len(op.iterators()))
+        """The iterators of an operation."""
+        roles = list(enumerate(Form(op).roles))
         return Sides(
-            tuple(each for each in every if each in left & right & written),
-            tuple(each for each in every if each in (left & written) - right),
-            tuple(each for each in every if each in (right & written) - left),
-            tuple(each for each in every if each in (left | right) - written),
+            *(
+                tuple(number for number, role in roles if role == each)
+                for each in Work._fields
+            )
         )
 
 
