@@ -10,12 +10,16 @@ from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
+from tlf.passes.tiling.model import TilingError
+
+TRIES = 20
+"""Tiles of a random size may cut through what a reshape joins."""
 
 
 def scramble(module: ModuleOp, generator: random.Random) -> None:
     """
-    Give every group that has a plan another one: tile sizes from 1 to the whole axis
-    wherever an axis may be cut, another order of loops, and other stages.
+    Give every group that has a plan another one that is legal: tile sizes from 1 to the
+    whole axis wherever an axis may be cut, another order of loops, and other stages.
     """
     target = Target.of(module)
     for op in module.walk():
@@ -29,19 +33,22 @@ def _random_plan(
     target: Target,
     generator: random.Random,
 ) -> graph.PlanAttr:
-    axes = members_of_group(group).axes(rules_of(target, plan.level.data))
+    members, rules = members_of_group(group), rules_of(target, plan.level.data)
+    axes = members.axes(rules)
 
     def cut(size: int, free: bool) -> int:
         return generator.randint(1, size) if free else size
 
-    tile_sizes = list(map(cut, axes.parallel, axes.free))
-    reduce_sizes = list(map(cut, axes.reduction, axes.reduction_free))
-    order = generator.sample(range(len(tile_sizes)), len(tile_sizes))
-    return graph.PlanAttr(
-        plan.level.data,
-        tile_sizes,
-        generator.choice([[], reduce_sizes, reduce_sizes]),
-        plan.loop_mapping,
-        order,
-        generator.choice([1, 1, 2, 3]),
-    )
+    for _ in range(TRIES):
+        tile = tuple(map(cut, axes.parallel, axes.free))
+        sums = tuple(map(cut, axes.reduction, axes.reduction_free))
+        reduce = generator.choice([(), sums, sums])
+        try:
+            members.tiling(tile, reduce, rules)
+        except TilingError:
+            continue
+        order = generator.sample(range(len(tile)), len(tile))
+        stages = generator.choice([1, 1, 2, 3])
+        level, mapping = plan.level.data, plan.loop_mapping
+        return graph.PlanAttr(level, tile, reduce, mapping, order, stages)
+    return plan
