@@ -56,6 +56,15 @@ class SystolicArray:
         """The cells along the longer side."""
         return max(self.rows, self.cols)
 
+    @property
+    def sides(self) -> tuple[int, int]:
+        """The cells that m and n of a product lie along; 1 for what passes by."""
+        return {
+            "os": (self.rows, self.cols),
+            "ws": (1, self.cols),
+            "is": (self.cols, 1),
+        }[self.dataflow]
+
     def steps(self, work: Work) -> int:
         """The steps of a product, as it is or transposed, whichever takes less."""
         batch, m, n, k = work

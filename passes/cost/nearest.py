@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations, product
-from math import ceil, prod
+from math import prod
 
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
@@ -18,6 +18,7 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves, NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
 from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
+from tlf.passes.cost.sizes import options, steps
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.early import early_products
@@ -317,29 +318,6 @@ class NearestSearch:
             return self.members.tiling(tile, reduce, self.machinery.rules)
         except TilingError:
             return None
-
-
-def options(extent: int) -> tuple[int, ...]:
-    """The tile sizes worth a try: whole parts of an axis, and powers of two."""
-    parts = {ceil(extent / count) for count in range(1, 9)}
-    parts |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
-    parts |= {1 << power for power in range(extent.bit_length())}
-    return tuple(sorted(parts))
-
-
-def halves(extent: int, floor: int) -> tuple[int, ...]:
-    """A whole axis, its half, and so on down to `floor`; the smallest first."""
-    sizes = [extent]
-    while sizes[-1] >= 2 * floor:
-        sizes.append((sizes[-1] + 1) // 2)
-    return tuple(reversed(sizes))
-
-
-def steps(extent: int, floor: int) -> tuple[int, ...]:
-    """Halves, and powers of two down to `floor`: several axes may fill an array."""
-    powers = (1 << power for power in range(extent.bit_length()))
-    found = {*halves(extent, floor), *(each for each in powers if each >= floor)}
-    return tuple(sorted(found))
 
 
 def _whole(tiling: GroupTiling, scope: Scope) -> int:

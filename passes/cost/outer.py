@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -24,6 +24,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
+from tlf.passes.cost.cut_products import all_sizes, filled_work
 from tlf.passes.cost.footprint import Footprint, TileBuffers
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.keeping import NOTHING, Keeping
@@ -90,10 +91,12 @@ class OuterModel:
         )
         nearer = rules_of(target, names[at - 1])
         self.near = Moves(self.costs, names[at - 1], level.name, ordered=nearer.ordered)
-        self.work = Instructions(self.costs, is_cut=True)
         self.latency = target.levels[names[at + 1]].latency
         self.bandwidth = target.levels[names[at + 1]].bandwidth
         nearest = target.levels[names[at - 1]]
+        filled = partial(filled_work, capacity=nearest.capacity)
+        self.work = Instructions(self.costs, filled)
+        self.least = Instructions(self.costs, partial(filled, sizes=all_sizes))
         self.fill = nearest.capacity / 2 / level.bandwidth
         self.issue = self.costs.machine.issue_cycles * LINES
 
@@ -122,16 +125,17 @@ class OuterModel:
         tiling: GroupTiling,
         nests: Nests,
         without: Collection[object] = (),
+        work: Instructions | None = None,
     ) -> dict[int, NestWork]:
         """
         What each nest over nearer tiles that does anything does for a tile, `without`
-        what some operations compute and moves of some values.
+        what some operations compute and moves of some values; `work` computes it.
         """
         found: dict[int, NestWork] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_seen:
                 nest = found.setdefault(nests[tiled.op], NestWork())
-                for cost in self._instructions(tiling, tiled, nests, without):
+                for cost in self._instructions(tiling, tiled, nests, without, work):
                     nest.add(cost, self._share(cost))
         return {number: each for number, each in found.items() if each.busy}
 
@@ -146,11 +150,12 @@ class OuterModel:
         tiled: TiledOperation,
         nests: Nests,
         without: Collection[object],
+        work: Instructions | None,
     ) -> Iterator[Cost]:
         """What computes a tile, with the moves from and to it."""
         own = nests[tiled.op]
         if tiled.op not in without and not _is_rounded(tiled, nests):
-            yield from self.work.of(tiled)
+            yield from (work or self.work).of(tiled)
         for operand in dict.fromkeys(tiled.op.operands):
             owner = operand.owner
             if isinstance(owner, Operation) and nests.get(owner) == own:

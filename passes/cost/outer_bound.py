@@ -8,10 +8,11 @@ them what all tiles together take at least.
   axis, so all need the fewest where `t` is 1 or the extent. No tiling moves less
   than the lesser of the two, axis by axis.
 - *Work.* Cycles of an engine are rounded up for each tile, so that one tile takes the
-  least; what smaller tiles leave out, as every second row by a stride of 2, is not
-  counted. `n` tiles add `n` times the latencies of a nest, and what overlaps nothing in
-  the first and the last of its nearer tiles. Where they roll, the first windows are
-  computed apart: up to `w - a` of the iterations along an axis.
+  least, as long as nearer tiles may have any size. What smaller tiles leave out, as
+  every second row by a stride of 2, is not counted. `n` tiles add `n` times the
+  latencies of a nest, and what overlaps nothing in the first and the last of its nearer
+  tiles. Where they roll, the first windows are computed apart: up to `w - a` of the
+  iterations along an axis.
 - *Both.* In the formula of `outer.py`, `n` tiles take at least the work and `1 / n` of
   the moves, and the moves and `1 / n` of the work. One tile takes what it takes.
 """
@@ -106,7 +107,7 @@ class OuterBound:
     def _works(self) -> tuple[Numbers, Numbers]:
         """Two tiles, three and up to the most, and the least cycles of computation."""
         tiling, nests = self.largest.tiling, self.largest.nests
-        works = self.model.works(tiling, nests, self._thinned)
+        works = self.model.works(tiling, nests, self._thinned, self.model.least)
         shares = [(each, self._share(number)) for number, each in works.items()]
         counts = np.arange(2, MOST + 1, dtype=np.float64)
         least = np.zeros_like(counts)

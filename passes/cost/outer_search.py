@@ -15,11 +15,11 @@ from xdsl.ir import SSAValue
 from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.keeping import Keeping
-from tlf.passes.cost.nearest import halves, options
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterCost, OuterModel, TiledGroup
 from tlf.passes.cost.outer_bound import OuterBound
 from tlf.passes.cost.outer_plan import LIGHT, OuterPlan, Sizes
+from tlf.passes.cost.sizes import divisors, halves, options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import GroupTiling, TilingError
@@ -36,7 +36,7 @@ LITTLE = 1
 ENOUGH = 1.02
 """A plan so near to what no tiling beats is good enough."""
 
-CLOSE = 1.05
+CLOSE = 1.1
 """Plans that are so near to the best are looked at more closely."""
 
 STAGES = 2
@@ -101,7 +101,7 @@ class OuterSearch:
         made = copy(self)
         made.keeping, made.capacity = keeping, room
         if keeping.kept:
-            made.chains = [_divisors(each) for each in self.chains]
+            made.chains = [divisors(each) for each in self.chains]
         made.known, made._rooms = self._by_keeping.setdefault(keeping, ({}, {}))
         return made
 
@@ -238,10 +238,10 @@ class OuterSearch:
         return best
 
     def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with all sizes along an axis from the half to the double."""
+        """The plans with any size worth a try along an axis."""
         for axis, size in enumerate(plan.tile):
             for other in self._fine(axis):
-                if size < 2 * other <= 4 * size:
+                if other != size:
                     yield self._resized(plan, {axis: other})
 
     def _fine(self, axis: int) -> Sizes:
@@ -252,10 +252,15 @@ class OuterSearch:
         return options(max(chain))
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
-        """The plans with the next size up or down along an axis."""
+        """
+        The plans with the next size up or down along an axis, any along that where
+        tiles roll: there are few axes more that fill an array together.
+        """
         for axis in range(len(self.chains)):
             below, above = self._options(plan.tile, axis)
-            for size in (*below[-1:], *above[:1]):
+            if axis != plan.roll:
+                below, above = below[-1:], above[:1]
+            for size in (*below, *above):
                 yield self._resized(plan, {axis: size})
 
     def _exchanges(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
@@ -365,14 +370,6 @@ def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
     """The best of some plans, the given one where none is better."""
     known = (each for each in plans if each is not None)
     return min((best, *known), key=lambda plan: plan.rank)
-
-
-def _divisors(chain: Sizes) -> Sizes:
-    """The sizes that make up an axis without a rest, if it may be cut at all."""
-    if len(chain) < 2:
-        return chain
-    extent = max(chain)
-    return tuple(size for size in range(1, extent + 1) if extent % size == 0)
 
 
 def _last(axes: Sequence[int], axis: int) -> list[int]:

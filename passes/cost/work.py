@@ -20,6 +20,7 @@ from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.analysis.work import is_slow
 from tlf.passes.bands import Bands, SystolicArray, Work
+from tlf.passes.cost.cut_products import CutWork
 from tlf.passes.tiling.banded import windows_of
 from tlf.passes.tiling.model import TiledOperation, elements
 
@@ -30,13 +31,13 @@ class Instructions:
     `vector`.
     """
 
-    def __init__(self, costs: Costs, is_cut: bool = False) -> None:
-        """Tiles that are to be cut again, for a nearer memory, may be so in any way."""
+    def __init__(self, costs: Costs, cut: CutWork | None = None) -> None:
+        """Tiles may be cut again, for a nearer memory."""
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
         self._costs: dict[tuple[int, bool], Cost] = {}
         self._known: dict[Operation, tuple[bool, ...]] = {}
-        self._is_cut = is_cut
+        self._cut = cut
         self._array = SystolicArray.of(costs.machine)
 
     def of(self, tiled: TiledOperation) -> Iterator[Cost]:
@@ -75,14 +76,15 @@ class Instructions:
 
     def _work(self, op: ContractionInterface, tiled: TiledOperation) -> Work:
         """The product that a tile is, with neighbours as columns where that helps."""
-        extents, array = [interval.room for interval in tiled.box], self._array
+        extents, roles = [interval.room for interval in tiled.box], tiled.form.roles
+        work, array = Work.of(roles, extents), self._array
+        if array is None:
+            return work
         windows = windows_of(op, tiled.box, tiled.form)
-        if array is not None and windows is not None:
-            if self._is_cut:
-                return windows.least(extents, array)
-            if (bands := Bands.of(windows, extents, array)) is not None:
-                return bands.work
-        return Work.of(tiled.form.roles, extents)
+        if self._cut is not None:
+            return self._cut(roles, extents, windows, array)
+        bands = None if windows is None else Bands.of(windows, extents, array)
+        return work if bands is None else bands.work
 
     def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
         """For each scalar operation of a body, whether it is slow."""

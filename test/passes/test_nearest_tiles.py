@@ -9,8 +9,9 @@ from only_group import only_group
 
 from tlf.dialects.target import load
 from tlf.passes.cost.in_flight import SINGLE, InFlight
-from tlf.passes.cost.nearest import Machinery, NearestSearch, options
+from tlf.passes.cost.nearest import Machinery, NearestSearch
 from tlf.passes.cost.program import busy
+from tlf.passes.cost.sizes import options
 from tlf.passes.graph_choose_tiles import members_of_group
 
 CONVOLUTION = """

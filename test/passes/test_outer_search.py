@@ -33,6 +33,10 @@ func.func @pair(%x: tensor<1x64x56x56xf16>, %v: tensor<64x64x1x1xf16>,
 }
 """
 
+TWICE = PAIR.replace("64x64x1x1", "64x64x3x3").replace(
+    "%v\n", "%v padding [1, 1, 1, 1]\n"
+)
+
 STRIDED = """
 func.func @shortcut(%x: tensor<1x64x56x56xf16>, %w: tensor<128x64x1x1xf16>)
     -> tensor<1x128x28x28xf16> {
@@ -75,6 +79,15 @@ def test_tiles_that_roll_load_everything_once():
 
     assert whole is not None
     assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
+
+
+def test_strips_fill_the_array():
+    """8 of 56 rows are whole passes in nearer tiles, and few are soon there."""
+    plan = search_of(TWICE, 16384).best()
+
+    assert plan is not None
+    assert plan.tile == (1, 64, 8, 56)
+    assert plan.roll == 2
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""The sizes of tiles that searches try along an axis."""
+
+from __future__ import annotations
+
+from math import ceil
+
+
+def options(extent: int) -> tuple[int, ...]:
+    """The tile sizes worth a try: whole parts of an axis, and powers of two."""
+    parts = {ceil(extent / count) for count in range(1, 9)}
+    parts |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
+    parts |= {1 << power for power in range(extent.bit_length())}
+    return tuple(sorted(parts))
+
+
+def halves(extent: int, floor: int) -> tuple[int, ...]:
+    """A whole axis, its half, and so on down to `floor`; the smallest first."""
+    sizes = [extent]
+    while sizes[-1] >= 2 * floor:
+        sizes.append((sizes[-1] + 1) // 2)
+    return tuple(reversed(sizes))
+
+
+def steps(extent: int, floor: int) -> tuple[int, ...]:
+    """Halves, and powers of two down to `floor`: several axes may fill an array."""
+    powers = (1 << power for power in range(extent.bit_length()))
+    found = {*halves(extent, floor), *(each for each in powers if each >= floor)}
+    return tuple(sorted(found))
+
+
+def divisors(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes that make up the longest of some without a rest, if it may be cut."""
+    if len(sizes) < 2:
+        return sizes
+    extent = max(sizes)
+    return tuple(size for size in range(1, extent + 1) if extent % size == 0)
