@@ -125,7 +125,8 @@ class OuterSearch:
                     break
         least = min((plan.cost.cycles for plan in found), default=0)
         near = (plan for plan in found if plan.cost.cycles <= least * CLOSE)
-        return min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
+        best = min(map(self._refined, near), key=lambda plan: plan.rank, default=None)
+        return best and self._deepened(best)
 
     @cached_property
     def bound(self) -> OuterBound | None:
@@ -236,6 +237,21 @@ class OuterSearch:
         while (better := _best(self._nearby(best), best)) is not best:
             best = better
         return best
+
+    def _deepened(self, plan: OuterPlan) -> OuterPlan:
+        """
+        The plan with more iterations in flight, as many as there is room for and make
+        it faster; with one more if it is as fast: by the formula, which does not tell
+        that moves of neighbours collide.
+        """
+        if plan.stages < STAGES or not self.freedom.counts((plan.stages + 1,)):
+            return plan
+        deeper = self.plan(plan.tile, plan.roll, plan.stages + 1)
+        if deeper is None or deeper.cost.cycles > plan.cost.cycles:
+            return plan
+        if plan.stages > STAGES and deeper.cost.cycles == plan.cost.cycles:
+            return plan
+        return self._deepened(deeper)
 
     def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with any size worth a try along an axis."""
