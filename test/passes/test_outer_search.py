@@ -47,9 +47,17 @@ func.func @shortcut(%x: tensor<1x64x56x56xf16>, %w: tensor<128x64x1x1xf16>)
 """
 
 
-def search_of(text: str, kibibytes: int) -> OuterSearch:
+SUMS = """
+func.func @sums(%x: tensor<1000x300xf32>) -> tensor<1000xf32> {
+  %y = graph.reduce %x <sum> axes [1] : (tensor<1000x300xf32>) -> tensor<1000xf32>
+  func.return %y : tensor<1000xf32>
+}
+"""
+
+
+def search_of(text: str, kibibytes: int, chip: str = "npu") -> OuterSearch:
     """The search for plans of a group of all operations, with so much L2."""
-    target = load("npu").resized({"L2": kibibytes << 10})
+    target = load(chip).resized({"L2": kibibytes << 10})
     group = only_group(text, target, "level=L2 contractions=2")
     members, level = members_of_group(group), target.levels["L2"]
     nests = nests_of(members, target)
@@ -79,6 +87,20 @@ def test_tiles_that_roll_load_everything_once():
 
     assert whole is not None
     assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
+
+
+def test_more_tiles_are_in_flight_where_this_is_faster():
+    """Small ones take less time than the latency of the memory."""
+    search = search_of(SUMS, 64, "npu-tiny")
+    plan = search.best()
+
+    assert plan is not None
+    assert plan.stages > 2
+    double = search.plan(plan.tile, plan.roll, 2)
+    deeper = search.plan(plan.tile, plan.roll, plan.stages + 1)
+    assert double is not None
+    assert double.cost.cycles > plan.cost.cycles
+    assert deeper is None or deeper.cost.cycles >= plan.cost.cycles
 
 
 def test_strips_fill_the_array():
