@@ -77,7 +77,7 @@ class Moves:
     def _move(self, engine: str, value: SSAValue, box: Box, *, inward: bool) -> Cost:
         whole, item, layout = self.measure(value)
         shape = tuple(
-            _average(interval.room, extent, interval.offset.terms)
+            min(interval.room, extent)
             for interval, extent in zip(box, whole, strict=True)
         )
         axes = tuple(self.layouts.get(value) or layout or range(len(whole)))
@@ -131,13 +131,6 @@ def _mean(costs: Sequence[Cost]) -> Cost:
     )
     cycles = round(sum(each.cycles for each in costs) / count)
     return replace(first, cycles=cycles, shared=shared) if count > 1 else first
-
-
-def _average(room: int, extent: int, terms: Sequence[tuple[object, int]]) -> int:
-    """The elements of an interval that lie within an axis, on average over a loop."""
-    if not terms:
-        return min(room, extent)
-    return min(room, extent)
 
 
 def _strides(
