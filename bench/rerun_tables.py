@@ -1,0 +1,93 @@
+"""
+Runs the commands of a page again, and puts what they print where it stood before.
+
+    python bench/zoo_files.py build/zoo
+    python bench/rerun_tables.py docs/evaluation.md --folder build/zoo --only targets
+
+A command is an indented line that starts with `tlf-`, with lines that continue it, and
+what it printed the next indented lines after an empty one. A command that prints
+nothing, or fails, changes nothing and is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+INDENT = "    "
+PROGRAMS = "tlf-"
+
+Run: TypeAlias = Callable[[str], str]
+"""What a command prints."""
+
+
+class Table(NamedTuple):
+    """A command, and the lines of a page that it printed."""
+
+    command: str
+    first: int
+    end: int
+
+
+def tables(lines: Sequence[str]) -> Iterator[Table]:
+    """The commands of a page that something was printed by."""
+    at = 0
+    while at < len(lines):
+        start = at
+        at += 1
+        if not lines[start].startswith(INDENT + PROGRAMS):
+            continue
+        while lines[at - 1].endswith("\\") and at < len(lines):
+            at += 1
+        command = " ".join(line.strip().rstrip("\\") for line in lines[start:at])
+        first = at + 1
+        end = first
+        while end < len(lines) and lines[end].startswith(INDENT):
+            end += 1
+        if lines[at : at + 1] == [""] and end > first:
+            yield Table(" ".join(command.split()), first, end)
+            at = end
+
+
+def rewritten(text: str, run: Run, only: str = "") -> str:
+    """The page with what its commands print now, of those that contain some text."""
+    lines = text.splitlines()
+    for table in reversed(list(tables(lines))):
+        if only in table.command and (printed := run(table.command).rstrip()):
+            made = [f"{INDENT}{line}".rstrip() for line in printed.splitlines()]
+            lines[table.first : table.end] = made
+    return "\n".join(lines) + "\n"
+
+
+def _run_in(folder: Path) -> Run:
+    def run(command: str) -> str:
+        print(command, flush=True)
+        done = subprocess.run(
+            command.split(), cwd=folder, capture_output=True, text=True, check=False
+        )
+        if not done.stdout:
+            print(f"error: it printed nothing\n{done.stderr}", file=sys.stderr)
+            return ""
+        return done.stdout.rstrip("\n") + "\n" + done.stderr
+
+    return run
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Rewrite a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--folder", type=Path, default=Path(), help="to run them in")
+    parser.add_argument("--only", default="", help="text that commands contain")
+    options = parser.parse_args(arguments)
+    text = options.page.read_text(encoding="utf-8")
+    made = rewritten(text, _run_in(options.folder), options.only)
+    options.page.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
