@@ -12,10 +12,12 @@ nothing, or fails, changes nothing and is told.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shutil import which
 from typing import NamedTuple, TypeAlias
 
 INDENT = "    "
@@ -64,10 +66,19 @@ def rewritten(text: str, run: Run, only: str = "") -> str:
 
 
 def _run_in(folder: Path) -> Run:
+    """Runs the tools that are installed beside this Python."""
+    scripts = str(Path(sys.executable).parent)
+    path = os.pathsep.join((scripts, os.environ.get("PATH", "")))
+
     def run(command: str) -> str:
         print(command, flush=True)
+        name, *rest = command.split()
         done = subprocess.run(
-            command.split(), cwd=folder, capture_output=True, text=True, check=False
+            [which(name, path=path) or name, *rest],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if not done.stdout:
             print(f"error: it printed nothing\n{done.stderr}", file=sys.stderr)
