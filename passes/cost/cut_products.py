@@ -24,6 +24,9 @@ SUM_BYTES = 4
 SLOTS = 2
 """Tiles of sums in a nearer memory: while one is computed, another one is rounded."""
 
+MANY = 1 << 12
+"""Of more boxes than this none is tried: the array is taken to be full."""
+
 Extents: TypeAlias = Sequence[int]
 
 CutWork: TypeAlias = Callable[
@@ -84,11 +87,12 @@ def filled(extents: tuple[int, ...], side: int, most: int, sizes: Sizes) -> int:
     The fewest elements in tiles of axes with these extents, of some sizes, each filled
     up to multiples of `side`. A tile has `most` elements, or as many as a side.
     """
-    if len(extents) < 2 or side == 1:
+    choices = [sizes(extent) for extent in extents]
+    if len(extents) < 2 or side == 1 or prod(map(len, choices)) > MANY:
         return prod(extents)
     return min(
         prod(-(-e // s) for e, s in zip(extents, tile, strict=True))
         * (-(-prod(tile) // side) * side)
-        for tile in product(*map(sizes, extents))
+        for tile in product(*choices)
         if prod(tile) <= max(side, most)
     )

@@ -269,8 +269,8 @@ class OuterSearch:
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """
-        The plans with the next size up or down along an axis, any along that where
-        tiles roll: there are few axes more that fill an array together.
+        The plans with the next size up or down along an axis, and any along that where
+        tiles roll: whether strips fill the array changes from one size to the next.
         """
         for axis in range(len(self.chains)):
             below, above = self._options(plan.tile, axis)

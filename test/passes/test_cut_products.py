@@ -42,6 +42,13 @@ def test_tiles_of_tiles_are_no_fuller(extents: tuple[int, ...]):
         assert count * filled(sizes, 64, 512, usual_sizes) >= whole
 
 
+def test_many_axes_take_no_time():
+    """A box of five axes has millions of sizes."""
+    extents = (112, 112, 112, 32, 32)
+
+    assert filled(extents, 64, 512, all_sizes) == prod(extents)
+
+
 def test_a_single_axis_is_cut_without_a_rest():
     assert filled((1000,), 64, 512, usual_sizes) == 1000
 
