@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import isqrt, prod
 from typing import TypeAlias
 
 from tlf.passes.bands import SystolicArray, Windows, Work
@@ -47,7 +47,9 @@ def usual_sizes(extent: int) -> tuple[int, ...]:
 @lru_cache(maxsize=1 << 12)
 def all_sizes(extent: int) -> tuple[int, ...]:
     """For every number of tiles along an axis the smallest that are so many."""
-    return tuple(sorted({-(-extent // count) for count in range(1, extent + 1)}))
+    few = range(1, isqrt(extent) + 2)
+    large = {-(-extent // count) for count in few}
+    return tuple(sorted(large | {-(-extent // -(-extent // size)) for size in few}))
 
 
 def filled_work(
@@ -66,15 +68,13 @@ def filled_work(
     least = work if windows is None else windows.least(extents, array)
     if least != work:
         return least
-    axes: dict[str, tuple[int, ...]] = {role: () for role in Work._fields}
-    for role, extent in zip(roles, extents, strict=True):
-        if extent > 1:
-            axes[role] += (extent,)
+    pairs = [each for each in zip(roles, extents, strict=True) if each[1] > 1]
+    rows, columns = (tuple(e for role, e in pairs if role == side) for side in "mn")
     most = capacity // (SUM_BYTES * SLOTS * array.cols)
     works = [
         work._replace(
-            m=filled(axes["m"], down, most, sizes),
-            n=filled(axes["n"], across, most, sizes),
+            m=filled(rows, down, most, sizes),
+            n=filled(columns, across, most, sizes),
         )
         for down, across in (array.sides, array.sides[::-1])
     ]
@@ -87,8 +87,10 @@ def filled(extents: tuple[int, ...], side: int, most: int, sizes: Sizes) -> int:
     The fewest elements in tiles of axes with these extents, of some sizes, each filled
     up to multiples of `side`. A tile has `most` elements, or as many as a side.
     """
+    if len(extents) < 2 or side == 1:
+        return prod(extents)
     choices = [sizes(extent) for extent in extents]
-    if len(extents) < 2 or side == 1 or prod(map(len, choices)) > MANY:
+    if prod(map(len, choices)) > MANY:
         return prod(extents)
     return min(
         prod(-(-e // s) for e, s in zip(extents, tile, strict=True))

@@ -77,14 +77,13 @@ class Instructions:
     def _work(self, op: ContractionInterface, tiled: TiledOperation) -> Work:
         """The product that a tile is, with neighbours as columns where that helps."""
         extents, roles = [interval.room for interval in tiled.box], tiled.form.roles
-        work, array = Work.of(roles, extents), self._array
-        if array is None:
-            return work
+        if (array := self._array) is None:
+            return Work.of(roles, extents)
         windows = windows_of(op, tiled.box, tiled.form)
         if self._cut is not None:
             return self._cut(roles, extents, windows, array)
         bands = None if windows is None else Bands.of(windows, extents, array)
-        return work if bands is None else bands.work
+        return Work.of(roles, extents) if bands is None else bands.work
 
     def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
         """For each scalar operation of a body, whether it is slow."""
