@@ -6,63 +6,40 @@ Runs the commands of a page again, and puts what they print where it stood befor
 
 A command is an indented line that starts with `tlf-`, with lines that continue it, and
 what it printed the next indented lines after an empty one. A command that prints
-nothing, or fails, changes nothing and is told.
+nothing changes nothing, and is told.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import which
-from typing import NamedTuple, TypeAlias
-
-INDENT = "    "
-PROGRAMS = "tlf-"
+from typing import TypeAlias
 
 Run: TypeAlias = Callable[[str], str]
 """What a command prints."""
 
 
-class Table(NamedTuple):
-    """A command, and the lines of a page that it printed."""
-
-    command: str
-    first: int
-    end: int
-
-
-def tables(lines: Sequence[str]) -> Iterator[Table]:
-    """The commands of a page that something was printed by."""
-    at = 0
-    while at < len(lines):
-        start = at
-        at += 1
-        if not lines[start].startswith(INDENT + PROGRAMS):
-            continue
-        while lines[at - 1].endswith("\\") and at < len(lines):
-            at += 1
-        command = " ".join(line.strip().rstrip("\\") for line in lines[start:at])
-        first = at + 1
-        end = first
-        while end < len(lines) and lines[end].startswith(INDENT):
-            end += 1
-        if lines[at : at + 1] == [""] and end > first:
-            yield Table(" ".join(command.split()), first, end)
-            at = end
+TABLE = re.compile(
+    r"^    (?P<command>tlf-.*(?:\\\n.*)*)\n\n(?P<printed>(?:    .*\n?)+)", re.MULTILINE
+)
+"""A command of a page, and what it printed."""
 
 
 def rewritten(text: str, run: Run, only: str = "") -> str:
     """The page with what its commands print now, of those that contain some text."""
-    lines = text.splitlines()
-    for table in reversed(list(tables(lines))):
-        if only in table.command and (printed := run(table.command).rstrip()):
-            made = [f"{INDENT}{line}".rstrip() for line in printed.splitlines()]
-            lines[table.first : table.end] = made
-    return "\n".join(lines) + "\n"
+    for found in reversed(list(TABLE.finditer(text))):
+        command = " ".join(found["command"].replace("\\\n", " ").split())
+        if only in command and (printed := run(command).rstrip()):
+            made = [f"    {line}".rstrip() for line in printed.splitlines()]
+            start, end = found.span("printed")
+            text = text[:start] + "\n".join(made) + "\n" + text[end:]
+    return text
 
 
 def _run_in(folder: Path) -> Run:
