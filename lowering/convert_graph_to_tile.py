@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.emit import TileBuilder
+from tlf.lowering.tiling.joined import JoinPattern
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -177,13 +178,15 @@ class ConvertGraphToTilePass(ModulePass):
     The loops run over the parallel axes of the operation that computes the first
     result; all others are computed, tile by tile, from its result backwards, as their
     interfaces tell. The last reduction or contraction may have a loop of its own.
-    Every group needs a plan; operations outside of groups stay.
+    Every group needs a plan; operations outside of groups stay, but for those that join
+    tensors: these are put into the result, each in its place.
     """
 
     name = "convert-graph-to-tile"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
+        PatternRewriteWalker(JoinPattern()).rewrite_module(op)
         PatternRewriteWalker(
             TileGroupPattern(target), apply_recursively=False
         ).rewrite_module(op)

@@ -19,8 +19,8 @@ def tiling(level: str, merge: str = "", mark: str = "") -> str:
     before tiles are chosen and before groups become loops.
     """
     return (
-        f"graph-group{{level={level}}},{merge}graph-choose-tiles{{level={level}}},dce,"
-        f"{mark}convert-graph-to-tile"
+        f"graph-group{{level={level}}},{merge}graph-copy-joined,"
+        f"graph-choose-tiles{{level={level}}},dce,{mark}convert-graph-to-tile"
     )
 
 

@@ -18,6 +18,7 @@ from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.cse import CsePass
 from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
+from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.graph_group import GraphGroupPass
 from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
 
@@ -51,6 +52,7 @@ class TileRehearsal:
         for number, level in enumerate(self.target.tile_levels):
             if number:
                 self._apply(module, GraphGroupPass(level.name))
+            self._apply(module, GraphCopyJoinedPass())
             self._choose_tiles(module, level)
             self._apply(module, DeadCodeElimination())
             if not number:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,9 +25,13 @@ from tlf.dialects.interfaces import (
     DecompositionInterface,
     IndexedInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.replacement import build_program, is_planned
+
+Native: TypeAlias = Mapping[type[Operation], str]
+"""Interfaces of operations that need no decomposition, and how they are done."""
 
 
 def _mnemonic(op: Operation) -> str:
@@ -55,6 +60,24 @@ def _is_narrow(op: Operation) -> bool:
     return tensor_type(op.results[0]).element_type != op.accumulator_type
 
 
+def _native_to(op: ModuleOp) -> Native:
+    """What the target of a program does by itself; without one, nothing."""
+    if not Target.is_known(op):
+        return {}
+    target = Target.of(op)
+    found: dict[type[Operation], str] = {}
+    if target.indexed_loads:
+        found[IndexedInterface] = "loads follow its indices"
+    if target.joins:
+        found[JoiningInterface] = "its operands are made next to each other"
+    return found
+
+
+def _why_native(op: Operation, native: Native) -> str | None:
+    """How the target does an operation, if it does."""
+    return next((how for kind, how in native.items() if isinstance(op, kind)), None)
+
+
 @dataclass
 class DecomposePattern(RewritePattern):
     """
@@ -62,13 +85,13 @@ class DecomposePattern(RewritePattern):
     """
 
     keep: tuple[str, ...]
-    indexed_loads: bool = False
-    """Whether the target finds elements by indices as it loads them."""
+    native: Native = field(default_factory=dict[type[Operation], str])
+    """What the target does by itself."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, DecompositionInterface) or _why_kept(op, self.keep):
             return
-        if self.indexed_loads and isinstance(op, IndexedInterface):
+        if _why_native(op, self.native) is not None:
             return
         steps, results = build_program(op, rewriter, op.decompose)
         text = f"{_mnemonic(op)} became {_counted(steps)}"
@@ -109,15 +132,15 @@ class WidenAccumulatorPattern(RewritePattern):
         rewriter.replace(op, [widened, rounded])
 
 
-def _note_kept(op: Operation, keep: tuple[str, ...], indexed_loads: bool) -> None:
+def _note_kept(op: Operation, keep: tuple[str, ...], native: Native) -> None:
     """Note why an operation stays that might have been replaced."""
     if not isinstance(op, DecompositionInterface) and not _is_narrow(op):
         return
     if (reason := _why_kept(op, keep)) is not None:
         text = f"{_mnemonic(op)} stays: {reason}"
         graph.remark(op, GraphDecomposePass.name, "missed", text)
-    elif indexed_loads and isinstance(op, IndexedInterface):
-        text = f"{_mnemonic(op)} stays: loads follow its indices"
+    elif (how := _why_native(op, native)) is not None:
+        text = f"{_mnemonic(op)} stays: {how}"
         graph.remark(op, GraphDecomposePass.name, "passed", text)
 
 
@@ -132,6 +155,7 @@ class GraphDecomposePass(ModulePass):
 
     A movement that finds its elements by indices stays where the target has indexed
     loads; elsewhere, and without a target, it becomes comparisons with all indices.
+    What joins tensors stays where tiles move into parts of buffers.
     Operations of a group that has a plan stay, because the plan counts their iterators.
     Functions get remarks about what became of operations, and why others stayed.
     """
@@ -148,14 +172,14 @@ class GraphDecomposePass(ModulePass):
                 raise PassFailedException(
                     f"graph-decompose: expected operations of graph to keep, got {name}"
                 )
-        indexed = Target.is_known(op) and Target.of(op).indexed_loads
+        native = _native_to(op)
         PatternRewriteWalker(
             GreedyRewritePatternApplier(
                 [
-                    DecomposePattern(self.keep, indexed),
+                    DecomposePattern(self.keep, native),
                     WidenAccumulatorPattern(self.keep),
                 ]
             )
         ).rewrite_module(op)
         for each in op.walk():
-            _note_kept(each, self.keep, indexed)
+            _note_kept(each, self.keep, native)

@@ -21,6 +21,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.fusion.prologue import computing_operations
@@ -32,6 +33,7 @@ GIVEN = "an argument, a constant or a part of a tensor keeps its elements"
 NEEDED = "its operand is needed later"
 TWICE = "it uses the buffer of its operand in two ways"
 WAITS = "the moves of a tile would wait for those of the tile before"
+JOINED = "it is made in its place among others"
 ELSEWHERE = "it reads its operand where it does not write"
 
 
@@ -68,6 +70,9 @@ class Marker:
         names = {origin, *_views(origin)}
         if sum(operand in names for operand in self.op.operands) > 1:
             return TWICE
+        users = (use.operation for use in self.op.results[number].uses)
+        if any(isinstance(user, JoiningInterface) for user in users):
+            return JOINED
         if any(self._is_later(use.operation) for name in names for use in name.uses):
             return NEEDED
         if not self._reads_what_it_writes(number, position):
@@ -132,11 +137,15 @@ def _origin(value: SSAValue) -> SSAValue:
 
 
 def _views(value: SSAValue) -> Iterator[SSAValue]:
-    """All views of a tensor, parts that stay where they are, and views of them."""
+    """
+    All views of a tensor, parts that stay where they are, and what it is part of; and
+    views of them.
+    """
     for use in value.uses:
-        if isinstance(use.operation, ViewInterface) or is_cut(use.operation):
-            yield use.operation.results[0]
-            yield from _views(use.operation.results[0])
+        user = use.operation
+        if isinstance(user, ViewInterface | JoiningInterface) or is_cut(user):
+            yield user.results[0]
+            yield from _views(user.results[0])
 
 
 def _is_computed(value: SSAValue, block: Block | None) -> bool:
@@ -144,7 +153,7 @@ def _is_computed(value: SSAValue, block: Block | None) -> bool:
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not block:
         return False
-    if isinstance(owner, ConstantInterface | MovementInterface):
+    if isinstance(owner, ConstantInterface | MovementInterface | JoiningInterface):
         return False
     return isinstance(owner, graph.GroupOp | TilingInterface)
 

@@ -14,7 +14,6 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
 from tlf.dialects.graph.remark import Kind
-from tlf.dialects.interfaces import ViewInterface
 from tlf.passes.nests.counting import UncountedError
 from tlf.passes.nests.stitching import Destination, Stitching
 
@@ -47,19 +46,15 @@ class _Prover:
         proven = [self._proven(each) for each in self.stitching.found]
         results = [self._complete(each) for each in self._results()]
         if all(proven) and all(results) and results:
-            tiles = [IntegerAttr(self._tiles(value), i64) for value in self._results()]
+            tiles = [
+                IntegerAttr(self.stitching.tiles(each), i64) for each in self._results()
+            ]
             self.function.attributes[ATTRIBUTE] = ArrayAttr(tiles)
 
     def _results(self) -> Iterator[SSAValue]:
         last = self.function.body.block.last_op
         operands = () if last is None else last.operands
         yield from (each for each in operands if isinstance(each.type, TensorType))
-
-    def _tiles(self, value: SSAValue) -> int:
-        while isinstance(value.owner, ViewInterface):
-            value = value.owner.operands[0]
-        found = self.stitching.known.get(value)
-        return 0 if found is None else found.tiles
 
     def _proven(self, destination: Destination) -> bool:
         """Whether tiles are put into a tensor apart, and leave nothing of it out."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import accumulate
 
 import numpy as np
 from xdsl.builder import Builder
@@ -20,6 +21,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, neutral_of
@@ -34,7 +36,15 @@ from tlf.dialects.graph.tensors import (
     verify_same_elements,
     verify_shape,
 )
-from tlf.dialects.interfaces import Array, DecompositionInterface, Scalar
+from tlf.dialects.interfaces import (
+    Array,
+    DecompositionInterface,
+    Iterator,
+    OperationClass,
+    Scalar,
+    parallel,
+)
+from tlf.dialects.joining import JoiningInterface
 
 
 def _joined_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:
@@ -60,7 +70,7 @@ def _least(element: Attribute) -> Scalar:
 
 
 @irdl_op_definition
-class ConcatOp(IRDLOperation, DecompositionInterface):
+class ConcatOp(IRDLOperation, JoiningInterface, DecompositionInterface):
     """
     Tensors one after the other along an axis.
 
@@ -100,6 +110,40 @@ class ConcatOp(IRDLOperation, DecompositionInterface):
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         return (np.concatenate(operands, axis=self.axis.value.data),)
 
+    @property
+    def operation_class(self) -> OperationClass:
+        return OperationClass.MOVEMENT
+
+    def iterators(self) -> tuple[Iterator, ...]:
+        """Those of the other axes: joined tensors are needed whole along theirs."""
+        axis = self.axis.value.data
+        shape = shape_of(self.result)
+        return tuple(map(parallel, (*shape[:axis], *shape[axis + 1 :])))
+
+    def operand_accesses(self) -> tuple[Accesses, ...]:
+        return tuple(map(self._access, self.inputs))
+
+    def result_accesses(self) -> tuple[Accesses, ...]:
+        return (self._access(self.result),)
+
+    def _access(self, value: SSAValue) -> Accesses:
+        """All of a tensor along the axis, and one element along each other one."""
+        joined, shape = self.axis.value.data, shape_of(value)
+        return tuple(
+            Access(width=extent)
+            if axis == joined
+            else Access.of(axis - (axis > joined))
+            for axis, extent in enumerate(shape)
+        )
+
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        axis, rank = self.axis.value.data, len(shape_of(self.result))
+        extents = [shape_of(value)[axis] for value in self.inputs]
+        return tuple(
+            tuple(before if each == axis else 0 for each in range(rank))
+            for before in accumulate(extents[:-1], initial=0)
+        )
+
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
         """The maximum of the operands, padded with what is less than everything."""
         padded = list(self._padded(builder))
@@ -112,14 +156,11 @@ class ConcatOp(IRDLOperation, DecompositionInterface):
 
         return [reduce(greater, padded)]
 
-    def _padded(self, builder: Builder) -> Iterator[SSAValue]:
+    def _padded(self, builder: Builder) -> Iterable[SSAValue]:
         """Each operand in its place of the result."""
-        shape, axis = shape_of(self.result), self.axis.value.data
-        before = 0
-        for value in self.inputs:
-            low, high = [0] * len(shape), [0] * len(shape)
-            low[axis] = before
-            before += shape_of(value)[axis]
-            high[axis] = shape[axis] - before
+        shape = shape_of(self.result)
+        for value, low in zip(self.inputs, self.places(), strict=True):
+            ends = map(sum, zip(low, shape_of(value), strict=True))
+            high = [extent - end for extent, end in zip(shape, ends, strict=True)]
             fill = _least(element_of(value))
             yield builder.insert(PadOp(value, low, high, fill)).result

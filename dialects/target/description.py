@@ -187,6 +187,11 @@ class Target:
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
+    def joins(self) -> bool:
+        """Whether tiles move into parts of buffers, so that tensors can be joined."""
+        return any(level.kind == "buffer" for level in self.tile_levels[:1])
+
+    @property
     def tile_levels(self) -> tuple[Level, ...]:
         """The memories that loops bring tiles into, outermost first."""
         inner = list(self.levels.values())[:-1]

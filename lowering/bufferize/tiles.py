@@ -28,14 +28,6 @@ def convert_empty(scope: Scope, op: tile.EmptyOp) -> None:
     A place of its own, the argument that the tile is to be returned in, or the part of
     a tensor that it is to be put into.
     """
-    if (put := scope.parts.get(op.result)) is not None:
-        around = scope.storages[put.destination].whole
-        offsets = scope.indices(put.mixed_offsets)
-        place = scope.values[put.destination]
-        part = subview(scope.builder, place, offsets, put.extents)
-        scope.made[put] = part
-        scope.bind(op.result, part, Storage(around=around))
-        return
     scope.bind(op.result, *make_place(scope, op.result))
 
 
@@ -142,6 +134,7 @@ def convert_deslice(scope: Scope, op: tile.DesliceOp) -> None:
     source = scope.operand(op.source)
     if source is scope.made.get(op):
         scope.storages[op.source].writable = False
+        storage.values.extend(scope.storages[op.source].values)
         scope.bind(op.result, place, storage)
         return
     offsets = scope.indices(op.mixed_offsets)

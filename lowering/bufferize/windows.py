@@ -17,6 +17,7 @@ from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.bufferize.buffers import subview
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.scope import Scope
+from tlf.passes.analysis.parts import around
 from tlf.passes.analysis.rings import SOURCE, Ring, trip_counts
 from tlf.passes.analysis.tile_liveness import Storage
 
@@ -26,6 +27,12 @@ def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:
     type_ = tensor_type(value)
     if (place := scope.destinations.get(value)) is not None:
         return place, Storage()
+    if (put := scope.parts.get(value)) is not None:
+        tensor = around(put)
+        offsets = scope.indices(put.mixed_offsets)
+        part = subview(scope.builder, scope.values[tensor], offsets, put.extents)
+        scope.made[put] = part
+        return part, Storage(around=scope.storages[tensor].whole)
     if (ring := scope.rings.nexts.get(value)) is not None:
         scope.moves.wait(scope.builder, writes=[ring.storage])
         ring.following = _behind(scope, ring)

@@ -8,7 +8,6 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects.graph import ConcatOp
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -18,6 +17,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.dataflow import (
     Dataflow,
@@ -103,8 +103,9 @@ def read_by(
     What an operation reads of an operand. For each element of a result that nothing
     needs, what one iteration reads may be left out.
     """
-    if not isinstance(op, TilingInterface) or isinstance(op, ViewInterface):
-        each = 1 if isinstance(op, ViewInterface | ConcatOp) else elements_of(operand)
+    is_kept = isinstance(op, ViewInterface | JoiningInterface)
+    if not isinstance(op, TilingInterface) or is_kept:
+        each = 1 if is_kept else elements_of(operand)
         return _less(whole(operand, burst), each * missing, operand, burst)
     accesses = op.operand_accesses()[position]
     if accesses is None:

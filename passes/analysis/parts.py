@@ -2,7 +2,8 @@
 Which tiles are made where they are put: in a part of a tensor of their own level.
 
 A tile that is new, that loops put their tiles into, and that goes into a tensor of the
-same memory level at the end, needs no buffer: it is a view of the tensor's.
+same memory level at the end, needs no buffer: it is a view of the tensor's. So tensors
+are joined without moving them.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ from tlf.passes.nests.ranges import lies_within, range_of
 def find_parts(
     function: Operation, target: Target, liveness: Liveness
 ) -> dict[SSAValue, tile.DesliceOp]:
-    """For new tiles that can be made in their places, what puts them there."""
-    _, *farther = target.levels.values()
-    names = [level.name for level in farther if level.kind == "buffer"]
+    """For tiles that can be made or loaded in their places, what puts them there."""
+    _, *between = reversed(target.tile_levels)
+    names = [level.name for level in between if level.kind == "buffer"]
+    levels = (None, *names)
     found: dict[SSAValue, tile.DesliceOp] = {}
     for op in function.walk():
         if not isinstance(op, tile.DesliceOp) or not _stays(op):
             continue
-        if level_of(op.source.type) not in names:
+        if level_of(op.source.type) not in levels:
             continue
         origin = _origin(op)
         if origin is not None and _is_apart(op, origin, liveness):
@@ -36,10 +38,25 @@ def find_parts(
     return found
 
 
+def around(put: tile.DesliceOp) -> SSAValue:
+    """The tensor that a tile is made in, before any other tile is put there."""
+    return _joined(put)[-1]
+
+
+def _joined(put: tile.DesliceOp) -> list[SSAValue]:
+    """The tensor that a tile is put into, without one tile more of its block each."""
+    values = [put.destination]
+    while isinstance(owner := values[-1].owner, tile.DesliceOp):
+        if owner.parent is not put.parent:
+            break
+        values.append(owner.destination)
+    return values
+
+
 def _stays(op: tile.DesliceOp) -> bool:
     """Whether a tile is put, all of it, into a tensor of its level."""
     source, destination = tensor_type(op.source), tensor_type(op.destination)
-    if level_of(source) != level_of(destination) or level_of(source) is None:
+    if level_of(source) != level_of(destination):
         return False
     if op.extents != source.get_shape():
         return False
@@ -47,7 +64,7 @@ def _stays(op: tile.DesliceOp) -> bool:
 
 
 def _origin(op: tile.DesliceOp) -> SSAValue | None:
-    """The new tile of the same block that a tile is made of in place."""
+    """The new tile of the same block, or one that is loaded, that a tile is made of."""
     value = op.source
     while True:
         owner = value.owner
@@ -57,6 +74,8 @@ def _origin(op: tile.DesliceOp) -> SSAValue | None:
             return None
         match owner:
             case tile.EmptyOp():
+                return value
+            case tile.SliceOp() if level_of(owner.source.type) != level_of(value.type):
                 return value
             case tile.DesliceOp():
                 value = owner.destination
@@ -82,9 +101,15 @@ def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
     Whether nothing else uses the tensor while the tile is made, and the place of the
     tile is known before.
     """
-    if len(list(op.destination.uses)) != 1:
+    values = _joined(op)
+    others = [value.owner for value in values[:-1]]
+    if not all(value.uses.get_length() == 1 for value in values):
         return False
-    first, made = origin.owner, op.destination.owner
+    if not all(
+        isinstance(each, tile.DesliceOp) and _apart(op, each) for each in others
+    ):
+        return False
+    first, made = origin.owner, values[-1].owner
     assert isinstance(first, Operation)
     if made is not op.parent:
         if not isinstance(made, tile.EmptyOp) or made.parent is not op.parent:
@@ -94,6 +119,19 @@ def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
     return all(
         isinstance(offset, int) or _is_known(offset, first, liveness)
         for offset in op.mixed_offsets
+    )
+
+
+def _apart(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
+    """Whether two tiles have no place in common, for certain."""
+    starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
+    return any(
+        isinstance(start, int)
+        and isinstance(second, int)
+        and (start + extent <= second or second + length <= start)
+        for (start, second), extent, length in zip(
+            starts, one.extents, other.extents, strict=True
+        )
     )
 
 

@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
 
@@ -116,7 +117,7 @@ def is_slow(op: Operation) -> bool:
 def _operations(op: Operation) -> tuple[dict[str, int], int]:
     """The operations of products, by type, and all others."""
     match op:
-        case IndexedInterface():
+        case IndexedInterface() | JoiningInterface():
             return {}, op.flops()
         case DecompositionInterface():
             return _of_program(op)

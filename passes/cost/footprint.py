@@ -21,6 +21,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.in_place import InPlace
+from tlf.passes.cost.joined import Joined
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.steps import Steps
 from tlf.passes.placement import Buffer, align
@@ -138,6 +139,8 @@ class TileBuffers:
         self.end = steps.end
         self.results = set(tiling.results)
         self.in_place = InPlace(tiling, steps) if self.nearest else None
+        parts = Joined(tiling, (*apart, *held)) if nests is not None else None
+        self.joined = parts
         self.rows = tuple(self._rows())
         """What one iteration takes, with what each further one adds in `ahead`."""
 
@@ -164,7 +167,7 @@ class TileBuffers:
 
     def _inputs(self) -> Iterator[Row]:
         for (value, scope), boxes in self.tiling.reads.items():
-            if value in self.apart:
+            if value in self.apart or not self._has_place(value):
                 continue
             of_pieces = scope is Scope.INNER
             if value in self.held:
@@ -242,10 +245,24 @@ class TileBuffers:
             return row._replace(of_pieces=self.tiling.tiles[owner].scope is Scope.INNER)
         if self.nearest and self.tiling.is_step(owner):
             return self._live("value", value, size, box)
-        return Row("value", value, size, first, last + 1, box)
+        return self._with_parts(Row("value", value, size, first, last + 1, box))
+
+    def _with_parts(self, row: Row) -> Row:
+        """A buffer that is there as long as what is made or loaded in parts of it."""
+        for part in () if self.joined is None else self.joined.of(row.value):
+            made = (
+                self.step.get(part.owner) if isinstance(part.owner, Operation) else None
+            )
+            if made is None:
+                return self._live(row.kind, row.value, row.size, row.box, row.size)
+            end = max(row.end, self._last_use(part) + 1)
+            row = row._replace(start=min(row.start, made), end=end)
+        return row
 
     def _has_place(self, value: SSAValue) -> bool:
-        """Whether a value is not computed in the place of another one."""
+        """Whether a value is not computed in the place of another one, or in part."""
+        if self.joined is not None:
+            return value not in self.joined.parts
         return self.in_place is None or value not in self.in_place.shares
 
     def _sharing(self, place: SSAValue) -> Iterator[SSAValue]:

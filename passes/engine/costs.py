@@ -11,8 +11,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
+from tlf.dialects.access import Interval
 from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
+from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.outer import OuterModel
@@ -22,6 +25,7 @@ from tlf.passes.cost.timed import nesting_on
 from tlf.passes.engine.cuts import is_seen
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
+from tlf.passes.joined_values import copied_operands
 from tlf.passes.search import Context, Costs, Option, mask_of, members
 from tlf.passes.tiling.form import Forms
 
@@ -59,6 +63,7 @@ class GroupCosts(Costs):
         self._numbers = {value: number for number, value in enumerate(values)}
         inside = set(nodes)
         self._given = {value for value in values if value.owner not in inside}
+        self._copied = _copied(nodes)
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
         self._earlies: dict[MergedGroup, frozenset[SSAValue]] = {}
@@ -108,12 +113,23 @@ class GroupCosts(Costs):
     def options(self, group: int, context: Context) -> Sequence[Option]:
         if not self._is_planned(group):
             held = context.resident | context.kept
-            return [] if held else [Option(0, 0, 0)]
+            return [] if held else [self._apart(group)]
         search = self._around(group, context)
         if search is None or (plan := search.best()) is None:
             return []
         plans = [plan, *self._streaming(search, plan)]
         return [self._option(each, context) for each in plans]
+
+    def _apart(self, group: int) -> Option:
+        """What it costs where nothing has tiles: copies of what cannot be joined."""
+        cycles = moved = 0
+        for op in self._picked(group):
+            for operand in self._copied.get(op, ()):
+                box = tuple(map(Interval.whole, tensor_type(operand).get_shape()))
+                cycles += self.model.far.into(operand, box).cycles
+                cycles += self.model.far.back(operand, box).cycles
+                moved += 2 * byte_count(tensor_type(operand))
+        return Option(cycles, moved, 0)
 
     def _streaming(self, search: OuterSearch, plan: OuterPlan) -> Iterator[OuterPlan]:
         """
@@ -224,9 +240,11 @@ class GroupCosts(Costs):
     def _may_join(self, op: Operation) -> bool:
         """
         Whether an operation may run in a group with others: what only shows a tensor,
-        or part of it, does so for a reader.
+        or part of it, does so for a reader; what joins tensors joins tiles as well.
         """
-        return _is_open(op) or (is_seen(op, self.level) and self._is_read(op))
+        if _is_open(op) or isinstance(op, JoiningInterface):
+            return True
+        return is_seen(op, self.level) and self._is_read(op)
 
     def _is_read(self, view: Operation) -> bool:
         """Whether a group reads what is seen, maybe under yet another shape."""
@@ -243,7 +261,8 @@ class GroupCosts(Costs):
             joined = [
                 op
                 for op in picked
-                if isinstance(op, graph.GroupOp) or is_seen(op, self.level)
+                if isinstance(op, graph.GroupOp | JoiningInterface)
+                or is_seen(op, self.level)
             ]
             merged = self._merged[group] = MergedGroup(joined, self.forms)
             inside = {merged.values[v] for v in self.free if v in merged.values}
@@ -272,6 +291,15 @@ def early_inputs(
 def _is_open(op: Operation) -> bool:
     """Whether an operation is a group that has no plan yet."""
     return isinstance(op, graph.GroupOp) and op.plan is None
+
+
+def _copied(nodes: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
+    """What operations that join tensors copy, were they to run as they are."""
+    found: dict[Operation, list[SSAValue]] = {}
+    for block in dict.fromkeys(op.parent for op in nodes):
+        for each in () if block is None else copied_operands(block):
+            found.setdefault(each.op, []).append(each.op.operands[each.number])
+    return found
 
 
 def _contractions(op: Operation) -> int:

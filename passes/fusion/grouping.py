@@ -17,6 +17,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.cost.structure import Structures
@@ -168,7 +169,7 @@ class Grouping:
 
     def groupable(self, op: Operation) -> bool:
         """Whether an operation is to be tiled for this level."""
-        if not isinstance(op, TilingInterface):
+        if not isinstance(op, TilingInterface) or isinstance(op, JoiningInterface):
             return False
         if any(level_of(result.type) == self.level.name for result in op.results):
             return False

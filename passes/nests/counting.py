@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects import tile
 from tlf.dialects.access import Linear
+from tlf.dialects.types import tensor_type
 from tlf.passes.nests.boxes import Access
 from tlf.passes.nests.integers import FAR, Domains
 from tlf.passes.nests.systems import Box, System
@@ -63,6 +64,20 @@ class Counts:
             sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
             found &= (counts > 0).reshape(sizes)
         return found
+
+
+def placed(op: tile.DesliceOp) -> Counts | None:
+    """How often a tile outside of loops writes each element, if its place is known."""
+    shape = tensor_type(op.destination).get_shape()
+    groups: list[tuple[tuple[int, ...], Numbers]] = []
+    starts = zip(op.mixed_offsets, op.extents, shape, strict=True)
+    for axis, (start, extent, whole) in enumerate(starts):
+        if not isinstance(start, int):
+            return None
+        places = np.arange(whole)
+        written = (places >= start) & (places < start + extent)
+        groups.append(((axis,), written.astype(np.int64)))
+    return Counts(tuple(groups), 1, 1)
 
 
 def loops_around(op: Operation, nest: tile.WhileOp) -> list[tuple[tile.WhileOp, int]]:

@@ -18,9 +18,12 @@ from tlf.passes.nests.counting import (
     UncountedError,
     count,
     missing,
+    placed,
     union_size,
 )
 from tlf.passes.nests.integers import UndecidedError
+
+INCOMPLETE = "it is made of a tensor that is not complete"
 
 
 @dataclass(frozen=True)
@@ -94,17 +97,45 @@ class Stitching:
         """
         counts: list[Counts] = []
         shape = tensor_type(value).get_shape()
-        while (destination := self.known.get(value)) is not None:
-            if destination.unknown is not None:
-                raise UncountedError(destination.unknown)
-            counts.extend(destination.counts)
+        while (before := self._before(value, counts)) is not None:
             if missing(counts, shape) is None:
                 return None
-            value = destination.nest.inits[destination.number]
+            value = before
         if isinstance(value.owner, tile.EmptyOp):
             return missing(counts, shape)
         self._check_whole(value)
         return None
+
+    def tiles(self, value: SSAValue) -> int:
+        """Of how many tiles a tensor is made."""
+        if (destination := self.known.get(value)) is not None:
+            return destination.tiles
+        match value.owner:
+            case ViewInterface() as op:
+                return self.tiles(op.operands[0])
+            case tile.DesliceOp() as op:
+                return self.tiles(op.source) + self.tiles(op.destination)
+            case _:
+                return 0
+
+    def _before(self, value: SSAValue, counts: list[Counts]) -> SSAValue | None:
+        """
+        A tensor before tiles were put into it, which are counted; None if nothing is
+        known of them. Raises `UncountedError`.
+        """
+        if (destination := self.known.get(value)) is not None:
+            if destination.unknown is not None:
+                raise UncountedError(destination.unknown)
+            counts.extend(destination.counts)
+            return destination.nest.inits[destination.number]
+        if not isinstance(put := value.owner, tile.DesliceOp):
+            return None
+        if (found := placed(put)) is None:
+            return None
+        if self.missing(put.source) is not None:
+            raise UncountedError(INCOMPLETE)
+        counts.append(found)
+        return put.destination
 
     def _check_whole(self, value: SSAValue) -> None:
         """Whether a tensor is computed as a whole, or made of one that is."""
@@ -112,7 +143,7 @@ class Stitching:
             case tile.SliceOp(source=source):
                 pass
             case tile.DesliceOp() as op:
-                source = op.source if _replaces(op) else op.destination
+                source = op.destination
             case ViewInterface() as op:
                 source = op.operands[0]
             case tile.WhileOp() as op:
@@ -123,13 +154,7 @@ class Stitching:
             case _:
                 return
         if self.missing(source) is not None:
-            raise UncountedError("it is made of a tensor that is not complete")
-
-
-def _replaces(op: tile.DesliceOp) -> bool:
-    """Whether a tile is put at all of a tensor, outside of loops."""
-    extents = [tensor_type(each).get_shape() for each in (op.source, op.destination)]
-    return extents[0] == extents[1] and all(each == 0 for each in op.mixed_offsets)
+            raise UncountedError(INCOMPLETE)
 
 
 def examine(nest: tile.WhileOp, number: int, chain: Chain) -> Destination:

@@ -23,10 +23,14 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     ViewInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.padded import PaddedInterface
 from tlf.dialects.types import dtype_of, is_half, tensor_type
 from tlf.passes.bands import Windows, role_of
 from tlf.passes.tiling.kinds import Kinds
+
+FREE = ConstantInterface | ViewInterface | JoiningInterface
+"""What takes no instruction: buffers are seen as the results, or parts of them."""
 
 
 class Form:
@@ -116,7 +120,7 @@ class Form:
     @cached_property
     def is_free(self) -> bool:
         """Whether the operation takes no instruction."""
-        return isinstance(self._op, ConstantInterface | ViewInterface)
+        return isinstance(self._op, FREE)
 
     @cached_property
     def is_part(self) -> bool:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from tlf.dialects import tile
 from tlf.dialects.access import Linear
 from tlf.dialects.types import tensor_type
-from tlf.passes.analysis.parts import reaches_out
+from tlf.passes.analysis.parts import around, reaches_out
 from tlf.passes.analysis.rings import Ring
 from tlf.passes.analysis.tile_liveness import Storage
 from tlf.passes.cost.schedule.copies import copy, copy_part, own
@@ -23,13 +23,6 @@ from tlf.passes.cost.schedule.reader import Reader, whole
 
 def read_empty(reader: Reader, op: tile.EmptyOp) -> None:
     """A place for tiles to be put together in, maybe a part of another one."""
-    if (put := reader.parts.get(op.result)) is not None:
-        offsets = reader.indices.all(put.mixed_offsets)
-        place = reader.places[put.destination].part(offsets, put.extents)
-        around = reader.storages[put.destination].whole
-        reader.made.add(put)
-        reader.bind(op.result, place, Storage(around=around))
-        return
     reader.bind(op.result, *make_place(reader, op.result))
 
 
@@ -37,6 +30,12 @@ def make_place(reader: Reader, value: SSAValue) -> tuple[Place, Storage]:
     """Where a new tile is to be made: where it is wanted, or in a place of its own."""
     if (place := reader.destinations.get(value)) is not None:
         return place, Storage()
+    if (put := reader.parts.get(value)) is not None:
+        tensor = around(put)
+        offsets = reader.indices.all(put.mixed_offsets)
+        place = reader.places[tensor].part(offsets, put.extents)
+        reader.made.add(put)
+        return place, Storage(around=reader.storages[tensor].whole)
     if (ring := reader.rings.nexts.get(value)) is not None:
         reader.wait(writes=[ring.storage])
         reader.following[ring] = behind(reader, ring)
@@ -74,6 +73,7 @@ def read_deslice(reader: Reader, op: tile.DesliceOp) -> None:
     place, storage = reader.places[op.destination], reader.storages[op.destination]
     if op in reader.made:
         reader.storages[op.source].writable = False
+        storage.values.extend(reader.storages[op.source].values)
         reader.bind(op.result, place, storage)
         return
     offsets = reader.indices.all(op.mixed_offsets)

@@ -1,0 +1,74 @@
+"""Which tensors can be computed where they are joined with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from xdsl.dialects import func
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import graph, tile
+from tlf.dialects.cuts import is_cut
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.joining import JoiningInterface
+
+GIVEN = "nothing here makes it"
+TAKEN = "it has its place in another tensor"
+RETURNED = "it is returned"
+VIEW = "it is a view of another tensor"
+VIEWED = "views show where it lies"
+
+
+class Copied(NamedTuple):
+    """An operand that cannot be made in its place among others."""
+
+    op: JoiningInterface
+    number: int
+    reason: str
+
+
+def copied_operands(block: Block) -> Iterator[Copied]:
+    """
+    What operations of a block join with other tensors but cannot be made in its place
+    among them: what nothing in the block computes or loads, what is joined elsewhere
+    too, and what is returned or seen under another shape.
+    """
+    taken = set[SSAValue]()
+    for op in block.ops:
+        if not isinstance(op, JoiningInterface):
+            continue
+        for number, value in enumerate(op.operands):
+            reason = TAKEN if value in taken else _objection(value, block)
+            if reason is not None:
+                yield Copied(op, number, reason)
+            taken.add(value)
+
+
+def _objection(value: SSAValue, block: Block) -> str | None:
+    """Why no operation of the block can make a value in another place, if none can."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is not block or not _makes(owner):
+        return VIEW if isinstance(owner, Operation) and _shows(owner) else GIVEN
+    users = [use.operation for use in value.uses]
+    if any(isinstance(user, func.ReturnOp) for user in users):
+        return RETURNED
+    return VIEWED if any(map(_shows, users)) else None
+
+
+def _makes(op: Operation) -> bool:
+    """Whether an operation puts elements where they have not been before."""
+    if isinstance(op, ConstantInterface) or _shows(op):
+        return False
+    return isinstance(op, graph.GroupOp | TilingInterface | tile.SliceOp)
+
+
+def _shows(op: Operation) -> bool:
+    """Whether what an operation makes lies where its operand does."""
+    if isinstance(op, tile.SliceOp):
+        return tile.level_of(op.source.type) == tile.level_of(op.result.type)
+    return isinstance(op, ViewInterface) or is_cut(op)

@@ -1,0 +1,118 @@
+"""Random programs that join tensors, whatever these are and whoever else uses them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+Shape = tuple[int, ...]
+
+
+@dataclass
+class JoinedProgram:
+    """A function of images in which many values are joined with others."""
+
+    random: random.Random
+    element: str = "f16"
+    lines: list[str] = field(default_factory=list[str])
+    arguments: list[str] = field(default_factory=list[str])
+    values: list[tuple[str, Shape]] = field(default_factory=list[tuple[str, Shape]])
+
+    def type(self, shape: Shape) -> str:
+        """The type of a tensor."""
+        return f"tensor<{'x'.join(map(str, (*shape, self.element)))}>"
+
+    def argument(self, shape: Shape) -> str:
+        """A new argument."""
+        name = f"%a{len(self.arguments)}"
+        self.arguments.append(f"{name}: {self.type(shape)}")
+        return name
+
+    def add(self, text: str, operands: list[tuple[str, Shape]], shape: Shape) -> None:
+        """A new value; `{}` stands for the names of the operands."""
+        name = f"%v{len(self.lines)}"
+        names = ", ".join(each for each, _ in operands)
+        types = ", ".join(self.type(each) for _, each in operands)
+        made = f"{name} = {text.format(names)} : ({types}) -> {self.type(shape)}"
+        self.lines.append(made)
+        self.values.append((name, shape))
+
+    def step(self) -> None:
+        """One more operation: every other one joins tensors."""
+        value = self.random.choice(self.values[-4:])
+        name, shape = value
+        match self.random.randrange(8):
+            case 0:
+                self.lines.append(
+                    f"%v{len(self.lines)} = graph.neg {name} : {self.type(shape)}"
+                )
+                self.values.append((f"%v{len(self.lines) - 1}", shape))
+            case 1:
+                self._cut(value)
+            case 2:
+                flat = (shape[0], shape[1], shape[2] * shape[3], 1)
+                self.add("graph.reshape {}", [value], flat)
+                self.add("graph.reshape {}", [self.values[-1]], shape)
+            case 3 if min(shape[2:]) > 2:
+                filters = self.random.randint(1, 5), shape[1], 3, 3
+                weight = self.argument(filters), filters
+                text = "graph.conv2d {} padding [1, 1, 1, 1]"
+                text += " acc f32" if self.element != "f32" else ""
+                self.add(text, [value, weight], (shape[0], filters[0], *shape[2:]))
+            case _:
+                self._join(value)
+
+    def _cut(self, value: tuple[str, Shape]) -> None:
+        name, shape = value
+        axis = self.random.randrange(4)
+        first = self.random.randrange(shape[axis])
+        extent = self.random.randint(1, shape[axis] - first)
+        offsets = [first if each == axis else 0 for each in range(4)]
+        part = (*shape[:axis], extent, *shape[axis + 1 :])
+        text = f"graph.slice {{}} offsets {offsets} strides [1, 1, 1, 1]"
+        self.add(text, [(name, shape)], part)
+
+    def _join(self, value: tuple[str, Shape]) -> None:
+        _, shape = value
+        axis = self.random.choice([0, 1, 1, 1, 2, 3])
+
+        def fits(other: Shape) -> bool:
+            return all(
+                mine == theirs or each == axis
+                for each, (mine, theirs) in enumerate(zip(shape, other, strict=True))
+            )
+
+        fitting = [each for each in self.values if fits(each[1])]
+        count = self.random.randint(1, 3)
+        parts = [value, *(self.random.choice(fitting) for _ in range(count))]
+        if self.random.random() < 0.3:
+            extent = self.random.randint(1, 4)
+            given = (*shape[:axis], extent, *shape[axis + 1 :])
+            parts.append((self.argument(given), given))
+        self.random.shuffle(parts)
+        total = sum(each[axis] for _, each in parts)
+        if total > 40:
+            return
+        joined = (*shape[:axis], total, *shape[axis + 1 :])
+        self.add(f"graph.concat {{}} axis {axis}", parts, joined)
+
+
+def joined_program(seed: int, element: str = "f16", count: int = 8) -> str:
+    """A program that returns what nothing uses, and some of what others use as well."""
+    program = JoinedProgram(random.Random(seed), element)
+    shape = tuple(program.random.choice([1, 2, 5, 7]) for _ in range(4))
+    program.values.append((program.argument(shape), shape))
+    for _ in range(count):
+        program.step()
+    body = "\n  ".join(program.lines)
+    returned = [
+        each
+        for each in program.values[1:]
+        if f"{each[0]}," not in body or program.random.random() < 0.2
+    ][-5:] or program.values[:1]
+    names = ", ".join(name for name, _ in returned)
+    types = ", ".join(program.type(shape) for _, shape in returned)
+    return (
+        f"func.func @main({', '.join(program.arguments)}) -> ({types}) {{\n  "
+        f"{body}\n  func.return {names} : {types}\n}}\n"
+    )
