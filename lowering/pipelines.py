@@ -49,7 +49,7 @@ PIPELINES: Mapping[str, str] = {
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
         "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
-        "graph-merge-products,graph-fold-constants,graph-decompose,tidy,"
+        "graph-merge-products,graph-fold-constants,graph-decompose,tidy,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-outline-prepare,tidy"
     ),

@@ -14,6 +14,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-analyze": ("graph_analyze", "GraphAnalyzePass"),
     "graph-bound": ("graph_bound", "GraphBoundPass"),
     "graph-choose-layouts": ("graph_choose_layouts", "GraphChooseLayoutsPass"),
+    "graph-share-joined": ("graph_share_joined", "GraphShareJoinedPass"),
     "graph-copy-joined": ("graph_copy_joined", "GraphCopyJoinedPass"),
     "graph-choose-tiles": ("graph_choose_tiles", "GraphChooseTilesPass"),
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
