@@ -247,10 +247,10 @@ class GroupCosts(Costs):
         return is_seen(op, self.level) and self._is_read(op)
 
     def _is_read(self, view: Operation) -> bool:
-        """Whether a group reads what is seen, maybe under yet another shape."""
+        """Whether a group or what joins tensors reads what is seen, maybe as a view."""
         users = [use.operation for result in view.results for use in result.uses]
         return any(
-            isinstance(user, graph.GroupOp)
+            isinstance(user, graph.GroupOp | JoiningInterface)
             or (is_seen(user, self.level) and self._is_read(user))
             for user in users
         )
