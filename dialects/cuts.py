@@ -68,6 +68,19 @@ def is_stored_cut(op: Operation) -> bool:
     return _views_reach(op.results[0], strides)
 
 
+def is_merge(op: Operation) -> bool:
+    """
+    Whether a view merges axes of its operand at most, so that the operand can be made
+    wherever its result is to lie, under whatever strides.
+    """
+    if not isinstance(op, ViewInterface):
+        return False
+    shape = tensor_type(op.results[0]).get_shape()
+    apart = row_major([extent + 1 for extent in shape])
+    wanted = tensor_type(op.operands[0]).get_shape()
+    return reshaped_strides(shape, apart, wanted) is not None
+
+
 def _is_stored(value: SSAValue) -> bool:
     """Whether a value is no operation's that only one other uses, be it as a view."""
     while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:

@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph, tile
-from tlf.dialects.cuts import is_cut
+from tlf.dialects.cuts import is_cut, is_merge
 from tlf.dialects.interfaces import (
     ConstantInterface,
     TilingInterface,
@@ -51,10 +51,14 @@ def copied_operands(block: Block) -> Iterator[Copied]:
 
 def _objection(value: SSAValue, block: Block) -> str | None:
     """Why no operation of the block can make a value in another place, if none can."""
+    users = [use.operation for use in value.uses]
     owner = value.owner
+    if isinstance(owner, Operation) and is_merge(owner):
+        (value,) = owner.operands
+        users += [use.operation for use in value.uses if use.operation is not owner]
+        owner = value.owner
     if isinstance(owner, Block) or owner.parent is not block or not _makes(owner):
         return VIEW if isinstance(owner, Operation) and _shows(owner) else GIVEN
-    users = [use.operation for use in value.uses]
     if any(isinstance(user, func.ReturnOp) for user in users):
         return RETURNED
     return VIEWED if any(map(_shows, users)) else None

@@ -29,14 +29,31 @@ def cut_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAVa
     return _view(builder, source, shape, offset, seen)
 
 
+SHOWING = memref.ReinterpretCastOp | memref.SubviewOp
+"""What shows a buffer, or part of it; types tell where that lies in the whole."""
+
+
 def reshaped_view(
     builder: Builder, source: SSAValue, shape: Sequence[int]
 ) -> SSAValue | None:
-    """The elements of a strided buffer under another shape, if strides reach them."""
+    """
+    The elements of a strided buffer under another shape, if strides reach them from a
+    known place.
+    """
+    if not has_static_layout(source):
+        return None
     offset, strides = _layout(source)
     old = cast(AnyBuffer, source.type).get_shape()
     seen = reshaped_strides(old, strides, shape)
     return None if seen is None else _view(builder, source, shape, offset, seen)
+
+
+def has_static_layout(buffer: SSAValue) -> bool:
+    """Whether it is known where a buffer lies in the whole one."""
+    type_ = cast(AnyBuffer, buffer.type)
+    if not isinstance(type_.layout, StridedLayoutAttr):
+        return True
+    return type_.layout.get_offset() is not None
 
 
 def _layout(buffer: SSAValue) -> tuple[int, tuple[int, ...]]:
@@ -59,7 +76,7 @@ def _view(
     strides: Sequence[int],
 ) -> SSAValue:
     """A view of the whole buffer that `source` shows, or is."""
-    while isinstance(owner := source.owner, memref.ReinterpretCastOp):
+    while isinstance(owner := source.owner, SHOWING):
         source = owner.source
     type_ = cast(AnyBuffer, source.type)
     is_whole = offset == 0 and tuple(strides) == row_major(shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
-from tlf.dialects import mem
+from tlf.dialects import mem, tile
 from tlf.dialects.cuts import is_cut, row_major
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -44,6 +44,9 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
         return
     scope.reading(source)
     place, storage = scope.operand(source), scope.storages[source]
+    if (part := _part(scope, op)) is not None:
+        scope.bind(op.results[0], part, storage)
+        return
     shape = tensor_type(op.results[0]).get_shape()
     if not is_contiguous(place):
         if (seen := _reshaped_part(scope, op, place)) is not None:
@@ -53,6 +56,14 @@ def convert_view(scope: Scope, op: ViewInterface) -> None:
         copy(scope, op, scope.operand(source), place)
         storage = Storage()
     scope.bind(op.results[0], reshaped(scope.builder, place, shape), storage)
+
+
+def _part(scope: Scope, op: ViewInterface) -> SSAValue | None:
+    """The part of a tensor that a view's operand was made in, and its result is."""
+    for use in op.results[0].uses:
+        if isinstance(use.operation, tile.DesliceOp) and use.operation in scope.made:
+            return scope.made[use.operation]
+    return None
 
 
 def _reshaped_part(scope: Scope, op: ViewInterface, place: SSAValue) -> SSAValue | None:

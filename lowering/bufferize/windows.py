@@ -17,6 +17,7 @@ from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.bufferize.buffers import subview
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.scope import Scope
+from tlf.lowering.bufferize.strided import reshaped_view
 from tlf.passes.analysis.parts import around
 from tlf.passes.analysis.rings import SOURCE, Ring, trip_counts
 from tlf.passes.analysis.tile_liveness import Storage
@@ -27,12 +28,8 @@ def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:
     type_ = tensor_type(value)
     if (place := scope.destinations.get(value)) is not None:
         return place, Storage()
-    if (put := scope.parts.get(value)) is not None:
-        tensor = around(put)
-        offsets = scope.indices(put.mixed_offsets)
-        part = subview(scope.builder, scope.values[tensor], offsets, put.extents)
-        scope.made[put] = part
-        return part, Storage(around=scope.storages[tensor].whole)
+    if (place := _part(scope, value)) is not None:
+        return place
     if (ring := scope.rings.nexts.get(value)) is not None:
         scope.moves.wait(scope.builder, writes=[ring.storage])
         ring.following = _behind(scope, ring)
@@ -42,6 +39,21 @@ def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:
         ring.first = _start(scope.builder, ring, ring.buffer)
         return ring.first, Storage()
     return scope.allocate(type_), Storage()
+
+
+def _part(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage] | None:
+    """The part of a tensor that a tile is to be put into, if it can be made there."""
+    if (put := scope.parts.get(value)) is None:
+        return None
+    tensor, shape = around(put), tensor_type(value).get_shape()
+    offsets = scope.indices(put.mixed_offsets)
+    part = subview(scope.builder, scope.values[tensor], offsets, put.extents)
+    if shape == put.extents:
+        seen = part
+    elif (seen := reshaped_view(scope.builder, part, shape)) is None:
+        return None
+    scope.made[put] = part
+    return seen, Storage(around=scope.storages[tensor].whole)
 
 
 def open_ring(scope: Scope, ring: Ring) -> None:

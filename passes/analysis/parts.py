@@ -12,6 +12,8 @@ from xdsl.dialects.affine import ApplyOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import tile
+from tlf.dialects.cuts import is_merge
+from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.target import Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
@@ -64,13 +66,19 @@ def _stays(op: tile.DesliceOp) -> bool:
 
 
 def _origin(op: tile.DesliceOp) -> SSAValue | None:
-    """The new tile of the same block, or one that is loaded, that a tile is made of."""
-    value = op.source
+    """
+    The new tile of the same block, or one that is loaded, that a tile is made of; maybe
+    under another shape.
+    """
+    value, view = op.source, op.source.owner
+    if isinstance(view, ViewInterface) and is_merge(view):
+        value = view.operands[0]
     while True:
         owner = value.owner
         if not isinstance(owner, Operation) or owner.parent is not op.parent:
             return None
-        if not all(_only_moves(value, use.operation) for use in value.uses):
+        users = (use.operation for use in value.uses)
+        if not all(user is view or _only_moves(value, user) for user in users):
             return None
         match owner:
             case tile.EmptyOp():

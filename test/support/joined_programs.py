@@ -40,19 +40,14 @@ class JoinedProgram:
     def step(self) -> None:
         """One more operation: every other one joins tensors."""
         value = self.random.choice(self.values[-4:])
-        name, shape = value
+        _, shape = value
         match self.random.randrange(8):
             case 0:
-                self.lines.append(
-                    f"%v{len(self.lines)} = graph.neg {name} : {self.type(shape)}"
-                )
-                self.values.append((f"%v{len(self.lines) - 1}", shape))
+                self._negate(value)
             case 1:
                 self._cut(value)
             case 2:
-                flat = (shape[0], shape[1], shape[2] * shape[3], 1)
-                self.add("graph.reshape {}", [value], flat)
-                self.add("graph.reshape {}", [self.values[-1]], shape)
+                self._merge(value)
             case 3 if min(shape[2:]) > 2:
                 filters = self.random.randint(1, 5), shape[1], 3, 3
                 weight = self.argument(filters), filters
@@ -61,6 +56,22 @@ class JoinedProgram:
                 self.add(text, [value, weight], (shape[0], filters[0], *shape[2:]))
             case _:
                 self._join(value)
+
+    def _negate(self, value: tuple[str, Shape]) -> None:
+        name, shape = value
+        made = f"%v{len(self.lines)}"
+        self.lines.append(f"{made} = graph.neg {name} : {self.type(shape)}")
+        self.values.append((made, shape))
+
+    def _merge(self, value: tuple[str, Shape]) -> None:
+        """Compute under a shape with one axis more, or less, and go back."""
+        _, shape = value
+        parts = self.random.choice([n for n in range(1, 8) if shape[2] % n == 0])
+        split = (*shape[:2], parts, shape[2] // parts, shape[3])
+        flat = (*shape[:2], shape[2] * shape[3])
+        self.add("graph.reshape {}", [value], self.random.choice([split, flat]))
+        self._negate(self.values.pop())
+        self.add("graph.reshape {}", [self.values.pop()], shape)
 
     def _cut(self, value: tuple[str, Shape]) -> None:
         name, shape = value
@@ -100,7 +111,7 @@ class JoinedProgram:
 def joined_program(seed: int, element: str = "f16", count: int = 8) -> str:
     """A program that returns what nothing uses, and some of what others use as well."""
     program = JoinedProgram(random.Random(seed), element)
-    shape = tuple(program.random.choice([1, 2, 5, 7]) for _ in range(4))
+    shape = tuple(program.random.choice([1, 2, 4, 5, 6]) for _ in range(4))
     program.values.append((program.argument(shape), shape))
     for _ in range(count):
         program.step()

@@ -30,12 +30,8 @@ def make_place(reader: Reader, value: SSAValue) -> tuple[Place, Storage]:
     """Where a new tile is to be made: where it is wanted, or in a place of its own."""
     if (place := reader.destinations.get(value)) is not None:
         return place, Storage()
-    if (put := reader.parts.get(value)) is not None:
-        tensor = around(put)
-        offsets = reader.indices.all(put.mixed_offsets)
-        place = reader.places[tensor].part(offsets, put.extents)
-        reader.made.add(put)
-        return place, Storage(around=reader.storages[tensor].whole)
+    if (part := _part(reader, value)) is not None:
+        return part
     if (ring := reader.rings.nexts.get(value)) is not None:
         reader.wait(writes=[ring.storage])
         reader.following[ring] = behind(reader, ring)
@@ -45,6 +41,21 @@ def make_place(reader: Reader, value: SSAValue) -> tuple[Place, Storage]:
         reader.firsts[ring] = start_of(reader.buffers[ring], ring)
         return reader.firsts[ring], Storage()
     return reader.allocate(tensor_type(value)), Storage()
+
+
+def _part(reader: Reader, value: SSAValue) -> tuple[Place, Storage] | None:
+    """The part of a tensor that a tile is to be put into, if it can be made there."""
+    if (put := reader.parts.get(value)) is None:
+        return None
+    tensor, shape = around(put), tensor_type(value).get_shape()
+    part = reader.places[tensor].part(
+        reader.indices.all(put.mixed_offsets), put.extents
+    )
+    is_fixed = shape == put.extents or not part.base.terms
+    if not is_fixed or (seen := part.reshaped(shape)) is None:
+        return None
+    reader.made.add(put)
+    return seen, Storage(around=reader.storages[tensor].whole)
 
 
 def read_slice(reader: Reader, op: tile.SliceOp) -> None:
