@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import zoo_images
+import zoo_joined
 import zoo_language
 import zoo_random
 import zoo_residual
@@ -135,6 +136,30 @@ WORKLOADS: Mapping[str, Workload] = {
         IMAGE,
         FLOATS,
         small(6, 16, stages=1),
+    ),
+    "squeezenet": Workload(
+        zoo_joined.squeezenet,
+        "SqueezeNet 1.1",
+        224,
+        IMAGE,
+        FLOATS,
+        small(17, 16, stages=2),
+    ),
+    "inception": Workload(
+        zoo_joined.inception,
+        "the first Inception module of GoogLeNet",
+        28,
+        IMAGE,
+        FLOATS,
+        small(7, 16, batch=2),
+    ),
+    "dense": Workload(
+        zoo_joined.dense,
+        "the first dense block of DenseNet-121",
+        56,
+        IMAGE,
+        FLOATS,
+        Sizes(6, 1, "f32", 16, repeats=3),
     ),
     "fsrcnn": Workload(
         zoo_images.fsrcnn,
