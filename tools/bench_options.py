@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Compare ways to compile programs, on a simulated NPU."
 
@@ -33,20 +34,14 @@ class Options(argparse.Namespace):
     only: bool
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str) -> NoReturn:
     """End the tool with one line."""
-    print(f"tlf-bench: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end("tlf-bench", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-bench", description=DESCRIPTION)
+    parser = CommandLine("tlf-bench", description=DESCRIPTION)
     commands = parser.add_subparsers(
         dest="experiment", required=True, metavar="EXPERIMENT"
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Say how a program is planned for a target, what that costs, and why."
 
@@ -24,20 +25,14 @@ class Options(argparse.Namespace):
     json: bool
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    print(f"tlf-explain: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end("tlf-explain", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-explain", description=DESCRIPTION)
+    parser = CommandLine("tlf-explain", description=DESCRIPTION)
     parser.add_argument("file", help="program of graph to explain")
     parser.add_argument("--entry", metavar="NAME", help="function to explain")
     parser.add_argument(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Write a module of PyTorch as a program, and its weights to a side file."
 SOURCE = (
@@ -25,20 +26,14 @@ class Options(argparse.Namespace):
     locations: bool
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    print(f"tlf-import: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end("tlf-import", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-import", description=DESCRIPTION)
+    parser = CommandLine("tlf-import", description=DESCRIPTION)
     parser.add_argument("source", help=SOURCE)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.mlir")
     parser.add_argument(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Run passes over a program and print it."
 EPILOG = "`--list` names the passes, pipelines, formats and target descriptions."
@@ -54,20 +55,14 @@ class Options(argparse.Namespace):
     list: bool
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    print(f"tlf-opt: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end("tlf-opt", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
+    parser = CommandLine("tlf-opt", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("input", nargs="?", help="file to read, stdin if left out")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file to write instead of stdout"

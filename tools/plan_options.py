@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Place buffers with lifetimes in a memory, and say how well."
 
@@ -24,20 +25,14 @@ class Options(argparse.Namespace):
     render: Path | None
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str, where: str = "tlf-plan") -> NoReturn:
     """End the tool with one line."""
-    print(f"{where}: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end(where, message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-plan", description=DESCRIPTION)
+    parser = CommandLine("tlf-plan", description=DESCRIPTION)
     parser.add_argument(
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Compile a program, run it, and say what came of it."
 TARGET = "reference, npu, triton, or a target description by name or file"
@@ -29,20 +30,14 @@ class Options(argparse.Namespace):
     dump_dir: Path | None
 
 
-class _ArgumentParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        fail(message)
-
-
 def fail(message: str) -> NoReturn:
     """End the tool with a message that concerns no place in a program."""
-    print(f"tlf-run: error: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(1)
+    end("tlf-run", message)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; a wrong one ends the tool."""
-    parser = _ArgumentParser("tlf-run", description=DESCRIPTION)
+    parser = CommandLine("tlf-run", description=DESCRIPTION)
     parser.add_argument("file", help="program to run, of graph, tile or mem")
     parser.add_argument("--entry", metavar="NAME", help="function to run")
     parser.add_argument(
