@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.types import tensor_type
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import build_group
+from tlf.passes.identity import copy_for
 from tlf.passes.joined_values import copied_operands
 from tlf.passes.tiling.group import Members
 
@@ -38,23 +35,8 @@ class GraphCopyJoinedPass(ModulePass):
             if block is None or isinstance(block.parent_op(), graph.GroupOp):
                 continue
             for each in list(copied_operands(block)):
-                _copy(each.op, each.number)
+                copy = copy_for(each.op, each.number)
+                build_group(Members((copy,), (copy.result,)))
                 text = f"operand {each.number} is copied: {each.reason}"
                 notes.add(each.op, "missed", text)
         notes.write()
-
-
-def _copy(op: JoiningInterface, number: int) -> None:
-    """Let an operation join a copy of an operand."""
-    value = op.operands[number]
-    axes = range(tensor_type(value).get_num_dims())
-    copy = graph.TransposeOp(value, list(axes))
-    copy.location = op.location
-    copy.result.name_hint = value.name_hint
-    Rewriter.insert_op(copy, InsertPoint.before(op))
-    op.operands[number] = copy.result
-    _group(copy)
-
-
-def _group(copy: graph.TransposeOp) -> Operation:
-    return build_group(Members((copy,), (copy.result,)))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.dialects import graph
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import ConstantInterface, ViewInterface
-from tlf.dialects.types import tensor_type
+from tlf.passes.identity import copy_for
 
 
 def copy_returned_values(block: Block) -> None:
@@ -30,12 +28,7 @@ def copy_returned_values(block: Block) -> None:
         if origin is not None and _is_fresh(origin) and origin not in taken:
             taken.add(origin)
             continue
-        axes = range(tensor_type(value).get_num_dims())
-        copy = graph.TransposeOp(value, list(axes))
-        copy.location = returned.location
-        copy.result.name_hint = value.name_hint
-        Rewriter.insert_op(copy, InsertPoint.before(returned))
-        returned.operands[position] = copy.result
+        copy_for(returned, position)
 
 
 def _origin(value: SSAValue) -> SSAValue | None:

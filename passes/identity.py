@@ -1,0 +1,21 @@
+"""Copies of tensors: transpositions that permute nothing."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import graph
+from tlf.dialects.types import tensor_type
+
+
+def copy_for(user: Operation, number: int) -> graph.TransposeOp:
+    """Let an operation use a copy of an operand, made right before it."""
+    value: SSAValue = user.operands[number]
+    axes = range(tensor_type(value).get_num_dims())
+    copy = graph.TransposeOp(value, list(axes))
+    copy.location = user.location
+    copy.result.name_hint = value.name_hint
+    Rewriter.insert_op(copy, InsertPoint.before(user))
+    user.operands[number] = copy.result
+    return copy
