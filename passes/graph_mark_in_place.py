@@ -70,8 +70,7 @@ class Marker:
         names = {origin, *_views(origin)}
         if sum(operand in names for operand in self.op.operands) > 1:
             return TWICE
-        users = (use.operation for use in self.op.results[number].uses)
-        if any(isinstance(user, JoiningInterface) for user in users):
+        if _is_joined(self.op.results[number]):
             return JOINED
         if any(self._is_later(use.operation) for name in names for use in name.uses):
             return NEEDED
@@ -146,6 +145,13 @@ def _views(value: SSAValue) -> Iterator[SSAValue]:
         if isinstance(user, ViewInterface | JoiningInterface) or is_cut(user):
             yield user.results[0]
             yield from _views(user.results[0])
+
+
+def _is_joined(value: SSAValue) -> bool:
+    """Whether a tensor, maybe under another shape, is made part of another one."""
+    seen = (value, *_views(value))
+    users = (use.operation for each in seen for use in each.uses)
+    return any(isinstance(user, JoiningInterface) for user in users)
 
 
 def _is_computed(value: SSAValue, block: Block | None) -> bool:

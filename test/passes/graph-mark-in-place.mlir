@@ -75,3 +75,27 @@ func.func @twice(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, 
   %c = graph.add %d, %u : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   func.return %a, %c : tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// -----
+
+// Nor anything by what is made in its place among others, be it under another shape.
+// CHECK-LABEL: func.func @joined
+// CHECK-SAME:    "it is made in its place among others" at "%c", "%d"
+// CHECK-NOT:     in_place
+func.func @joined(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<192xf32> {
+  %b = graph.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %e = graph.matmul %w, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %c = graph.group ins(%a = %b : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
+    %s = graph.exp %a : tensor<8x8xf32>
+    graph.yield %s : tensor<8x8xf32>
+  }
+  %d = graph.group ins(%a = %e : tensor<8x8xf32>) -> (tensor<8x8xf32>) {
+    %s = graph.exp %a : tensor<8x8xf32>
+    graph.yield %s : tensor<8x8xf32>
+  }
+  %u = graph.reshape %c : (tensor<8x8xf32>) -> tensor<64xf32>
+  %v = graph.reshape %d : (tensor<8x8xf32>) -> tensor<64xf32>
+  %y = graph.concat %u, %v, %u axis 0
+      : (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<192xf32>
+  func.return %y : tensor<192xf32>
+}
