@@ -15,6 +15,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.held import finds_kept, is_read_near
@@ -190,3 +191,4 @@ class ConvertGraphToTilePass(ModulePass):
         PatternRewriteWalker(
             TileGroupPattern(target), apply_recursively=False
         ).rewrite_module(op)
+        DeadCodeElimination().apply(ctx, op)

@@ -11,13 +11,14 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects import tile
-from tlf.dialects.access import Box, Linear, region
+from tlf.dialects.access import Box, Interval, Linear, region
 from tlf.dialects.interfaces import (
     IndexedInterface,
     PositionInterface,
     Scalar,
     TilingInterface,
 )
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.padded import PaddedInterface, missing
 from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.tiling.banded import banded
@@ -171,10 +172,34 @@ class Tiles:
         fill: Scalar,
     ) -> SSAValue:
         """A part of a value, with `fill` where it lies outside."""
+        if isinstance(part.owner, JoiningInterface):
+            return self._joined(builder, value, part.owner, box, fill)
         bounds = tensor_type(value).get_shape()
         offsets = self.indices.of_box(builder, box)
         valid = valid_extents(box, bounds)
         return builder.insert(tile.MaskOp(part, offsets, bounds, fill, valid)).result
+
+    def _joined(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        made: JoiningInterface,
+        box: Box,
+        fill: Scalar,
+    ) -> SSAValue:
+        """A value joined of others, each with `fill` where that lies outside."""
+        op = value.owner
+        assert isinstance(op, Operation)
+        parts: list[SSAValue] = []
+        for operand, part in zip(op.operands, made.operands, strict=True):
+            own = _part_box(box, tensor_type(value), tensor_type(operand))
+            if operand in self.inputs and not self._is_near(operand):
+                parts.append(self.cut(builder, operand, own, fill))
+            else:
+                parts.append(self.masked(builder, operand, part, own, fill))
+        joined = made.tiled(parts, made.result_types)
+        joined.location = made.location
+        return builder.insert(joined).results[0]
 
     def _roll(
         self,
@@ -294,6 +319,16 @@ class Tiles:
         axes = tile.layout_of(model) if self.tiling.rules.ordered else ()
         encoding = tile.EncodingAttr(self.level, axes)
         return TensorType(model.element_type, shape, encoding)
+
+
+def _part_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
+    """What a box of a tensor has of one that is joined to it: all along its axis."""
+    return tuple(
+        interval if extent == own else Interval.whole(own)
+        for interval, extent, own in zip(
+            box, whole.get_shape(), part.get_shape(), strict=True
+        )
+    )
 
 
 def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:

@@ -1,0 +1,21 @@
+// RUN: tlf-opt %s --target npu-tiny -p "graph-decompose,graph-group{level=L2},graph-partition{level=L2},graph-copy-joined,graph-choose-tiles{level=L2},convert-graph-to-tile" | filecheck %s
+// RUN: tlf-run %s --target npu-tiny --check | filecheck %s --check-prefix=RUNS
+// RUNS: ok
+
+// What lies outside of a joined tile is filled as its parts are loaded: nothing is masked.
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT:     tile.mask
+// CHECK:         [[A:%.*]] = tile.slice %a{{.*}} fill 0
+// CHECK-NOT:     tile.mask
+// CHECK:         [[B:%.*]] = tile.slice %b{{.*}} fill 0
+// CHECK-NOT:     tile.mask
+// CHECK:         graph.concat [[A]], [[B]] axis 1
+// CHECK-NOT:     graph.concat
+func.func @padded(%a: tensor<2x8x96x40xf16>, %b: tensor<2x16x96x40xf16>,
+    %w: tensor<8x24x3x3xf16>) -> tensor<2x8x48x20xf16> {
+  %c = graph.concat %a, %b axis 1
+      : (tensor<2x8x96x40xf16>, tensor<2x16x96x40xf16>) -> tensor<2x24x96x40xf16>
+  %d = graph.conv2d %c, %w strides [2, 2] padding [1, 1, 1, 1] acc f32
+      : (tensor<2x24x96x40xf16>, tensor<8x24x3x3xf16>) -> tensor<2x8x48x20xf16>
+  func.return %d : tensor<2x8x48x20xf16>
+}
