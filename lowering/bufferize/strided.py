@@ -40,7 +40,7 @@ def reshaped_view(
     The elements of a strided buffer under another shape, if strides reach them from a
     known place.
     """
-    if not has_static_layout(source):
+    if not _is_static(source):
         return None
     offset, strides = _layout(source)
     old = cast(AnyBuffer, source.type).get_shape()
@@ -48,7 +48,7 @@ def reshaped_view(
     return None if seen is None else _view(builder, source, shape, offset, seen)
 
 
-def has_static_layout(buffer: SSAValue) -> bool:
+def _is_static(buffer: SSAValue) -> bool:
     """Whether it is known where a buffer lies in the whole one."""
     type_ = cast(AnyBuffer, buffer.type)
     if not isinstance(type_.layout, StridedLayoutAttr):
