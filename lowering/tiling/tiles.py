@@ -172,12 +172,23 @@ class Tiles:
         fill: Scalar,
     ) -> SSAValue:
         """A part of a value, with `fill` where it lies outside."""
-        if isinstance(part.owner, JoiningInterface):
-            return self._joined(builder, value, part.owner, box, fill)
         bounds = tensor_type(value).get_shape()
         offsets = self.indices.of_box(builder, box)
         valid = valid_extents(box, bounds)
         return builder.insert(tile.MaskOp(part, offsets, bounds, fill, valid)).result
+
+    def _bordered(
+        self,
+        builder: Builder,
+        value: SSAValue,
+        part: SSAValue,
+        box: Box,
+        fill: Scalar,
+    ) -> SSAValue:
+        """The same; of what is joined, each part has it, so that loads fill it."""
+        if isinstance(part.owner, JoiningInterface):
+            return self._joined(builder, value, part.owner, box, fill)
+        return self.masked(builder, value, part, box, fill)
 
     def _joined(
         self,
@@ -196,7 +207,7 @@ class Tiles:
             if operand in self.inputs and not self._is_near(operand):
                 parts.append(self.cut(builder, operand, own, fill))
             else:
-                parts.append(self.masked(builder, operand, part, own, fill))
+                parts.append(self._bordered(builder, operand, part, own, fill))
         joined = made.tiled(parts, made.result_types)
         joined.location = made.location
         return builder.insert(joined).results[0]
@@ -232,7 +243,7 @@ class Tiles:
         part = self.view(builder, self.values[value], whole, box)
         if border is None or (value, 0) in self.tiling.windows:
             return part
-        return self.masked(builder, value, part, box, border)
+        return self._bordered(builder, value, part, box, border)
 
     def slice(
         self,
