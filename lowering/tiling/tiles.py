@@ -186,28 +186,18 @@ class Tiles:
         fill: Scalar,
     ) -> SSAValue:
         """The same; of what is joined, each part has it, so that loads fill it."""
-        if isinstance(part.owner, JoiningInterface):
-            return self._joined(builder, value, part.owner, box, fill)
-        return self.masked(builder, value, part, box, fill)
-
-    def _joined(
-        self,
-        builder: Builder,
-        value: SSAValue,
-        made: JoiningInterface,
-        box: Box,
-        fill: Scalar,
-    ) -> SSAValue:
-        """A value joined of others, each with `fill` where that lies outside."""
+        made = part.owner
+        if not isinstance(made, JoiningInterface):
+            return self.masked(builder, value, part, box, fill)
         op = value.owner
         assert isinstance(op, Operation)
         parts: list[SSAValue] = []
-        for operand, part in zip(op.operands, made.operands, strict=True):
+        for operand, tile_ in zip(op.operands, made.operands, strict=True):
             own = _part_box(box, tensor_type(value), tensor_type(operand))
             if operand in self.inputs and not self._is_near(operand):
                 parts.append(self.cut(builder, operand, own, fill))
             else:
-                parts.append(self._bordered(builder, operand, part, own, fill))
+                parts.append(self._bordered(builder, operand, tile_, own, fill))
         joined = made.tiled(parts, made.result_types)
         joined.location = made.location
         return builder.insert(joined).results[0]
