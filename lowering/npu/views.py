@@ -2,7 +2,7 @@
 Where buffers are: every memref resolved to a level, a first byte and strides.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import cast
@@ -18,8 +18,9 @@ from tlf.dialects import mem, npu
 from tlf.dialects.mem import Index
 from tlf.dialects.types import byte_count, dtype_of
 from tlf.lowering.npu.index import IndexBuilder
-from tlf.lowering.npu.slots import Slot, slot_of
+from tlf.lowering.npu.slots import Form, Slot, slot_of
 from tlf.passes.mem_plan import argument_offsets, global_offsets
+from tlf.passes.pipelining.touches import region_of
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def _subview(op: memref.SubviewOp, source: View) -> View:
         moved,
         shape=tuple(sizes[dimension] for dimension in kept),
         strides=tuple(strides[dimension] for dimension in kept),
-        slots=source.slots or _slots(source, offsets, sizes),
+        slots=(*(source.slots or _slots(source, offsets, sizes)), *_sections(op)),
     )
 
 
@@ -248,6 +249,15 @@ def _slots(
         return ()
     slot = slot_of(offsets[0], source.shape[0], room)
     return () if slot is None else (slot,)
+
+
+def _sections(op: memref.SubviewOp) -> Iterator[Slot]:
+    """The slices that a view takes of its buffer and not all of its source."""
+    item = dtype_of(op.result.type.element_type).itemsize
+    known = len(region_of(op.source).sections)
+    for each in region_of(op.result).sections[known:]:
+        count = -(-each.period // each.stride)
+        yield Slot(count, Form(each.first, {}), each.stride * item, each.extent)
 
 
 def _reinterpret(op: memref.ReinterpretCastOp, source: View) -> View:

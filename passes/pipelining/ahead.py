@@ -18,9 +18,10 @@ from tlf.passes.pipelining.rings import is_free, ring_of
 from tlf.passes.pipelining.touches import (
     BUFFERS,
     VIEWS,
+    may_meet,
     root_of,
     touches,
-    written_roots,
+    written_inside,
 )
 
 SOURCE = "mem-pipeline"
@@ -36,7 +37,7 @@ class Loads:
     loop: scf.ForOp
     moves: Sequence[mem.DmaOp]
     written: set[SSAValue]
-    """The buffers that something in the loop writes."""
+    """The buffers and views that something in the loop writes."""
 
     @staticmethod
     def of(loop: scf.ForOp, levels: Sequence[str]) -> Loads:
@@ -54,7 +55,7 @@ class Loads:
             and is_load(op)
             and (_is_filled_in(body, op) or ring_of(op, loop) is not None)
         ]
-        return Loads(loop, moves, written_roots(loop))
+        return Loads(loop, moves, written_inside(loop))
 
     def movable(
         self, slotted: Sequence[mem.AllocOp], iterations: int
@@ -80,7 +81,7 @@ class Loads:
         self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp], iterations: int
     ) -> str | None:
         """Why a move has to stay where it is; `ahead` are the ones before that go."""
-        if root_of(move.source) in self.written:
+        if any(may_meet(move.source, each) for each in self.written):
             return "the loop writes what it is loaded from"
         if any(
             not is_pure(op) and not isinstance(op, VIEWS) for op in operands_of(move)

@@ -4,13 +4,15 @@ What operations of `mem` do to buffers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects import mem
+from tlf.passes.analysis.regions import Region, are_apart
 
 VIEWS = (mem.WindowOp, memref.SubviewOp, memref.ReinterpretCastOp)
 
@@ -23,6 +25,52 @@ def root_of(buffer: SSAValue) -> SSAValue:
     while isinstance(owner := buffer.owner, VIEWS):
         buffer = owner.source
     return buffer
+
+
+def region_of(buffer: SSAValue) -> Region:
+    """The part of its root that a buffer is; places are counted in elements."""
+    match owner := buffer.owner:
+        case memref.SubviewOp():
+            return _cut(owner)
+        case mem.WindowOp():
+            return region_of(owner.source).somewhere()
+        case memref.ReinterpretCastOp() if root_of(buffer) is not owner.source:
+            return Region()
+        case _:
+            layout = _layout(buffer)
+            return Region.whole(*layout) if layout else Region()
+
+
+def _cut(op: memref.SubviewOp) -> Region:
+    """The part of a buffer that a view shows."""
+    source, layout = region_of(op.source), _layout(op.source)
+    if layout is None or op.sizes or op.strides:
+        return source.somewhere()
+    offsets = mem.mixed(op.static_offsets, op.offsets)
+    steps = op.static_strides.get_values()
+    sizes = [
+        (size - 1) * step + 1
+        for size, step in zip(op.static_sizes.get_values(), steps, strict=True)
+    ]
+    known = [each if isinstance(each, int) else None for each in offsets]
+    return source.cut(*layout, known, sizes)
+
+
+def _layout(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The shape and the strides of a buffer, if they are known."""
+    type_ = cast("MemRefType[Attribute]", buffer.type)
+    strides = type_.get_strides()
+    if strides is None or not type_.has_static_shape():
+        return None
+    known = [each for each in strides if each is not None]
+    return (type_.get_shape(), known) if len(known) == len(strides) else None
+
+
+def may_meet(left: SSAValue, right: SSAValue) -> bool:
+    """Whether two buffers may have elements in common."""
+    if root_of(left) is not root_of(right):
+        return False
+    return not are_apart(region_of(left).sections, region_of(right).sections)
 
 
 def written(op: Operation) -> Iterator[SSAValue]:
@@ -42,9 +90,14 @@ def written(op: Operation) -> Iterator[SSAValue]:
                     yield value
 
 
+def written_inside(top: Operation) -> set[SSAValue]:
+    """What an operation, and those inside of it, may write: buffers and views."""
+    return {buffer for op in top.walk() for buffer in written(op)}
+
+
 def written_roots(top: Operation) -> set[SSAValue]:
     """The buffers that operations inside of another one write."""
-    return {root_of(buffer) for op in top.walk() for buffer in written(op)}
+    return {root_of(buffer) for buffer in written_inside(top)}
 
 
 def touches(top: Operation, buffer: SSAValue) -> bool:

@@ -12,7 +12,13 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from tlf.dialects import mem
 from tlf.passes.pipelining.ahead import operands_of
 from tlf.passes.pipelining.counters import is_pure
-from tlf.passes.pipelining.touches import BUFFERS, VIEWS, root_of, written
+from tlf.passes.pipelining.touches import (
+    BUFFERS,
+    VIEWS,
+    may_meet,
+    root_of,
+    written,
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Line:
     touched: Sequence[frozenset[SSAValue]]
     """By operation, the buffers that it or one inside of it uses."""
     written: Sequence[frozenset[SSAValue]]
-    """By operation, those of them that it may write."""
+    """By operation, what it may write: buffers, and views of them."""
     fences: Sequence[bool]
     """By operation, whether it loads between the two levels, and has to stay."""
     loads: Sequence[mem.DmaOp]
@@ -64,7 +70,9 @@ class Line:
         op = self.ops[position]
         if op in (buffer.owner, source.owner):
             return not isinstance(op, BUFFERS)
-        return buffer in self.touched[position] or source in self.written[position]
+        return buffer in self.touched[position] or any(
+            may_meet(load.source, each) for each in self.written[position]
+        )
 
     def ordered(self, goals: Mapping[mem.DmaOp, int]) -> list[Operation]:
         """The operations in the order that loads make which go to other positions."""
@@ -113,10 +121,8 @@ def _touched(top: Operation) -> Iterator[SSAValue]:
 
 def _written(top: Operation) -> Iterator[SSAValue]:
     for op in top.walk():
-        for value in written(op):
-            yield root_of(value)
-        for move in _awaited(op):
-            yield root_of(move.destination)
+        yield from written(op)
+        yield from (move.destination for move in _awaited(op))
 
 
 def _awaited(op: Operation) -> Iterator[mem.DmaOp]:

@@ -246,3 +246,34 @@ func.func @behind(%x: memref<32xf32, "L2">, %y: memref<8xf32, "L2">, %z: memref<
   } {stages = 2 : i64}
   func.return
 }
+
+// -----
+
+// A loop may write beside what it is loaded from, as tensors do that are joined.
+// CHECK-LABEL: func.func @beside
+// CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%late">
+// CHECK:       mem.dma %left[0, %i] {{.*}} ahead 1
+// CHECK:       mem.dma %right[0, %i] {{.*}} size [4, 8] :
+func.func @beside(%x: memref<12x32xf32, "L3">) {
+  %zero = arith.constant 0 : index
+  %all = arith.constant 32 : index
+  %eight = arith.constant 8 : index
+  %left = memref.subview %x[0, 0] [8, 32] [1, 1]
+      : memref<12x32xf32, "L3"> to memref<8x32xf32, strided<[32, 1]>, "L3">
+  %right = memref.subview %x[8, 0] [4, 32] [1, 1]
+      : memref<12x32xf32, "L3"> to memref<4x32xf32, strided<[32, 1], offset: 256>, "L3">
+  scf.for %i = %zero to %all step %eight {
+    %early = mem.alloc : memref<8x8xf32, "L2">
+    %late = mem.alloc : memref<4x8xf32, "L2">
+    %t0 = mem.dma %left[0, %i] to %early[0, 0] size [8, 8]
+        : memref<8x32xf32, strided<[32, 1]>, "L3"> to memref<8x8xf32, "L2">
+    mem.wait %t0
+    %t1 = mem.dma %early[0, 0] to %right[0, %i] size [4, 8]
+        : memref<8x8xf32, "L2"> to memref<4x32xf32, strided<[32, 1], offset: 256>, "L3">
+    mem.wait %t1
+    %t2 = mem.dma %right[0, %i] to %late[0, 0] size [4, 8]
+        : memref<4x32xf32, strided<[32, 1], offset: 256>, "L3"> to memref<4x8xf32, "L2">
+    mem.wait %t2
+  } {stages = 2 : i64}
+  func.return
+}

@@ -101,3 +101,31 @@ func.func @constant(%x: memref<1024xf32, "L3">) {
   mem.wait %6
   func.return
 }
+
+// A load passes stores beside what it reads, and none to it.
+
+// CHECK-LABEL: @beside
+// CHECK:       mem.dma %x[
+// CHECK:       mem.dma %left[
+// CHECK:       mem.dma {{.*}} to %right[
+// CHECK:       mem.dma %right[
+func.func @beside(%x: memref<512xf32, "L3">, %y: memref<1536xf32, "L3">) {
+  %left = memref.subview %y[0] [1024] [1]
+      : memref<1536xf32, "L3"> to memref<1024xf32, strided<[1]>, "L3">
+  %right = memref.subview %y[1024] [512] [1]
+      : memref<1536xf32, "L3"> to memref<512xf32, strided<[1], offset: 1024>, "L3">
+  %0 = mem.alloc : memref<512xf32, "L2">
+  %1 = mem.dma %x[0] to %0[0] size [512] : memref<512xf32, "L3"> to memref<512xf32, "L2">
+  mem.wait %1
+  %2 = mem.dma %0[0] to %right[0] size [512]
+      : memref<512xf32, "L2"> to memref<512xf32, strided<[1], offset: 1024>, "L3">
+  mem.wait %2
+  %3 = mem.alloc : memref<1024xf32, "L2">
+  %4 = mem.dma %left[0] to %3[0] size [1024]
+      : memref<1024xf32, strided<[1]>, "L3"> to memref<1024xf32, "L2">
+  %5 = mem.alloc : memref<512xf32, "L2">
+  %6 = mem.dma %right[0] to %5[0] size [512]
+      : memref<512xf32, strided<[1], offset: 1024>, "L3"> to memref<512xf32, "L2">
+  mem.wait %4, %6
+  func.return
+}

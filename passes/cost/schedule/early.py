@@ -60,7 +60,7 @@ class Line:
         self.spans = Spans.of(self.items)
         self.touched = [{a.buffer for a in _accesses(item)} for item in self.items]
         self.written = [
-            {access.buffer for step in steps_of([item]) for access in step.writes}
+            {access for step in steps_of([item]) for access in step.writes}
             for item in self.items
         ]
         self.loads = [
@@ -81,19 +81,23 @@ class Line:
         source, destination = step.moves
         return (source.level, destination.level) == (self.far.name, self.near.name)
 
-    def _ends(self, load: int) -> tuple[Buffer, Buffer]:
+    def _load(self, load: int) -> Step:
         item = self.items[load]
         assert isinstance(item, Step)
-        assert item.moves is not None
-        return item.moves
+        return item
+
+    def _ends(self, load: int) -> tuple[Buffer, Buffer]:
+        ends = self._load(load).moves
+        assert ends is not None
+        return ends
 
     def _stops(self, load: int, position: int) -> bool:
         """Whether a load has to stay behind what is at a position."""
-        source, buffer = self._ends(load)
+        (read,) = self._load(load).reads
         return (
             self.fences[position]
-            or buffer in self.touched[position]
-            or source in self.written[position]
+            or self._ends(load)[1] in self.touched[position]
+            or any(read.meets(each) for each in self.written[position])
         )
 
     def goals(self) -> Iterator[dict[int, int]]:

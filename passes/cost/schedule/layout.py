@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tlf.dialects.access import Linear
+from tlf.passes.analysis.regions import Section, are_apart
 from tlf.passes.cost.schedule.planning import Sharing
 from tlf.passes.cost.schedule.program import (
     Access,
@@ -70,6 +71,9 @@ def _split(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Marks, ...]]:
     )
 
 
+Use: TypeAlias = tuple[int, bool, tuple[Section, ...]]
+"""An engine, whether it writes, and which part."""
+
 Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
 """Buffers at the same bytes, and where the last time of a use of each is kept."""
 
@@ -78,8 +82,8 @@ Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
 class Layout:
     """The places of all times, and which ones each instruction looks at."""
 
-    uses: dict[Buffer, dict[tuple[int, bool], int]]
-    """For each buffer the place for each engine that reads or writes it."""
+    uses: dict[Buffer, dict[Use, int]]
+    """For each buffer the place for each engine that reads or writes a part of it."""
     size: int
     sharing: Sharing = field(default_factory=dict[Buffer, Sequence[Buffer]])
     steps: dict[Step, Touch] = field(default_factory=dict[Step, Touch])
@@ -104,13 +108,13 @@ class Layout:
     @staticmethod
     def of(items: Sequence[Item], sharing: Sharing) -> Layout:
         """Lay out the times of a schedule whose buffers share bytes."""
-        uses: dict[Buffer, dict[tuple[int, bool], int]] = {}
+        uses: dict[Buffer, dict[Use, int]] = {}
         size = 0
         for step in steps_of(items):
             for access, writes in _accesses(step):
                 known = uses.setdefault(access.buffer, {})
-                if (step.queue, writes) not in known:
-                    known[step.queue, writes] = size
+                if (use := _use(step.queue, access, writes)) not in known:
+                    known[use] = size
                     size += access.buffer.slots * access.buffer.slices + 1
         layout = Layout(uses, size, sharing)
         for step in steps_of(items):
@@ -143,8 +147,10 @@ class Layout:
         self, queue: int, access: Access, writes: bool, nest: Nest | None
     ) -> Iterator[Found]:
         """What other engines did, and stands against an access."""
-        for (engine, wrote), first in self.uses[access.buffer].items():
-            if engine != queue and (writes or wrote):
+        for (engine, wrote, sections), first in self.uses[access.buffer].items():
+            if engine == queue or not (writes or wrote):
+                continue
+            if not are_apart(access.sections, sections):
                 yield _place(access, first, nest)
 
     def _shared(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
@@ -154,14 +160,14 @@ class Layout:
             self._conflicts[key] = tuple(
                 (other, first + other.slots * other.slices)
                 for other in self.sharing.get(buffer, ())
-                for (engine, wrote), first in self.uses.get(other, {}).items()
+                for (engine, wrote, _), first in self.uses.get(other, {}).items()
                 if engine != queue and (writes or wrote)
             )
         return self._conflicts[key]
 
     def _marks(self, queue: int, access: Access, writes: bool) -> Iterator[Found]:
         buffer = access.buffer
-        first = self.uses[buffer][queue, writes]
+        first = self.uses[buffer][_use(queue, access, writes)]
         yield _place(access, first, None)
         if buffer in self.sharing:
             yield first + buffer.slots * buffer.slices
@@ -191,11 +197,16 @@ class Layout:
         for step in nest.steps():
             for access, writes in _accesses(step):
                 if not _is_local(access.buffer, nest):
-                    first = self.uses[access.buffer][step.queue, writes]
+                    use = _use(step.queue, access, writes)
+                    first = self.uses[access.buffer][use]
                     found = marks.setdefault(step.queue, [])
                     found.append(_place(access, first, nest))
         for queue, found in marks.items():
             yield queue, Touch.of((), found)
+
+
+def _use(queue: int, access: Access, writes: bool) -> Use:
+    return queue, writes, access.sections
 
 
 def _accesses(step: Step) -> Iterator[tuple[Access, bool]]:

@@ -118,8 +118,8 @@ class Overlaps:
         source, destination = step.moves
         if self._names.index(source.level) <= self._names.index(destination.level):
             return False
-        written = {each.buffer for one in nest.steps() for each in one.writes}
-        if source in written:
+        (read,) = step.reads
+        if any(read.meets(each) for one in nest.steps() for each in one.writes):
             return False
         if _ring_filled(step, nest):
             return _is_free(step, nest, iterations)

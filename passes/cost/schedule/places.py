@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tlf.dialects.access import Linear
 from tlf.dialects.cuts import reshaped_strides, row_major
+from tlf.passes.analysis.regions import Region
 from tlf.passes.cost.schedule.program import Access, Buffer
 
 Shape: TypeAlias = tuple[int, ...]
@@ -37,12 +38,14 @@ class Place:
     base: Linear = ZERO
     """Bytes from the start of the buffer; a ring's slices are not counted."""
     window: Window | None = None
+    region: Region = field(default_factory=Region)
+    """The part of the buffer, in bytes."""
 
     @property
     def access(self) -> Access:
         """What is touched by whoever touches this."""
         if self.window is None:
-            return Access(self.buffer)
+            return Access(self.buffer, sections=self.region.sections)
         return Access(self.buffer, self.window.start, self.window.extent)
 
     def part(self, offsets: Sequence[Linear], shape: Shape) -> Place:
@@ -55,7 +58,15 @@ class Place:
                 window = Window(axis, window.start + offset, shape[axis])
             else:
                 base += offset * stride
-        return replace(self, shape=shape, base=base, window=window)
+        region = self._region(offsets, shape)
+        return replace(self, shape=shape, base=base, window=window, region=region)
+
+    def _region(self, offsets: Sequence[Linear], shape: Shape) -> Region:
+        """The part of the buffer that a box of this is."""
+        if self.window is not None:
+            return self.region.somewhere()
+        known = [None if each.terms else each.constant for each in offsets]
+        return self.region.cut(self.shape, self.strides, known, shape)
 
     def reshaped(self, shape: Shape) -> Place | None:
         """The same elements under another shape, where strides reach them."""

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 
 from tlf.dialects.access import Linear
 from tlf.machine.costs import Cost
+from tlf.passes.analysis.regions import Section, are_apart
 
 
 @dataclass(eq=False, frozen=True)
@@ -66,12 +67,20 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Access:
-    """What an instruction touches: a buffer, or some slices of a ring."""
+    """What an instruction touches: a buffer, a part of it, or some slices of a ring."""
 
     buffer: Buffer
     start: Linear = field(default_factory=Linear)
     """The first slice, modulo all of them."""
     extent: int = 1
+    sections: tuple[Section, ...] = ()
+    """What holds the part."""
+
+    def meets(self, other: Access) -> bool:
+        """Whether both may touch the same; slices of rings are not told apart."""
+        if self.buffer is not other.buffer:
+            return False
+        return not are_apart(self.sections, other.sections)
 
 
 @dataclass(frozen=True)

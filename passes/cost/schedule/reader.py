@@ -28,6 +28,7 @@ from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.analysis.origin import origin_of
 from tlf.passes.analysis.parts import find_parts
+from tlf.passes.analysis.regions import Region
 from tlf.passes.analysis.rings import Ring, find_rings
 from tlf.passes.analysis.tile_liveness import Liveness, Storage
 from tlf.passes.cost.machine import machine_of
@@ -143,7 +144,8 @@ class Reader:
         size = item * prod(room)
         order = (self.next(),)
         buffer = Buffer(self.level(type_), size, self.nest, slices, order=order)
-        return Place(buffer, shape, tuple(strides), item)
+        region = Region.whole(room, strides)
+        return Place(buffer, shape, tuple(strides), item, region=region)
 
     def bind(self, value: SSAValue, place: Place, storage: Storage) -> None:
         """Say where a tile is."""
