@@ -33,6 +33,7 @@ class Plan:
     tile: Sequence[int]
     reduce: Sequence[int]
     stages: int
+    """Iterations in flight: over the steps of a reduction, or over tiles."""
     roll: int | None
     """The axis of the tile along which it rolls."""
     kept: Sequence[str]
@@ -241,7 +242,7 @@ def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
         group.plan.level.data,
         group.plan.tile_sizes,
         group.plan.reduce_sizes,
-        group.plan.stage_count,
+        group.plan.innermost_stages,
         group.plan.rolled_axis,
         [name for name in named if name is not None],
     )

@@ -133,6 +133,11 @@ class PlanAttr(ParametrizedAttribute):
         return given or tuple(range(len(self.tile)))
 
     @property
+    def innermost_stages(self) -> int:
+        """How many are in flight of pieces of a reduction, or of tiles."""
+        return self.piece_count if self.reduce_sizes else self.stage_count
+
+    @property
     def stage_count(self) -> int:
         """How many iterations are in flight."""
         return self.stages.data

@@ -182,7 +182,8 @@ class TileBuffers:
                     yield row._replace(of_pieces=of_pieces)
                 elif any(interval.offset.terms for interval in box):
                     row = self._live("input", value, size, box, size)
-                    yield row._replace(of_pieces=of_pieces)
+                    row = row._replace(of_pieces=of_pieces)
+                    yield self._in_loop(row) if of_pieces else row
                 elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size, box)
                 else:
@@ -220,6 +221,13 @@ class TileBuffers:
         """A buffer that is there from shortly before its first use to its last."""
         uses = self.steps.uses(value)
         return Row("input", value, size, max(0, min(uses) - 1), max(uses) + 1, box)
+
+    def _in_loop(self, row: Row) -> Row:
+        """A buffer that is live in the loop over the pieces of a reduction alone."""
+        if self.nearest:
+            return row
+        uses = self.steps.uses(row.value)
+        return row._replace(start=min(uses), end=max(uses) + 1)
 
     def _live(
         self, kind: str, value: SSAValue, size: int, box: Box, ahead: int = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tlf.passes.tiling.model import GroupTiling
+
 
 class InFlight(NamedTuple):
     """Iterations that overlap: one is loaded for while others are computed."""
@@ -16,3 +18,11 @@ class InFlight(NamedTuple):
 
 SINGLE = InFlight()
 """Nothing overlaps."""
+
+
+def in_flight(tiling: GroupTiling, stages: int) -> InFlight:
+    """
+    So many iterations at an outer level: pieces of a reduction, one tile after the
+    other, or tiles where reductions are whole.
+    """
+    return InFlight(1, stages) if tiling.inner_loops else InFlight(stages, stages)

@@ -13,8 +13,9 @@ them what all tiles together take at least.
   latencies of a nest, and what overlaps nothing in the first and the last of its nearer
   tiles. Where they roll, the first windows are computed apart: up to `w - a` of the
   iterations along an axis.
-- *Both.* In the formula of `outer.py`, `n` tiles take at least the work and `1 / n` of
-  the moves, and the moves and `1 / n` of the work. One tile takes what it takes.
+- *Both.* In the formula of `tiled_group.py`, `n` tiles take at least the work and
+  `1 / n` of the moves, and the moves and `1 / n` of the work. One tile takes what it
+  takes. Pieces of a reduction are as many tiles that overlap.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tlf.dialects.access import Box, Interval
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
 from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nest_work import NestWork
-from tlf.passes.cost.outer import TiledGroup
+from tlf.passes.cost.tiled_group import TiledGroup
 from tlf.passes.cost.traffic import Traffic, clipped, covered_extent
 from tlf.passes.tiling.model import Loop, Scope, last_end
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tlf.dialects import graph
-from tlf.passes.cost.outer import OuterCost
+from tlf.passes.cost.tiled_group import OuterCost
 
 Sizes: TypeAlias = tuple[int, ...]
 
@@ -22,9 +22,17 @@ class OuterPlan:
     tile: Sizes
     roll: int | None
     stages: int
+    """Iterations in flight: over pieces of a reduction, or over tiles."""
     cost: OuterCost
     needed: int
     """Bytes of the level."""
+    reduce: Sizes = ()
+    """The sizes of the pieces of a reduction, if it does not run whole."""
+
+    @property
+    def key(self) -> tuple[Sizes, int | None, int]:
+        """What `OuterSearch.plan` finds it by."""
+        return (*self.tile, *self.reduce), self.roll, self.stages
 
     @property
     def rank(self) -> tuple[int, int, int]:
@@ -49,7 +57,9 @@ class OuterPlan:
         return graph.PlanAttr(
             level,
             self.tile,
-            stages=self.stages,
+            self.reduce,
+            stages=1 if self.reduce else self.stages,
+            pieces=self.stages,
             roll=() if self.roll is None else (self.roll,),
             keep=keep,
             hold=hold,

@@ -36,8 +36,10 @@ class Movements:
         self.moves = moves
         rolled = tiling.rolled
         loops = [loop for loop in tiling.loops.values() if loop is not rolled]
-        self.loops = [*loops, rolled] if rolled is not None else loops
-        """Outermost first."""
+        self.outer = [*loops, rolled] if rolled is not None else loops
+        """The loops over tiles, outermost first."""
+        self.loops = [*self.outer, *tiling.inner_loops.values()]
+        """Those over the pieces of a reduction, too."""
 
     def into(self, value: SSAValue, box: Box) -> Traffic:
         """Bring a box near, outside of the loops further in that do not move it."""
@@ -45,7 +47,7 @@ class Movements:
 
     def back(self, value: SSAValue, box: Box) -> Traffic:
         """Put a box back in every iteration."""
-        return self._all(value, box, self._iterations(box, self.loops), inward=False)
+        return self._all(value, box, self._iterations(box, self.outer), inward=False)
 
     def repeats(self, box: Box) -> int:
         """How often the same box is moved."""

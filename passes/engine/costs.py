@@ -145,7 +145,7 @@ class GroupCosts(Costs):
         )
         if (best := late.best()) is None:
             return
-        other = search.plan(best.tile, best.roll, best.stages)
+        other = search.plan(*best.key)
         if other is not None and other.rank != plan.rank:
             yield other
 

@@ -20,6 +20,7 @@ from tlf.passes.cost.nearest import Machinery
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.program import Item, Task, cycles_of
+from tlf.passes.cost.tiled_group import TiledGroup
 from tlf.passes.cost.timed import TimedTiles, nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.graph_group import level_named
@@ -90,7 +91,7 @@ class Pricing:
             nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
         else:
             nests = nests_of(members, self.target)
-            spent = self._outer(level, tiling, nests, plan.stage_count, keeping)
+            spent = self._outer(level, tiling, nests, plan.innermost_stages, keeping)
         near = keeping.resident | keeping.unstored
         bounds = bounds_of(group, self.target, near)
         return Price(group, level, tiling, nests, keeping, spent, bounds)
@@ -103,7 +104,7 @@ class Pricing:
         stages: int,
         keeping: Keeping,
     ) -> Spent:
-        tiled = OuterModel(self.target, level).tiled(tiling, nests)
+        tiled = TiledGroup(OuterModel(self.target, level), tiling, nests)
         cost = tiled.cost(stages, tiled.footprint(stages, keeping), keeping)
         moves = round(cost.loads.cycles + cost.stores.cycles)
         return Spent(

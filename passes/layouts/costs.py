@@ -21,8 +21,9 @@ from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
-from tlf.passes.cost.outer_search import OuterSearch, Tilings
+from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.cost.structure import structure_of
+from tlf.passes.cost.tile_search import Tilings
 from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.layouts.orders import Order, row_major
@@ -83,7 +84,7 @@ class LayoutCosts:
         if (priced := self._of(group)) is None:
             return None
         layouts = _changes(layouts)
-        sizes = tuple((plan.tile, plan.roll, plan.stages) for plan in plans)
+        sizes = tuple(plan.key for plan in plans)
         key = sizes, priced.key, priced.near, priced.orders(layouts)
         if key not in self._known:
             search = self._search(priced)
@@ -132,7 +133,8 @@ class LayoutCosts:
         search = self._search(priced)
         if (given := priced.given) is None:
             return search.best()
-        return search.plan(given.tile_sizes, given.rolled_axis, given.stage_count)
+        sizes = (*given.tile_sizes, *given.reduce_sizes)
+        return search.plan(sizes, given.rolled_axis, given.innermost_stages)
 
     def _search(self, priced: _Priced) -> OuterSearch:
         return OuterSearch(

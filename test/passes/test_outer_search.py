@@ -9,6 +9,7 @@ from tlf.dialects.target import load
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.tile_search import TileSearch
 from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 
@@ -51,6 +52,17 @@ SUMS = """
 func.func @sums(%x: tensor<1000x300xf32>) -> tensor<1000xf32> {
   %y = graph.reduce %x <sum> axes [1] : (tensor<1000x300xf32>) -> tensor<1000xf32>
   func.return %y : tensor<1000xf32>
+}
+"""
+
+
+LONG = """
+func.func @long(%x: tensor<48x6000xf16>, %w: tensor<6000x48xf16>)
+    -> tensor<48x48xf16> {
+  %0 = graph.matmul %x, %w acc f32
+      : (tensor<48x6000xf16>, tensor<6000x48xf16>) -> tensor<48x48xf16>
+  %y = graph.relu %0 : tensor<48x48xf16>
+  func.return %y : tensor<48x48xf16>
 }
 """
 
@@ -140,3 +152,31 @@ def test_bound_of_strided_reads_counts_what_is_used():
     assert whole is not None
     assert least is not None
     assert bound.of(search.keeping)[1] == least.cost.bytes < whole.cost.bytes
+
+
+def test_long_factors_come_in_pieces():
+    """A tile of two whole factors is thin, and uses little of the array."""
+    search = search_of(LONG, 256)
+    whole, plan = TileSearch.best(search), search.best()
+
+    assert whole is not None
+    assert plan is not None
+    assert plan.tile == (48, 48)
+    assert plan.reduce < (6000,)
+    assert plan.cost.cycles < whole.cost.cycles / 2
+    assert search.plan(*plan.key) is plan
+    assert search.ranked(1)[0].reduce == plan.reduce
+    assert search.bound is not None
+    assert search.bound.of(search.keeping)[0] <= plan.cost.cycles
+
+
+def test_whole_factors_need_not_fit():
+    """Of a reduction, the smallest piece has to."""
+    search = search_of(LONG, 16)
+    least, plan = search.least(), search.best()
+
+    assert TileSearch.best(search) is None
+    assert least is not None
+    assert least <= search.capacity
+    assert plan is not None
+    assert plan.needed <= search.capacity

@@ -100,7 +100,7 @@ def _shape(step: Step) -> tuple[object, ...]:
     plan = step.option.plan
     if not isinstance(plan, OuterPlan):
         return step.group, step.context
-    return step.group, step.context, plan.tile, plan.roll, plan.stages
+    return step.group, step.context, plan.key
 
 
 def compared(
