@@ -31,6 +31,7 @@ from tlf.lowering.npu.matmul import convert_contract
 from tlf.lowering.npu.prepare import prepare
 from tlf.lowering.npu.reduce import convert_reduce
 from tlf.lowering.npu.synchronise import Synchroniser
+from tlf.lowering.npu.turns import turns_of
 from tlf.lowering.npu.vector import convert_fill, convert_map, convert_mask
 from tlf.lowering.npu.views import Views
 
@@ -134,9 +135,10 @@ class _Conversion:
             case _:
                 raise PassFailedException(f"{op.name}: expected buffers, got tensors")
         touches = [
-            Touch(view.whole, writes, view.slots)
+            Touch(view.whole, writes, (*view.slots, *turns))
             for buffer, writes in _buffers(op)
             for view in [views.view(buffer)]
+            for turns in [turns_of(op, buffer) if isinstance(op, mem.DmaOp) else ()]
         ]
         parent = op.parent
         assert parent is not None

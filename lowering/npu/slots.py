@@ -65,6 +65,8 @@ class Slot:
     """Bytes from one part to the next, which tell axes apart."""
     extent: int = 1
     """How many parts there are."""
+    family: object = None
+    """What tells parts apart from others that the axis does not."""
 
     def is_apart(
         self, later: Slot, fixed: Sequence[scf.ForOp], iterations: int
@@ -86,6 +88,8 @@ class Slot:
         iteration. None if that is not known.
         """
         if (self.count, self.stride) != (later.count, later.stride):
+            return None
+        if self.family != later.family:
             return None
         if self.form.factors != later.form.factors:
             return None

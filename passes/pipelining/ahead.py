@@ -21,8 +21,9 @@ from tlf.passes.pipelining.touches import (
     may_meet,
     root_of,
     touches,
-    written_inside,
+    written,
 )
+from tlf.passes.pipelining.turns import take_turns
 
 SOURCE = "mem-pipeline"
 
@@ -36,8 +37,8 @@ class Loads:
 
     loop: scf.ForOp
     moves: Sequence[mem.DmaOp]
-    written: set[SSAValue]
-    """The buffers and views that something in the loop writes."""
+    written: Sequence[tuple[Operation, SSAValue]]
+    """What operations in the loop write: buffers and views."""
 
     @staticmethod
     def of(loop: scf.ForOp, levels: Sequence[str]) -> Loads:
@@ -55,7 +56,8 @@ class Loads:
             and is_load(op)
             and (_is_filled_in(body, op) or ring_of(op, loop) is not None)
         ]
-        return Loads(loop, moves, written_inside(loop))
+        writes = [(op, buffer) for op in loop.walk() for buffer in written(op)]
+        return Loads(loop, moves, writes)
 
     def movable(
         self, slotted: Sequence[mem.AllocOp], iterations: int
@@ -81,7 +83,7 @@ class Loads:
         self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp], iterations: int
     ) -> str | None:
         """Why a move has to stay where it is; `ahead` are the ones before that go."""
-        if any(may_meet(move.source, each) for each in self.written):
+        if any(self._is_overwritten(move, *each) for each in self.written):
             return "the loop writes what it is loaded from"
         if any(
             not is_pure(op) and not isinstance(op, VIEWS) for op in operands_of(move)
@@ -97,6 +99,12 @@ class Loads:
                 return "its tile is used before"
             earlier = earlier.next_op
         return None
+
+    def _is_overwritten(self, move: mem.DmaOp, op: Operation, buffer: SSAValue) -> bool:
+        """Whether other iterations may write to a buffer what a move reads of it."""
+        if not may_meet(move.source, buffer):
+            return False
+        return not isinstance(op, mem.DmaOp) or not take_turns(self.loop, move, op)
 
 
 def _is_filled_in(body: Block, move: mem.DmaOp) -> bool:

@@ -90,14 +90,9 @@ def written(op: Operation) -> Iterator[SSAValue]:
                     yield value
 
 
-def written_inside(top: Operation) -> set[SSAValue]:
-    """What an operation, and those inside of it, may write: buffers and views."""
-    return {buffer for op in top.walk() for buffer in written(op)}
-
-
 def written_roots(top: Operation) -> set[SSAValue]:
     """The buffers that operations inside of another one write."""
-    return {root_of(buffer) for buffer in written_inside(top)}
+    return {root_of(buffer) for op in top.walk() for buffer in written(op)}
 
 
 def touches(top: Operation, buffer: SSAValue) -> bool:

@@ -52,4 +52,4 @@ def test_few_groups_are_priced_for_what_is_compared():
     (effort,) = compile_time.efforts(module, NPU)
 
     assert effort.statistics.asked < 900
-    assert effort.tilings < 1200
+    assert effort.tilings < 1300

@@ -15,6 +15,7 @@ from tlf.passes.cost.schedule.program import (
     Item,
     Nest,
     Step,
+    Turn,
     Values,
     nests_of,
     steps_of,
@@ -43,7 +44,25 @@ class Marks:
         return [first + (start + number) % self.slices for number in range(self.extent)]
 
 
-Found: TypeAlias = int | Marks
+@dataclass(frozen=True)
+class TurnMarks:
+    """The time of the box that an iteration takes, for one engine and one use."""
+
+    first: int
+    turns: Nest | None
+    turn: Turn
+
+    def of(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
+        """Where it is kept."""
+        first = self.first
+        if self.turns is not None:
+            first += slot[self.turns] * (self.turn.nest.trips + 1)
+        return (first + self.turn.number(values),)
+
+
+Moving: TypeAlias = Marks | TurnMarks
+
+Found: TypeAlias = int | Moving
 """A place, or one that moves."""
 
 
@@ -53,9 +72,9 @@ class Touch:
 
     waits: tuple[int, ...]
     """Places that are always the same."""
-    moving_waits: tuple[Marks, ...]
+    moving_waits: tuple[Moving, ...]
     marks: tuple[int, ...]
-    moving_marks: tuple[Marks, ...]
+    moving_marks: tuple[Moving, ...]
 
     @staticmethod
     def of(waits: Sequence[Found], marks: Sequence[Found]) -> Touch:
@@ -63,16 +82,16 @@ class Touch:
         return Touch(*_split(waits), *_split(marks))
 
 
-def _split(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Marks, ...]]:
+def _split(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Moving, ...]]:
     each = dict.fromkeys(found)
     return (
         tuple(place for place in each if isinstance(place, int)),
-        tuple(marks for marks in each if isinstance(marks, Marks)),
+        tuple(marks for marks in each if not isinstance(marks, int)),
     )
 
 
-Use: TypeAlias = tuple[int, bool, tuple[Section, ...]]
-"""An engine, whether it writes, and which part."""
+Use: TypeAlias = tuple[int, bool, tuple[Section, ...], Turn | None]
+"""An engine, whether it writes, which part, and what it takes in turn."""
 
 Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
 """Buffers at the same bytes, and where the last time of a use of each is kept."""
@@ -111,11 +130,11 @@ class Layout:
         uses: dict[Buffer, dict[Use, int]] = {}
         size = 0
         for step in steps_of(items):
-            for access, writes in _accesses(step):
+            for access, writes in step.accesses:
                 known = uses.setdefault(access.buffer, {})
                 if (use := _use(step.queue, access, writes)) not in known:
                     known[use] = size
-                    size += access.buffer.slots * access.buffer.slices + 1
+                    size += _room(access.buffer, access.turn) + 1
         layout = Layout(uses, size, sharing)
         for step in steps_of(items):
             layout.steps[step] = layout._touch(step)
@@ -137,7 +156,7 @@ class Layout:
     def _touch(self, step: Step) -> Touch:
         waits: list[Found] = []
         marks: list[Found] = []
-        for access, writes in _accesses(step):
+        for access, writes in step.accesses:
             waits += self._waits(step.queue, access, writes, None)
             waits += (at for _, at in self._shared(step.queue, access.buffer, writes))
             marks += self._marks(step.queue, access, writes)
@@ -147,20 +166,28 @@ class Layout:
         self, queue: int, access: Access, writes: bool, nest: Nest | None
     ) -> Iterator[Found]:
         """What other engines did, and stands against an access."""
-        for (engine, wrote, sections), first in self.uses[access.buffer].items():
+        for use, first in self.uses[access.buffer].items():
+            engine, wrote, sections, turn = use
             if engine == queue or not (writes or wrote):
                 continue
-            if not are_apart(access.sections, sections):
+            if are_apart(access.sections, sections):
+                continue
+            if turn is None:
                 yield _place(access, first, nest)
+            elif turn == access.turn and nest is None:
+                yield TurnMarks(first, access.buffer.turns, turn)
+            elif turn != access.turn:
+                boxes = turn.nest.trips + 1
+                yield Marks(first, boxes, access.buffer.turns, Linear(), boxes)
 
     def _shared(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
         """What other engines did to other buffers at the same bytes."""
         key = buffer, queue, writes
         if key not in self._conflicts:
             self._conflicts[key] = tuple(
-                (other, first + other.slots * other.slices)
+                (other, first + _room(other, turn))
                 for other in self.sharing.get(buffer, ())
-                for (engine, wrote, _), first in self.uses.get(other, {}).items()
+                for (engine, wrote, _, turn), first in self.uses.get(other, {}).items()
                 if engine != queue and (writes or wrote)
             )
         return self._conflicts[key]
@@ -168,15 +195,18 @@ class Layout:
     def _marks(self, queue: int, access: Access, writes: bool) -> Iterator[Found]:
         buffer = access.buffer
         first = self.uses[buffer][_use(queue, access, writes)]
-        yield _place(access, first, None)
+        if access.turn is None:
+            yield _place(access, first, None)
+        else:
+            yield TurnMarks(first, buffer.turns, access.turn)
         if buffer in self.sharing:
-            yield first + buffer.slots * buffer.slices
+            yield first + _room(buffer, access.turn)
 
     def _entry(self, nest: Nest, steps: Iterable[Step]) -> Iterator[tuple[int, Touch]]:
         """By engine, what stands before a nest against some of what the nest does."""
         uses: dict[tuple[int, Buffer, bool], dict[Access, None]] = {}
         for step in steps:
-            for access, writes in _accesses(step):
+            for access, writes in step.accesses:
                 key = step.queue, access.buffer, writes
                 uses.setdefault(key, {})[access] = None
         waits: dict[int, list[Found]] = {}
@@ -195,24 +225,32 @@ class Layout:
         """By engine, what is marked once a nest is over: what lies outside of it."""
         marks: dict[int, list[Found]] = {}
         for step in nest.steps():
-            for access, writes in _accesses(step):
+            for access, writes in step.accesses:
                 if not _is_local(access.buffer, nest):
                     use = _use(step.queue, access, writes)
                     first = self.uses[access.buffer][use]
                     found = marks.setdefault(step.queue, [])
-                    found.append(_place(access, first, nest))
+                    found.append(_whole_place(access, first, nest))
         for queue, found in marks.items():
             yield queue, Touch.of((), found)
 
 
 def _use(queue: int, access: Access, writes: bool) -> Use:
-    return queue, writes, access.sections
+    return queue, writes, access.sections, access.turn
 
 
-def _accesses(step: Step) -> Iterator[tuple[Access, bool]]:
-    """What an instruction touches, and whether it writes."""
-    yield from ((access, False) for access in step.reads)
-    yield from ((access, True) for access in step.writes)
+def _room(buffer: Buffer, turn: Turn | None) -> int:
+    """How many times are kept of a buffer, but for that of the bytes it shares."""
+    boxes = buffer.slices if turn is None else turn.nest.trips + 1
+    return buffer.slots * boxes
+
+
+def _whole_place(access: Access, first: int, nest: Nest) -> Found:
+    """The times of an access that are kept when a nest is over."""
+    if access.turn is None:
+        return _place(access, first, nest)
+    boxes = access.turn.nest.trips
+    return Marks(first, boxes + 1, access.buffer.turns, Linear(boxes), 1)
 
 
 def _place(access: Access, first: int, nest: Nest | None) -> Found:

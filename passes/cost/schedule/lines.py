@@ -79,8 +79,8 @@ class Lines:
 
 
 def _uses(step: Step) -> Iterator[Use]:
-    for accesses, writes in ((step.reads, False), (step.writes, True)):
-        yield from ((access.buffer, step.queue, writes) for access in accesses)
+    for access, writes in step.accesses:
+        yield access.buffer, step.queue, writes
 
 
 def _follows(step: Step, seen: set[Use]) -> bool:

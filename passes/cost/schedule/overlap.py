@@ -119,7 +119,7 @@ class Overlaps:
         if self._names.index(source.level) <= self._names.index(destination.level):
             return False
         (read,) = step.reads
-        if any(read.meets(each) for one in nest.steps() for each in one.writes):
+        if any(read.meets_later(each) for one in nest.steps() for each in one.writes):
             return False
         if _ring_filled(step, nest):
             return _is_free(step, nest, iterations)

@@ -66,6 +66,26 @@ class Buffer:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """
+    One of as many boxes of a buffer as a nest has iterations. No two of them have
+    elements in common.
+    """
+
+    nest: Nest
+    offsets: tuple[Linear, ...]
+    box: tuple[int, ...]
+
+    def number(self, values: Values) -> int:
+        """Which box it is."""
+        number = 0
+        for each in self.nest.variables:
+            place = (values[each] - each.lower) // each.step
+            number = number * each.trips + place
+        return number
+
+
+@dataclass(frozen=True)
 class Access:
     """What an instruction touches: a buffer, a part of it, or some slices of a ring."""
 
@@ -75,12 +95,19 @@ class Access:
     extent: int = 1
     sections: tuple[Section, ...] = ()
     """What holds the part."""
+    turn: Turn | None = None
+    """The box of an iteration, of those that all of them take in turn."""
 
     def meets(self, other: Access) -> bool:
         """Whether both may touch the same; slices of rings are not told apart."""
         if self.buffer is not other.buffer:
             return False
         return not are_apart(self.sections, other.sections)
+
+    def meets_later(self, other: Access) -> bool:
+        """Whether both may, in different iterations of the nest around them."""
+        is_same = self.turn is not None and self.turn == other.turn
+        return self.meets(other) and not is_same
 
 
 @dataclass(frozen=True)
@@ -161,6 +188,12 @@ class Step:
         """What it reads and writes."""
         yield from self.reads
         yield from self.writes
+
+    @property
+    def accesses(self) -> Iterator[tuple[Access, bool]]:
+        """What it touches, and whether it writes."""
+        yield from ((access, False) for access in self.reads)
+        yield from ((access, True) for access in self.writes)
 
 
 @dataclass(eq=False)

@@ -9,6 +9,7 @@ what has a place already is a view.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TypeAlias
@@ -37,7 +38,16 @@ from tlf.passes.cost.schedule.maps import splat_of
 from tlf.passes.cost.schedule.moves import MovePrice, Side
 from tlf.passes.cost.schedule.pending import Pending
 from tlf.passes.cost.schedule.places import Place
-from tlf.passes.cost.schedule.program import Buffer, Fixed, Item, Nest, Price, Step
+from tlf.passes.cost.schedule.program import (
+    Access,
+    Buffer,
+    Fixed,
+    Item,
+    Nest,
+    Price,
+    Step,
+)
+from tlf.passes.cost.schedule.turns import turn_of
 
 ReadOperation: TypeAlias = "Callable[[Reader, Operation], None]"
 """Adds what an operation does to a schedule."""
@@ -217,11 +227,18 @@ class Reader:
             )
         engine = dma_engine(*levels)
         price = MovePrice(self.costs, engine, source, destination, box)
-        step = self.step(
-            price, self.costs.queues[engine], (source.place,), (destination.place,)
-        )
+        reads, writes = (self._access(each, box) for each in (source, destination))
+        step = Step(price, self.costs.queues[engine], (reads,), (writes,))
         step.moves = (source.place.buffer, destination.place.buffer)
+        self.items.append(step)
         return step
+
+    def _access(self, side: Side, box: tuple[int, ...]) -> Access:
+        """What a move touches of one of its sides."""
+        access, nest = side.place.access, self.nest
+        if nest is None or access.buffer.home is nest or side.place.window:
+            return access
+        return replace(access, turn=turn_of(nest, side.offsets, box))
 
 
 def whole(place: Place) -> Side:

@@ -1,0 +1,28 @@
+"""Boxes that iterations take in turn, no two of them the same element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST = 64
+"""Of more iterations, boxes are not told apart."""
+
+
+def are_in_turn(columns: Sequence[Sequence[int] | None], box: Sequence[int]) -> bool:
+    """
+    Whether boxes lie side by side that start, in each iteration, where `columns` say
+    for each axis; None where that is not known, which proves nothing.
+    """
+    known = [
+        (column, size)
+        for column, size in zip(columns, box, strict=True)
+        if column is not None and len(set(column)) > 1
+    ]
+    places: list[tuple[int, ...]] = []
+    for column, size in known:
+        steps = [each - min(column) for each in column]
+        if any(each % size for each in steps):
+            return False
+        places.append(tuple(each // size for each in steps))
+    rows = list(zip(*places, strict=True))
+    return bool(rows) and len(set(rows)) == len(rows)

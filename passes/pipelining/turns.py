@@ -1,0 +1,105 @@
+"""
+Boxes of a buffer that the iterations of a loop take in turn, no two of them the same
+element: what one iteration does to its box stands against nothing of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import affine, arith, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.passes.analysis.turns import MOST, are_in_turn
+
+
+def turns(
+    loop: scf.ForOp, buffer: SSAValue, offsets: Sequence[Index], box: Sequence[int]
+) -> int | None:
+    """
+    How many boxes there are, if those of a buffer that start at these offsets are known
+    to be apart in any two iterations of a loop.
+    """
+    if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
+        return None
+    if (counts := _counts(loop)) is None or not 1 < len(counts) <= MOST:
+        return None
+    counter = loop.body.block.args[0]
+    columns = [_column(offset, counter, counts) for offset in offsets]
+    return len(counts) if are_in_turn(columns, box) else None
+
+
+def take_turns(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
+    """
+    Whether a load reads what a store of the same iteration of a loop writes, and what
+    no other iteration does.
+    """
+    offsets, block = load.mixed_source_offsets, loop.body.block
+    return (
+        load.source is store.destination
+        and load.parent is store.parent is block
+        and offsets == store.mixed_destination_offsets
+        and load.box == store.box
+        and turns(loop, load.source, offsets, load.box) is not None
+    )
+
+
+def _counts(loop: scf.ForOp) -> range | None:
+    """What the counter of a loop is, if that is known."""
+    first, end, step = (_number(each) for each in (loop.lb, loop.ub, loop.step))
+    if first is None or end is None or not step:
+        return None
+    return range(first, end, step)
+
+
+def _number(value: Index) -> int | None:
+    if isinstance(value, int):
+        return value
+    if isinstance(value.owner, arith.ConstantOp):
+        attribute = value.owner.value
+        return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+    return None
+
+
+def _column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
+    """What an index is in each iteration; None if it depends on anything else."""
+    found = [_at(value, counter, count) for count in counts]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
+
+
+def _at(value: Index, counter: SSAValue, count: int) -> int | None:
+    if value is counter:
+        return count
+    if (number := _number(value)) is not None:
+        return number
+    assert isinstance(value, SSAValue)
+    if isinstance(owner := value.owner, Block):
+        return None
+    operands = [_at(each, counter, count) for each in owner.operands]
+    known = [each for each in operands if each is not None]
+    return _computed(owner, known) if len(known) == len(operands) else None
+
+
+def _computed(op: Operation, operands: Sequence[int]) -> int | None:
+    """What an operation on numbers gives."""
+    match op, operands:
+        case affine.ApplyOp(), _:
+            dims = op.map.data.num_dims
+            (result,) = op.map.data.eval(operands[:dims], operands[dims:])
+            return result
+        case arith.AddiOp(), (left, right):
+            return left + right
+        case arith.SubiOp(), (left, right):
+            return left - right
+        case arith.MuliOp(), (left, right):
+            return left * right
+        case arith.FloorDivSIOp(), (left, right) if right:
+            return left // right
+        case arith.RemSIOp(), (left, right) if left >= 0 < right:
+            return left % right
+        case _:
+            return None
