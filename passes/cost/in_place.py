@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box
 from tlf.dialects.cuts import is_part
-from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ElementwiseInterface,
+    ViewInterface,
+)
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.steps import Steps
 from tlf.passes.tiling.boxes import moves_with
@@ -21,7 +25,8 @@ class InPlace:
     """
     What `convert-tile-to-mem` makes of the tiles of a group: an elementwise operation
     writes where an operand is that nothing needs afterwards, be it computed before or
-    cut for the same iteration, and what only looks at an operand is where that is.
+    cut for the same iteration, and so does a sum where it starts from. What only looks
+    at an operand is where that is.
     """
 
     def __init__(self, tiling: GroupTiling, steps: Steps) -> None:
@@ -59,12 +64,9 @@ class InPlace:
         if (product := self.rounded.get(op)) is not None:
             self._share(op.results[0], product.results[0])
             return
-        if not isinstance(op, ElementwiseInterface | tile.MaskOp):
-            return
-        wanted = self.tiling.tiles[op].result
-        element = tensor_type(op.results[0]).element_type
-        for operand in op.operands:
-            box = self._box(operand)
+        for operand in _replaced(op):
+            wanted, box = self.tiling.tiles[op].result, self._box(operand)
+            element = tensor_type(op.results[0]).element_type
             if box is None or tensor_type(operand).element_type != element:
                 continue
             if elements(box) != elements(wanted) or operand in self.tiling.results:
@@ -88,3 +90,14 @@ class InPlace:
 
     def _share(self, value: SSAValue, place: SSAValue) -> None:
         self.shares[value] = self.place(place)
+
+
+def _replaced(op: Operation) -> Sequence[SSAValue]:
+    """The operands that the result of an operation may take the place of."""
+    match op:
+        case ElementwiseInterface() | tile.MaskOp():
+            return op.operands
+        case AccumulatingInterface():
+            return () if op.init_value is None else (op.init_value,)
+        case _:
+            return ()

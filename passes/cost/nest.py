@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
 from tlf.dialects.encoding import layout_of
+from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
@@ -341,7 +342,9 @@ class NestProgram:
         if op in self.in_place.rounded:
             return
         reads = tuple(self._buffers(tiled))
-        for cost in self.work.of(tiled):
+        leaves = op.results[0] in self.tiling.results
+        is_filled = leaves and isinstance(op, ConstantInterface)
+        for cost in self.work.filled(tiled) if is_filled else self.work.of(tiled):
             yield Task(cost, reads, tuple(self._places(op.results[0])), ahead)
 
     def _buffers(self, tiled: TiledOperation) -> Iterator[object]:

@@ -16,11 +16,6 @@ class NestWork:
     latencies: dict[int, int] = field(default_factory=dict[int, int])
     """How long what an engine does takes to have its effect."""
     instructions: int = 0
-    apart: int = 0
-    """
-    The nearer tiles, where none overlaps others: each is brought from where the one
-    before may have been put.
-    """
 
     def add(self, cost: Cost, cycles: float) -> None:
         """Count an instruction."""
@@ -35,8 +30,6 @@ class NestWork:
         instruction. The first and the last of the nearer tiles overlap nothing: all
         latencies, and what the other engines do for them, in `fill` cycles at most.
         """
-        if self.apart:
-            return sum(self.busy.values()) + self.apart * sum(self.latencies.values())
         most = max(self.busy.values())
         others = min(sum(self.busy.values()) - most, fill)
         most = max(most + others, self.instructions * issue)

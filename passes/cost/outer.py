@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import partial
-from math import ceil
+from math import ceil, sqrt
 
 from xdsl.ir import Operation, SSAValue
 
@@ -100,13 +100,26 @@ class OuterModel:
             if not (tiling.inner_loops and is_summed):
                 continue
             nest, value = found[nests[op]], op.results[0]
+            size = elements(tiled.result) * WIDEST
+            nearer = max(1, ceil(size / self.nearest * SHARES))
             cost = self.near.into(value, tiled.result)
             nest.add(cost, self._share(cost))
-            size = elements(tiled.result) * WIDEST
-            nest.apart = max(nest.apart, ceil(size / self.nearest * SHARES))
+            for cost in self._factors(tiling, tiled):
+                nest.add(cost, self._share(cost) * (sqrt(nearer) - 1) / 2)
             filled = found.setdefault(filled_before(nests[op]), NestWork())
             cost = self.near.back(value, tiled.result)
             filled.add(cost, self._share(cost))
+
+    def _factors(self, tiling: GroupTiling, tiled: TiledOperation) -> Iterator[Cost]:
+        """
+        The moves of the factors of a product. Of square tiles, one factor is moved for
+        each tile of a row, the other once for all of them.
+        """
+        if not isinstance(tiled.op, ContractionInterface):
+            return
+        for operand in dict.fromkeys(tiled.op.inputs):
+            if (box := _available(tiling, operand)) is not None:
+                yield self.near.into(operand, box)
 
     def _share(self, cost: Cost) -> float:
         """The cycles of an instruction, in the cores or at a port that they share."""

@@ -57,6 +57,10 @@ class Instructions:
             case _:
                 yield self._elementwise(self._computed(tiled))
 
+    def filled(self, tiled: TiledOperation) -> Iterator[Cost]:
+        """What fills a tile of a constant that leaves a group."""
+        yield self._elementwise(elements(tiled.result))
+
     def _computed(self, tiled: TiledOperation) -> int:
         return elements(tiled.computed)
 
