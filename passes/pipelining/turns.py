@@ -34,13 +34,14 @@ def turns(
 
 def take_turns(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
     """
-    Whether a load reads what a store of the same iteration of a loop writes, and what
-    no other iteration does.
+    Whether a load reads what a later store of the same iteration of a loop writes, and
+    what no other iteration does.
     """
     offsets, block = load.mixed_source_offsets, loop.body.block
     return (
         load.source is store.destination
         and load.parent is store.parent is block
+        and load.is_before_in_block(store)
         and offsets == store.mixed_destination_offsets
         and load.box == store.box
         and turns(loop, load.source, offsets, load.box) is not None

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from tlf.dialects.target import Level
 from tlf.passes.cost.schedule.products import early_products, with_waits
-from tlf.passes.cost.schedule.program import Access, Buffer, Item, Nest, Step
+from tlf.passes.cost.schedule.program import (
+    Access,
+    Buffer,
+    Item,
+    Nest,
+    Step,
+    steps_of,
+)
 from tlf.passes.cost.schedule.room import Room, Spans
 
 
@@ -118,8 +125,7 @@ class Overlaps:
         source, destination = step.moves
         if self._names.index(source.level) <= self._names.index(destination.level):
             return False
-        (read,) = step.reads
-        if any(read.meets_later(each) for one in nest.steps() for each in one.writes):
+        if _is_overwritten(nest, step):
             return False
         if _ring_filled(step, nest):
             return _is_free(step, nest, iterations)
@@ -131,6 +137,21 @@ class Overlaps:
             if item not in early and _touches(item, destination):
                 return False
         return False
+
+
+def _is_overwritten(nest: Nest, load: Step) -> bool:
+    """
+    Whether other iterations may write what a load reads, or its own may before it.
+    """
+    (read,) = load.reads
+    behind = False
+    for item in nest.body:
+        behind |= item is load
+        for step in steps_of([item]):
+            for write in step.writes:
+                if read.meets_later(write) if behind else read.meets(write):
+                    return True
+    return False
 
 
 def _steps(nest: Nest) -> list[Step]:
