@@ -124,6 +124,15 @@ class LayoutCosts:
         yield
         far.layouts, near.layouts, far.free = {}, {}, frozenset()
 
+    def own(
+        self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
+    ) -> OuterPlan | None:
+        """The plan that a group has, if it is the model's own, with some layouts."""
+        priced = self._of(group)
+        if priced is None or priced.own is None:
+            return None
+        return self.estimate(group, layouts, [priced.own])
+
     def is_open(self, group: graph.GroupOp) -> bool:
         """Whether a group may get another plan: it has none, or the model's own."""
         priced = self._groups.get(group)
@@ -166,7 +175,10 @@ class LayoutCosts:
         far.phased, far.free = False, frozenset(self._free_in(group))
         best = self._search(priced).best()
         far.phased, far.free = True, frozenset()
-        return best is not None and best.attribute(self.level.name) == group.plan
+        if best is None or best.attribute(self.level.name) != group.plan:
+            return False
+        priced.own = best
+        return True
 
     def _free_in(self, group: graph.GroupOp) -> Iterator[SSAValue]:
         """The values inside of a group that stand for what may lie in any order."""
@@ -194,6 +206,8 @@ class _Priced:
         self.tilings: Tilings = {}
         self.given: graph.PlanAttr | None = None
         """The plan that stays."""
+        self.own: OuterPlan | None = None
+        """The plan that the model found, were orders as good as they may be."""
 
     def orders(
         self,

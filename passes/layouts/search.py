@@ -20,6 +20,9 @@ Assignment: TypeAlias = dict[StoredTensor, Order]
 GAIN = 0.005
 """Another layout pays where it saves at least this part of the time of the groups."""
 
+BEATEN = 1.1
+"""A plan that takes more than this times of another one counted on other layouts."""
+
 
 @dataclass
 class LayoutSearch:
@@ -56,14 +59,23 @@ class LayoutSearch:
         return found if self._total(given) - self._total(found) > worth else given
 
     def plans(self, assignment: Assignment) -> dict[graph.GroupOp, graph.PlanAttr]:
-        """The plans of groups which may have another one, around new layouts."""
+        """The plans of groups which may have another one, where they need it."""
         plans: dict[graph.GroupOp, graph.PlanAttr] = {}
         for group, names in self._names.items():
             changed = any(assignment[tensor] != tensor.order for tensor, _ in names)
             plan = self._plan(group, assignment)
-            if changed and plan is not None and self.costs.is_open(group):
+            if plan is None or not self.costs.is_open(group):
+                continue
+            if changed or self._is_beaten(group, assignment, plan):
                 plans[group] = plan.attribute(self.costs.level.name)
         return plans
+
+    def _is_beaten(
+        self, group: graph.GroupOp, assignment: Assignment, plan: OuterPlan
+    ) -> bool:
+        """Whether the plan that a group has counted on orders that it did not get."""
+        own = self.costs.own(group, self._layouts(group, assignment))
+        return own is not None and _rank(own) > _rank(plan) * BEATEN
 
     def _may_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
         """Whether a group around a tensor takes longer than with the best of moves."""

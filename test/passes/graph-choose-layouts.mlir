@@ -60,10 +60,10 @@ func.func @half(%x: tensor<1x64x50x54xf16> {tlf.layout = "any"},
 
 // Weights that are moved in narrow parts are put in order once.
 // FIXED-LABEL: func.func @weights(
-// FIXED-SAME:    %w: tensor<2048x2048xf16, #tile.encoding<layout = [1, 0]>> {tlf.parameter})
-func.func @weights(%x: tensor<8x2048xf16>, %w: tensor<2048x2048xf16> {tlf.parameter})
-    -> tensor<8x2048xf16> {
+// FIXED-SAME:    %w: tensor<256x4096xf16, #tile.encoding<layout = [1, 0]>> {tlf.parameter})
+func.func @weights(%x: tensor<8x256xf16>, %w: tensor<256x4096xf16> {tlf.parameter})
+    -> tensor<8x4096xf16> {
   %y = graph.matmul %x, %w
-      : (tensor<8x2048xf16>, tensor<2048x2048xf16>) -> tensor<8x2048xf16>
-  func.return %y : tensor<8x2048xf16>
+      : (tensor<8x256xf16>, tensor<256x4096xf16>) -> tensor<8x4096xf16>
+  func.return %y : tensor<8x4096xf16>
 }
