@@ -95,7 +95,7 @@ class OuterBound:
             if value not in keeping.early:
                 loads[value] = loads.get(value, Traffic()) + moved
         stores = {v: n for v, n in self.largest.stores if v not in keeping.unstored}
-        return self.largest.time(1, loads, Traffic(), stores)
+        return self.largest.time(1, loads, {}, stores)
 
     def _several(self, moved: float) -> float:
         """The least cycles of several tiles that move so long, without latencies."""
@@ -145,7 +145,7 @@ class OuterBound:
     def _cut(self) -> frozenset[SSAValue]:
         """The inputs of which loops load tiles, were they small."""
         loads = self.smallest.all_loads()
-        return frozenset(value for value, in_loops, _ in loads if in_loops)
+        return frozenset(value for value, depth, _ in loads if depth)
 
     @cached_property
     def _bandwidth(self) -> float:

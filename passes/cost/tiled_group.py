@@ -113,18 +113,18 @@ class TiledGroup:
         self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
     ) -> OuterCost:
         """What it costs, which takes these buffers."""
-        ahead, inside = Traffic(), Traffic()
+        ahead, inside = Traffic(), dict[int, Traffic]()
         once: dict[SSAValue, Traffic] = {}
-        for value, is_inside, moved in self.all_loads(keeping):
-            if is_inside:
-                inside += moved
+        for value, depth, moved in self.all_loads(keeping):
+            if depth:
+                inside[depth] = inside.get(depth, Traffic()) + moved
             elif value in keeping.early:
                 ahead += moved
             else:
                 once[value] = once.get(value, Traffic()) + moved
         back = {v: each for v, each in self.stores if v not in keeping.unstored}
         stores = sum(back.values(), Traffic())
-        moved = sum(once.values(), ahead + inside)
+        moved = sum((*once.values(), *inside.values()), ahead)
         alone = self.time(stages, once, inside, back)
         cycles = max(alone, moved.cycles + stores.cycles)
         return OuterCost(
@@ -132,7 +132,7 @@ class TiledGroup:
             moved.bytes + stores.bytes,
             round(max(alone, moved.cycles - ahead.cycles + stores.cycles)),
             round(ahead.cycles),
-            inside.bytes > 0,
+            any(each.bytes for each in inside.values()),
             moved,
             stores,
             self.compute,
@@ -141,14 +141,14 @@ class TiledGroup:
 
     def all_loads(
         self, keeping: Keeping = NOTHING
-    ) -> Iterator[tuple[SSAValue, bool, Traffic]]:
-        """What is loaded of each input, and whether in loops rather than before."""
+    ) -> Iterator[tuple[SSAValue, int, Traffic]]:
+        """What is loaded of each input, and in how many loops."""
         near = keeping.near
-        for value, is_inside, moved in self._loads:
+        for value, depth, moved in self._loads:
             if value not in near:
-                yield value, is_inside, moved
+                yield value, depth, moved
         for value in keeping.loaded:
-            yield value, False, self._whole_load(value)
+            yield value, 0, self._whole_load(value)
 
     def _whole_load(self, value: SSAValue) -> Traffic:
         """What is moved where an input is brought whole."""
@@ -191,23 +191,22 @@ class TiledGroup:
         )
 
     @cached_property
-    def _loads(self) -> tuple[tuple[SSAValue, bool, Traffic], ...]:
-        """What is loaded of each input, and whether in loops rather than before."""
+    def _loads(self) -> tuple[tuple[SSAValue, int, Traffic], ...]:
+        """What is loaded of each input, and in how many loops."""
         return tuple(self._each_load())
 
-    def _each_load(self) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+    def _each_load(self) -> Iterator[tuple[SSAValue, int, Traffic]]:
         tiling, movements = self.tiling, self._movements
         for (value, _), boxes in tiling.reads.items():
             for number, box in enumerate(boxes):
                 window = tiling.windows.get((value, number))
                 if window is None:
-                    inside = movements.depth(box) > 0
-                    yield value, inside, movements.into(value, box)
+                    yield value, movements.depth(box), movements.into(value, box)
                     continue
-                yield value, True, movements.into(value, window.fresh)
+                yield value, len(movements.loops), movements.into(value, window.fresh)
         yield from self._first_loads()
 
-    def _first_loads(self) -> Iterator[tuple[SSAValue, bool, Traffic]]:
+    def _first_loads(self) -> Iterator[tuple[SSAValue, int, Traffic]]:
         """What is loaded for the windows before the first iteration."""
         tiling, rolled = self.tiling, self.tiling.rolled
         if tiling.start is None or rolled is None:
@@ -216,19 +215,20 @@ class TiledGroup:
             later = tiling.reads.get(key, boxes)
             if later is boxes or any(moves_with(each, (rolled,)) for each in later):
                 for box in boxes:
-                    yield key[0], True, self._movements.into(key[0], box)
+                    depth = len(self._movements.loops)
+                    yield key[0], depth, self._movements.into(key[0], box)
 
     def time(
         self,
         stages: int,
         once: Mapping[SSAValue, Traffic],
-        loads: Traffic,
+        loads: Mapping[int, Traffic],
         stores: Mapping[SSAValue, Traffic],
     ) -> float:
         """The cycles from the first load on that no earlier group can do."""
         tiles = self.tiles
         first = sum(each.cycles for each in once.values())
-        load = loads.cycles / tiles
+        load = sum(each.cycles for each in loads.values()) / tiles
         store = sum(each.cycles for each in stores.values()) / tiles
         coming = self.model.latency if once or load else 0
         going = self.model.latency if stores else 0
@@ -245,7 +245,23 @@ class TiledGroup:
         steady = max(
             (tiles - 1) * max(load + store, work), (tiles - 1) // stages * slots
         )
-        return coming + first + load + steady + work + store + going
+        again = self._again(stages, loads, store)
+        return coming + first + load + steady + work + store + going + again
+
+    def _again(self, stages: int, loads: Mapping[int, Traffic], store: float) -> float:
+        """
+        What loops further in add that start again for each tile of an outer one: its
+        loads in flight come before theirs, and theirs behind the last store before.
+        """
+        loops = self._movements.outer
+        outer = max((depth for depth in loads if depth < len(loops)), default=0)
+        if not outer:
+            return 0
+        times = prod(loop.trips for loop in loops[:outer])
+        kept = sum(n.cycles for depth, n in loads.items() if depth <= outer) / times
+        load = sum(n.cycles for depth, n in loads.items() if depth > outer)
+        turn = self.model.latency + load / self.tiles + store
+        return (times - 1) * turn + (min(stages, times) - 1) * kept
 
     def _summed(self, stages: int, load: float) -> float:
         """

@@ -56,6 +56,16 @@ func.func @sums(%x: tensor<1000x300xf32>) -> tensor<1000xf32> {
 """
 
 
+SQUARE = """
+func.func @square(%x: tensor<512x512xf16>, %w: tensor<512x512xf16>)
+    -> tensor<512x512xf16> {
+  %y = graph.matmul %x, %w acc f32
+      : (tensor<512x512xf16>, tensor<512x512xf16>) -> tensor<512x512xf16>
+  func.return %y : tensor<512x512xf16>
+}
+"""
+
+
 LONG = """
 func.func @long(%x: tensor<48x6000xf16>, %w: tensor<6000x48xf16>)
     -> tensor<48x48xf16> {
@@ -113,6 +123,20 @@ def test_more_tiles_are_in_flight_where_this_is_faster():
     assert double is not None
     assert double.cost.cycles > plan.cost.cycles
     assert deeper is None or deeper.cost.cycles >= plan.cost.cycles
+
+
+def test_loops_inside_start_again():
+    """
+    The simulator finds 49,400 cycles for columns in the rows of the first plan, which
+    wait for stores at the end of each row, and 47,500 for strips.
+    """
+    search = search_of(SQUARE, 16384)
+    nested = search.plan((256, 128), None, 2)
+    strips = search.plan((64, 512), None, 2)
+
+    assert nested is not None
+    assert strips is not None
+    assert 47_000 < strips.cost.cycles < nested.cost.cycles < 52_000
 
 
 def test_strips_fill_the_array():
