@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import affine, arith, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.passes.analysis.turns import MOST, are_in_turn
+from tlf.passes.pipelining.counters import number_of
 
 
 def turns(
@@ -50,19 +50,10 @@ def take_turns(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
 
 def _counts(loop: scf.ForOp) -> range | None:
     """What the counter of a loop is, if that is known."""
-    first, end, step = (_number(each) for each in (loop.lb, loop.ub, loop.step))
+    first, end, step = (number_of(each) for each in (loop.lb, loop.ub, loop.step))
     if first is None or end is None or not step:
         return None
     return range(first, end, step)
-
-
-def _number(value: Index) -> int | None:
-    if isinstance(value, int):
-        return value
-    if isinstance(value.owner, arith.ConstantOp):
-        attribute = value.owner.value
-        return attribute.value.data if isinstance(attribute, IntegerAttr) else None
-    return None
 
 
 def _column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
@@ -73,11 +64,12 @@ def _column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
 
 
 def _at(value: Index, counter: SSAValue, count: int) -> int | None:
+    if isinstance(value, int):
+        return value
     if value is counter:
         return count
-    if (number := _number(value)) is not None:
+    if (number := number_of(value)) is not None:
         return number
-    assert isinstance(value, SSAValue)
     if isinstance(owner := value.owner, Block):
         return None
     operands = [_at(each, counter, count) for each in owner.operands]
