@@ -17,7 +17,7 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.nests import Nests
-from tlf.passes.cost.pieces import filled_before
+from tlf.passes.cost.pieces import filled_before, is_summed
 from tlf.passes.cost.program import LINES
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import rules_of
@@ -96,8 +96,7 @@ class OuterModel:
     ) -> None:
         """Add the moves of sums that are there between the pieces of a reduction."""
         for op, tiled in tiling.tiles.items():
-            is_summed = op is tiling.anchor or tiling.is_step(op)
-            if not (tiling.inner_loops and is_summed):
+            if not is_summed(tiling, op):
                 continue
             nest, value = found[nests[op]], op.results[0]
             size = elements(tiled.result) * WIDEST

@@ -23,13 +23,17 @@ def piece_count(tiling: GroupTiling) -> int:
     return prod(loop.trips for loop in tiling.inner_loops.values())
 
 
+def is_summed(tiling: GroupTiling, op: Operation) -> bool:
+    """Whether an operation adds up what comes in pieces."""
+    return bool(tiling.inner_loops) and (op is tiling.anchor or tiling.is_step(op))
+
+
 def separated(tiling: GroupTiling, nests: Nests) -> Nests:
     """The nests before the loop, in it and behind it."""
     found: dict[Operation, int] = {}
     phase = BEFORE
     for op, tiled in tiling.tiles.items():
-        is_summed = op is tiling.anchor or tiling.is_step(op)
-        if is_summed or tiled.scope is Scope.INNER:
+        if is_summed(tiling, op) or tiled.scope is Scope.INNER:
             found[op] = nests[op] * PHASES + IN_LOOP
             phase = BEHIND
         else:
