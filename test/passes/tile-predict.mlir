@@ -101,3 +101,22 @@ func.func @bounds(%x: tensor<64xf32>) -> tensor<64xf32> {
   }
   func.return %y : tensor<64xf32>
 }
+
+// -----
+
+// Nor have products of a type that the array does not multiply.
+// CHECK-LABEL: func.func @integers
+// CHECK-SAME: missed "tile-predict" "time unknown: graph.matmul: expected products of bf16, f16, f32, got i64"
+func.func @integers(%x: tensor<8x8xi64>) -> tensor<8x8xi64> {
+  %e = tile.empty : tensor<8x8xi64>
+  %y = tile.while (%i = 0 to 8 step 8) parallel mapping(loop)
+      into(%o = %e : tensor<8x8xi64>) {
+    %a = tile.slice %x[%i, 0] : tensor<8x8xi64> -> tensor<8x8xi64, #tile.encoding<L2>>
+    %b = tile.slice %a[0, 0] : tensor<8x8xi64, #tile.encoding<L2>> -> tensor<8x8xi64, #tile.encoding<L1>>
+    %p = graph.matmul %b, %b
+        : (tensor<8x8xi64, #tile.encoding<L1>>, tensor<8x8xi64, #tile.encoding<L1>>) -> tensor<8x8xi64, #tile.encoding<L1>>
+    %r = tile.deslice %p into %o[%i, 0] : tensor<8x8xi64, #tile.encoding<L1>> into tensor<8x8xi64>
+    tile.yield %r : tensor<8x8xi64>
+  }
+  func.return %y : tensor<8x8xi64>
+}

@@ -15,6 +15,7 @@ from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.machine.parts import MatrixEngine
 from tlf.passes.bands import Work
+from tlf.passes.cost.schedule.indices import UnknownTimeError
 from tlf.passes.tiling.form import Form
 
 
@@ -26,12 +27,16 @@ def product_of(op: ContractionInterface, costs: Costs) -> Cost:
 
 
 def _kind(op: ContractionInterface, costs: Costs) -> str:
-    """The name of the rate of the array for a product."""
+    """The name of the rate of the array for a product, which has to have one."""
     unit = costs.machine.engines["matrix"]
     assert isinstance(unit, MatrixEngine)
     element = tensor_type(op.operands[0]).element_type
     is_tf32 = op.precision == "tf32" and element == f32
-    return "tf32" if is_tf32 and "tf32" in unit.cycles else str(element)
+    kind = "tf32" if is_tf32 and "tf32" in unit.cycles else str(element)
+    if kind not in unit.cycles:
+        known = ", ".join(unit.cycles)
+        raise UnknownTimeError(op, f"expected products of {known}, got {kind}")
+    return kind
 
 
 def reduction_of(op: ReductionInterface, costs: Costs) -> Cost:
