@@ -50,7 +50,8 @@ class ConvertMemToNpuPass(ModulePass):
     moves between neighbouring levels. Engines are ordered by semaphores wherever two
     instructions touch the same buffer and one writes. A move is ordered before what
     follows only if a `mem.wait` for it stands between, as the program says. One with
-    `ahead` is issued so many iterations before its own.
+    `ahead` is issued so many iterations before its own. What a loop of moves alone
+    brings in chunks, or takes, is waited for chunk by chunk.
     """
 
     name = "convert-mem-to-npu"
@@ -104,7 +105,9 @@ class _Conversion:
         synchroniser.run()
         memory_map = self._memory_map(views)
         clean(body, converted)
-        issue_ahead(self.ahead, synchroniser.beside, synchroniser.late)
+        issue_ahead(
+            self.ahead, synchroniser.beside, synchroniser.late, synchroniser.fronts
+        )
         first = body.first_op
         assert first is not None
         body.insert_ops_before(memory_map, first)

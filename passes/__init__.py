@@ -32,6 +32,8 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-partition": ("graph_partition", "GraphPartitionPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-assign-cores": ("mem_assign_cores", "MemAssignCoresPass"),
+    "mem-chunk-loads": ("mem_chunk_loads", "MemChunkLoadsPass"),
+    "mem-chunk-stores": ("mem_chunk_stores", "MemChunkStoresPass"),
     "mem-fold-casts": ("mem_fold_casts", "MemFoldCastsPass"),
     "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
     "mem-fold-unit-extents": ("mem_fold_unit_extents", "MemFoldUnitExtentsPass"),

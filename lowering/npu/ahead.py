@@ -34,11 +34,12 @@ def issue_ahead(
     chosen: Mapping[npu.EngineOp, int],
     beside: Mapping[Operation, Sequence[Operation]],
     late: Mapping[Operation, Sequence[Operation]],
+    fronts: Mapping[Operation, Operation],
 ) -> None:
     """
     Issue instructions so many iterations of the loops around them ahead. `beside` has
     the signals and waits for each, and `late` the waits before a loop that what comes
-    before its first iteration goes before.
+    before its first iteration goes before, or `fronts` a loop.
     """
     loops: dict[tuple[scf.ForOp, int], set[Operation]] = {}
     for op, ahead in chosen.items():
@@ -49,6 +50,7 @@ def issue_ahead(
         loops.setdefault((loop, ahead), set()).update((op, *beside.get(op, ())))
     for (loop, ahead), early in loops.items():
         place, *_ = *late.get(loop, ()), loop
+        place = fronts.get(loop, place)
         ordered = [op for op in loop.body.block.ops if op in early]
         _split(loop, ahead, ordered, place)
 

@@ -74,6 +74,7 @@ class Leaf:
     One instruction: its engine, the buffers it touches, its place in the program.
     """
 
+    op: npu.EngineOp
     engine: str
     touches: tuple[Touch, ...]
     step: int
@@ -83,6 +84,8 @@ class Leaf:
     """For a move: the steps of the waits for it."""
     ahead: int = 0
     """How many iterations before its own it is issued."""
+    move: mem.DmaOp | None = None
+    """What it was made of, if that is a move."""
 
     @property
     def has_slots(self) -> bool:
@@ -129,6 +132,15 @@ class Item:
     op: Operation
     leaves: dict[Stream, list[Leaf]] = field(default_factory=dict[Stream, list[Leaf]])
     """The instructions by engine."""
+
+    @property
+    def ahead(self) -> set[str]:
+        """The engines that a loop issues some of its instructions ahead for."""
+        return {
+            stream.engine
+            for stream, leaves in self.leaves.items()
+            if any(leaf.ahead and leaf.loops[-1:] == (self.op,) for leaf in leaves)
+        }
 
     def turns(self, stream: Stream) -> Iterator[tuple[list[Leaf], bool]]:
         """
@@ -178,15 +190,19 @@ class Tree:
             if isinstance(op, mem.WaitOp):
                 for move in self._moves_of(op):
                     waits[move].append(steps[op])
+        made = {each: op for op, moves in self.moves.items() for each in moves}
         for op in order:
             if isinstance(op, npu.EngineOp):
+                move = made.get(op) if isinstance(op, npu.DmaOp) else None
                 self.leaves[op] = Leaf(
+                    op,
                     op.engine,
                     tuple(self.touches[op]),
                     steps[op],
                     _loops(op),
                     tuple(waits[op]) if op in waits else None,
                     self.ahead.get(op, 0),
+                    move,
                 )
 
     def _moves_of(self, op: mem.WaitOp) -> Iterator[npu.DmaOp]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import affine, arith, scf
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.passes.analysis.turns import MOST, are_in_turn
-from tlf.passes.pipelining.counters import number_of
+from tlf.passes.pipelining.columns import column, counts_of
 
 
 def turns(
@@ -25,10 +25,10 @@ def turns(
     """
     if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
         return None
-    if (counts := _counts(loop)) is None or not 1 < len(counts) <= MOST:
+    if (counts := counts_of(loop)) is None or not 1 < len(counts) <= MOST:
         return None
     counter = loop.body.block.args[0]
-    columns = [_column(offset, counter, counts) for offset in offsets]
+    columns = [column(offset, counter, counts) for offset in offsets]
     return len(counts) if are_in_turn(columns, box) else None
 
 
@@ -46,53 +46,3 @@ def take_turns(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
         and load.box == store.box
         and turns(loop, load.source, offsets, load.box) is not None
     )
-
-
-def _counts(loop: scf.ForOp) -> range | None:
-    """What the counter of a loop is, if that is known."""
-    first, end, step = (number_of(each) for each in (loop.lb, loop.ub, loop.step))
-    if first is None or end is None or not step:
-        return None
-    return range(first, end, step)
-
-
-def _column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
-    """What an index is in each iteration; None if it depends on anything else."""
-    found = [_at(value, counter, count) for count in counts]
-    known = [each for each in found if each is not None]
-    return known if len(known) == len(found) else None
-
-
-def _at(value: Index, counter: SSAValue, count: int) -> int | None:
-    if isinstance(value, int):
-        return value
-    if value is counter:
-        return count
-    if (number := number_of(value)) is not None:
-        return number
-    if isinstance(owner := value.owner, Block):
-        return None
-    operands = [_at(each, counter, count) for each in owner.operands]
-    known = [each for each in operands if each is not None]
-    return _computed(owner, known) if len(known) == len(operands) else None
-
-
-def _computed(op: Operation, operands: Sequence[int]) -> int | None:
-    """What an operation on numbers gives."""
-    match op, operands:
-        case affine.ApplyOp(), _:
-            dims = op.map.data.num_dims
-            (result,) = op.map.data.eval(operands[:dims], operands[dims:])
-            return result
-        case arith.AddiOp(), (left, right):
-            return left + right
-        case arith.SubiOp(), (left, right):
-            return left - right
-        case arith.MuliOp(), (left, right):
-            return left * right
-        case arith.FloorDivSIOp(), (left, right) if right:
-            return left // right
-        case arith.RemSIOp(), (left, right) if left >= 0 < right:
-            return left % right
-        case _:
-            return None

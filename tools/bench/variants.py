@@ -37,7 +37,7 @@ ABLATIONS: Mapping[str, Change] = {
     "no residency": Change(outermost={PARTITION: {"keep": (False,)}}),
     "no double buffering": Change(
         everywhere=dict.fromkeys(PLANNERS, ONE_STAGE),
-        without=frozenset({"mem-prefetch"}),
+        without=frozenset({"mem-prefetch", "mem-chunk-loads", "mem-chunk-stores"}),
     ),
     "no spatial tiling": Change(outermost=dict.fromkeys(PLANNERS, FIRST_AXIS)),
 }

@@ -44,11 +44,14 @@ class Clock:
         self._issue = self.costs.machine.issue_cycles
         self.model.time = self._issue * self.lines.start
         self._sweeps: dict[Nest, Sweep] = {}
+        self._opened: set[Nest] = set()
 
     def run(self, items: Sequence[Item]) -> None:
         """Run items one after the other."""
         for item in items:
             if isinstance(item, Nest):
+                if item.opens is not None:
+                    self._open(item.opens)
                 self._nest(item)
             else:
                 self._step(item)
@@ -96,12 +99,21 @@ class Clock:
                 self.totals.append(0)
             self.totals[at] += number
 
-    def _nest(self, nest: Nest) -> None:
+    def _open(self, nest: Nest) -> None:
+        """What is done before the first iteration of a nest."""
+        if nest in self._opened:
+            return
+        self._opened.add(nest)
         self._enter(self.layout.entries[nest])
         first = self.first.get(nest, 0)
         for ahead in self.layout.ahead[nest]:
             for number in range(min(ahead, nest.trips)):
                 self._issue_ahead(nest, first, number, ahead)
+
+    def _nest(self, nest: Nest) -> None:
+        self._open(nest)
+        self._opened.discard(nest)
+        first = self.first.get(nest, 0)
         self._enter(self.layout.late[nest])
         self.model.time += self._issue
         self._sweep(nest).run(self, first)

@@ -12,6 +12,7 @@ from tlf.passes.cost.schedule.planning import Sharing
 from tlf.passes.cost.schedule.program import (
     Access,
     Buffer,
+    Chunk,
     Item,
     Nest,
     Step,
@@ -50,13 +51,13 @@ class TurnMarks:
 
     first: int
     turns: Nest | None
-    turn: Turn
+    turn: Turn | Chunk
 
     def of(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
         """Where it is kept."""
         first = self.first
         if self.turns is not None:
-            first += slot[self.turns] * (self.turn.nest.trips + 1)
+            first += slot[self.turns] * (self.turn.boxes + 1)
         return (first + self.turn.number(values),)
 
 
@@ -90,7 +91,7 @@ def _split(found: Sequence[Found]) -> tuple[tuple[int, ...], tuple[Moving, ...]]
     )
 
 
-Use: TypeAlias = tuple[int, bool, tuple[Section, ...], Turn | None]
+Use: TypeAlias = tuple[int, bool, tuple[Section, ...], Turn | Chunk | None]
 """An engine, whether it writes, which part, and what it takes in turn."""
 
 Conflicts: TypeAlias = tuple[tuple[Buffer, int], ...]
@@ -174,10 +175,13 @@ class Layout:
                 continue
             if turn is None:
                 yield _place(access, first, nest)
-            elif turn == access.turn and nest is None:
-                yield TurnMarks(first, access.buffer.turns, turn)
-            elif turn != access.turn:
-                boxes = turn.nest.trips + 1
+            elif turn.meets(access.turn) and access.turn is not None:
+                if nest is None:
+                    yield TurnMarks(first, access.buffer.turns, access.turn)
+                elif writes and isinstance(turn, Chunk):
+                    yield _over(access.buffer, turn, first)
+            else:
+                boxes = turn.boxes + 1
                 yield Marks(first, boxes, access.buffer.turns, Linear(), boxes)
 
     def _shared(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
@@ -239,9 +243,9 @@ def _use(queue: int, access: Access, writes: bool) -> Use:
     return queue, writes, access.sections, access.turn
 
 
-def _room(buffer: Buffer, turn: Turn | None) -> int:
+def _room(buffer: Buffer, turn: Turn | Chunk | None) -> int:
     """How many times are kept of a buffer, but for that of the bytes it shares."""
-    boxes = buffer.slices if turn is None else turn.nest.trips + 1
+    boxes = buffer.slices if turn is None else turn.boxes + 1
     return buffer.slots * boxes
 
 
@@ -249,8 +253,12 @@ def _whole_place(access: Access, first: int, nest: Nest) -> Found:
     """The times of an access that are kept when a nest is over."""
     if access.turn is None:
         return _place(access, first, nest)
-    boxes = access.turn.nest.trips
-    return Marks(first, boxes + 1, access.buffer.turns, Linear(boxes), 1)
+    return _over(access.buffer, access.turn, first)
+
+
+def _over(buffer: Buffer, turn: Turn | Chunk, first: int) -> Marks:
+    """When all boxes of a buffer were over."""
+    return Marks(first, turn.boxes + 1, buffer.turns, Linear(turn.boxes), 1)
 
 
 def _place(access: Access, first: int, nest: Nest | None) -> Found:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from tlf.passes.cost.schedule.program import (
     Buffer,
+    Chunk,
     Item,
     Nest,
     Step,
@@ -24,6 +25,9 @@ from tlf.passes.cost.schedule.program import (
 
 ADVANCE = 3
 """Lines of an iteration that find out what to issue ahead."""
+
+CHUNK = 10
+"""Lines that find out whether to wait for another chunk."""
 
 Stream = tuple[int, bool]
 """An engine, and whether what it does is issued ahead."""
@@ -72,6 +76,7 @@ class Lines:
             scalars = 0
             if nest is not None and not slotted and _takes_turns(item, nest):
                 scalars, slotted = 2, True
+            scalars += sum(CHUNK for each in item.reads if isinstance(each.turn, Chunk))
             self.folded[item] = _terms(item)
             self.before[item] = 1 + waits + scalars + self.folded[item]
             self.after[item] = int(others)

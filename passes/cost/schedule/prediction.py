@@ -9,6 +9,8 @@ from xdsl.dialects import func
 from tlf.dialects.target import Target
 from tlf.machine.costs import Key
 from tlf.machine.parts import DmaEngine
+from tlf.passes.cost.schedule.chunk_loads import load_in_chunks
+from tlf.passes.cost.schedule.chunk_stores import store_in_chunks
 from tlf.passes.cost.schedule.clock import run
 from tlf.passes.cost.schedule.early import start_early
 from tlf.passes.cost.schedule.folding import fold_casts, fold_fills
@@ -39,6 +41,8 @@ def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Read
     levels = list(target.levels.values())
     Overlaps(items, levels).run()
     start_early(items, levels)
+    load_in_chunks(items, target.outermost)
+    store_in_chunks(items, target.outermost)
     return items, reader
 
 

@@ -76,13 +76,49 @@ class Turn:
     offsets: tuple[Linear, ...]
     box: tuple[int, ...]
 
+    @property
+    def boxes(self) -> int:
+        """How many there are."""
+        return self.nest.trips
+
     def number(self, values: Values) -> int:
         """Which box it is."""
-        number = 0
-        for each in self.nest.variables:
-            place = (values[each] - each.lower) // each.step
-            number = number * each.trips + place
-        return number
+        return iteration(self.nest, values)
+
+    def meets(self, other: Turn | Chunk | None) -> bool:
+        """Whether the other one is the same box of the same iteration."""
+        return self == other
+
+
+def iteration(nest: Nest, values: Values) -> int:
+    """The number of an iteration of a nest."""
+    number = 0
+    for each in nest.variables:
+        place = (values[each] - each.lower) // each.step
+        number = number * each.trips + place
+    return number
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """
+    A part of a buffer that is moved in chunks: the one that each `period` iterations
+    of a nest need anew, or make.
+    """
+
+    move: Step
+    """What moves all of it otherwise."""
+    nest: Nest
+    period: int
+    boxes: int
+
+    def number(self, values: Values) -> int:
+        """Which chunk it is, or the last one of those that are there."""
+        return min(iteration(self.nest, values) // self.period, self.boxes - 1)
+
+    def meets(self, other: Turn | Chunk | None) -> bool:
+        """Whether the other one is a chunk of the same load."""
+        return isinstance(other, Chunk) and self.move is other.move
 
 
 @dataclass(frozen=True)
@@ -95,8 +131,8 @@ class Access:
     extent: int = 1
     sections: tuple[Section, ...] = ()
     """What holds the part."""
-    turn: Turn | None = None
-    """The box of an iteration, of those that all of them take in turn."""
+    turn: Turn | Chunk | None = None
+    """The box of an iteration, of those that all of them take in turn, or a chunk."""
 
     def meets(self, other: Access) -> bool:
         """Whether both may touch the same; slices of rings are not told apart."""
@@ -208,6 +244,8 @@ class Nest:
     """How many iterations overlap."""
     order: int = 0
     """Where it is in the program."""
+    opens: Nest | None = None
+    """A nest that issues what it does ahead before this one."""
 
     @property
     def trips(self) -> int:

@@ -1,0 +1,121 @@
+"""
+Loads that come in chunks, along one axis of their buffer: who needs the first chunk
+alone starts when it is there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import gcd, prod
+from typing import Generic, Protocol, TypeVar
+
+from tlf.dialects.target import Level
+
+COUNTS = (8, 4, 2)
+"""Into so many chunks a move is cut at most, or fewer where those are too many."""
+
+
+class Pace(Protocol):
+    """How fast chunks are used, or made."""
+
+    @property
+    def depth(self) -> int:
+        """In how many loops."""
+        ...
+
+
+P = TypeVar("P", bound=Pace)
+
+
+@dataclass(frozen=True)
+class Cut(Generic[P]):
+    """Chunks of so many elements along an axis, and how fast they are used."""
+
+    axis: int
+    size: int
+    pace: P
+
+
+def best_cut(
+    shape: Sequence[int],
+    steps: Sequence[int],
+    item: int,
+    far: Level,
+    pace_of: Callable[[int, range], P | None],
+) -> Cut[P] | None:
+    """
+    How to cut a load of a whole buffer from a level, whose axes take `steps` bytes
+    there. `pace_of` tells, for an axis and where chunks begin, how fast they are used;
+    None where that is no faster than all of them at once. What takes no longer than the
+    latency of the level is not cut.
+    """
+    if item * prod(shape) < far.latency * far.bandwidth:
+        return None
+    best: Cut[P] | None = None
+    for count, (axis, extent) in product(COUNTS, enumerate(shape)):
+        size = chunk_size(shape, steps, axis, far.burst, count)
+        found = pace_of(axis, range(0, extent, size)) if size < extent else None
+        # The fewer loops around, the more is done for each chunk.
+        if found and (best is None or found.depth < best.pace.depth):
+            best = Cut(axis, size, found)
+    return best
+
+
+def chunk_size(
+    shape: Sequence[int], steps: Sequence[int], axis: int, burst: int, count: int
+) -> int:
+    """
+    The elements of so many chunks at most along an axis of a shape whose axes take
+    `steps` bytes, so that no two share a burst: all of them where that leaves no cut.
+    """
+    extent, step = shape[axis], steps[axis]
+    around = [
+        each
+        for size, each in zip(shape, steps, strict=True)
+        if each > step and size > 1
+    ]
+    if any(each % burst for each in around):
+        return extent
+    unit = burst // gcd(burst, step) if around else 1
+    units = -(-extent // unit)
+    return min(extent, unit * -(-units // count))
+
+
+def period_of(starts: Sequence[int], size: int, chunks: Sequence[int]) -> int | None:
+    """
+    How many iterations a loop may do for each chunk, from when the first one has
+    arrived on. Iteration by iteration it reads `size` elements from `starts` on, of the
+    axis along which chunks begin at some elements and arrive one after the other. None
+    if even an iteration for each would be too many.
+    """
+    if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
+        return None
+    needed = [bisect_left(chunks, start + size) - 1 for start in starts]
+    found = (len(starts) - 1) // (len(chunks) - 1)
+    for number in range(1, len(chunks)):
+        first = (at for at, last in enumerate(needed) if last >= number)
+        found = min(found, next(first, len(starts)) // number)
+    return found or None
+
+
+def period_before(
+    starts: Sequence[int], size: int, chunks: Sequence[int]
+) -> int | None:
+    """
+    How many iterations a loop has to do for each chunk of what it writes, but the last
+    one, before that is whole. Iteration by iteration it writes `size` elements from
+    `starts` on, of an axis that chunks begin along. None if that is all of them long
+    before the last chunk.
+    """
+    if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
+        return None
+    found = 1
+    for number, (low, high) in enumerate(pairwise(chunks), 1):
+        makers = [
+            at for at, start in enumerate(starts) if start < high and start + size > low
+        ]
+        found = max(found, -(-(max(makers, default=-1) + 1) // number))
+    return found if found * (len(chunks) - 1) < len(starts) else None

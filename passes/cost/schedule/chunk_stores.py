@@ -1,0 +1,105 @@
+"""Stores that begin before all is made, as `mem-chunk-stores` cuts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tlf.dialects.target import Level
+from tlf.passes.analysis.chunks import Cut, best_cut, period_before
+from tlf.passes.cost.schedule.in_chunks import (
+    in_chunks,
+    is_quiet,
+    is_start,
+    iterations,
+    taking,
+    users_of,
+    without,
+)
+from tlf.passes.cost.schedule.moves import MovePrice
+from tlf.passes.cost.schedule.program import Chunk, Item, Nest, Step, value_of
+
+
+@dataclass(frozen=True)
+class Made:
+    """A store of a whole buffer, and the one move that fills it in a nest before."""
+
+    store: Step
+    storing: MovePrice
+    move: Step
+    making: MovePrice
+    nest: Nest
+
+
+@dataclass(frozen=True)
+class Delay:
+    """How many iterations make a chunk."""
+
+    period: int
+    depth: int = 1
+
+
+def store_in_chunks(items: list[Item], far: Level, around: Nest | None = None) -> None:
+    """Cut stores of which the first part is made early, in nests, too."""
+    for nest in [item for item in items if isinstance(item, Nest)]:
+        store_in_chunks(nest.body, far, nest)
+        for made in list(_stores(items, nest, far)):
+            if made.storing.source.place.buffer.home is not around:
+                continue
+            shape, place = made.storing.box, made.storing.destination.place
+            cut = best_cut(shape, place.strides, place.item, far, _delays(made))
+            if cut is not None:
+                _cut(items, made, cut, around)
+
+
+def _stores(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Made]:
+    """The stores right behind a nest that may be cut, in order."""
+    at = items.index(nest) + 1
+    while at < len(items) and is_quiet(item := items[at], far, source=False):
+        at += 1
+        if not isinstance(item, Step) or item.moves is None or not _is_whole(item):
+            continue
+        others = [p for p in users_of(item.moves[0], items) if p[1] is not item]
+        if len(others) != 1 or others[0][0] is not nest:
+            continue
+        move, price = others[0][1], item.price
+        if isinstance(price, MovePrice) and isinstance(move.price, MovePrice):
+            if move.price.destination.place == price.source.place:
+                yield Made(item, price, move, move.price, nest)
+
+
+def _is_whole(store: Step) -> bool:
+    """Whether a step stores all of a buffer."""
+    price = store.price
+    if not isinstance(price, MovePrice) or price.source.place.window is not None:
+        return False
+    return price.source.place.shape == price.box and is_start(price.source)
+
+
+def _delays(made: Made) -> Callable[[int, range], Delay | None]:
+    """How many iterations make a chunk along an axis."""
+
+    def delay(axis: int, starts: range) -> Delay | None:
+        offset, size = made.making.destination.offsets[axis], made.making.box[axis]
+        nest = made.nest
+        if any(symbol not in nest.variables for symbol, _ in offset.terms):
+            return None
+        found = [value_of(offset, values) for values in iterations(nest)]
+        period = period_before(found, size, starts)
+        return None if period is None else Delay(period)
+
+    return delay
+
+
+def _cut(items: list[Item], made: Made, cut: Cut[Delay], around: Nest | None) -> None:
+    """Put a nest over chunks in place of a store."""
+    chunks, step = in_chunks(made.store, made.storing, cut.axis, cut.size, around)
+    buffer = made.storing.source.place.buffer
+    taking(step, buffer, Chunk(made.store, chunks, 1, chunks.trips))
+    taking(
+        made.move,
+        buffer,
+        Chunk(made.store, made.nest, cut.pace.period, chunks.trips),
+    )
+    at = items.index(made.store)
+    items[:] = [*items[:at], chunks, *without(items[at:], made.store)]

@@ -1,0 +1,99 @@
+"""Moves of a schedule that are cut into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from tlf.dialects.access import Linear
+from tlf.dialects.target import Level
+from tlf.passes.cost.schedule.moves import MovePrice, Side
+from tlf.passes.cost.schedule.program import (
+    Buffer,
+    Chunk,
+    Item,
+    Nest,
+    Step,
+    Variable,
+    steps_of,
+)
+
+
+def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Step]]:
+    """What touches a buffer, with the items that hold it."""
+    return [
+        (item, step)
+        for item in items
+        for step in steps_of([item])
+        if any(access.buffer is buffer for access in step.touched)
+    ]
+
+
+def is_quiet(item: Item, level: Level, *, source: bool) -> bool:
+    """Whether an item is a wait, or a move from or to a level."""
+    if isinstance(item, Nest):
+        return False
+    if item.moves is None:
+        return bool(item.finishes)
+    return item.moves[0 if source else 1].level == level.name
+
+
+def is_start(side: Side) -> bool:
+    """Whether a side is a place from its first element on."""
+    return all(each == Linear() for each in side.offsets)
+
+
+def iterations(nest: Nest) -> Iterator[Mapping[Variable, int]]:
+    """The counters of a nest, in each iteration."""
+    counts = [
+        range(each.lower, each.lower + each.step * each.trips, each.step)
+        for each in nest.variables
+    ]
+    for values in product(*counts):
+        yield dict(zip(nest.variables, values, strict=True))
+
+
+def in_chunks(
+    move: Step, price: MovePrice, axis: int, size: int, around: Nest | None
+) -> tuple[Nest, Step]:
+    """A nest that makes a move in chunks of a size along an axis, and its one step."""
+    count = -(-price.box[axis] // size)
+    variable = Variable(0, size, count)
+    box = [size if at == axis else each for at, each in enumerate(price.box)]
+    sides = [
+        Side(
+            side.place,
+            tuple(
+                each + Linear.of(variable) if at == axis else each
+                for at, each in enumerate(side.offsets)
+            ),
+        )
+        for side in (price.source, price.destination)
+    ]
+    cut = MovePrice(price.costs, price.engine, sides[0], sides[1], tuple(box))
+    made = Nest((variable,), around)
+    made.body.append(step := replace(move, price=cut))
+    return made, step
+
+
+def without(items: Sequence[Item], move: Step) -> Iterator[Item]:
+    """Items without a move, and without waits for nothing else."""
+    for item in items:
+        if isinstance(item, Step) and move in item.finishes:
+            item.finishes = tuple(each for each in item.finishes if each is not move)
+            if not item.finishes:
+                continue
+        if item is not move:
+            yield item
+
+
+def taking(step: Step, buffer: Buffer, chunk: Chunk) -> None:
+    """Let a step touch a chunk of a buffer."""
+    step.reads, step.writes = (
+        tuple(
+            replace(each, turn=chunk) if each.buffer is buffer else each
+            for each in accesses
+        )
+        for accesses in (step.reads, step.writes)
+    )

@@ -1,0 +1,42 @@
+"""Moves in chunks: products start when the first columns of their weights are there."""
+
+import random
+
+import pytest
+from bounded import bounds_in
+from differential import check, compiled_text, make_case
+from example_variants import matmul_bias_relu
+
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.runtime import npu
+
+
+def cycles(text: str, pipeline: str) -> int:
+    program = npu.parse(compiled_text(text, "npu", pipeline))
+    return npu.run(program, {}, functional=False).cycles
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_with_any_tiles(seed: int):
+    """Races, and chunks that have not arrived, trap. Some tiles do not fit."""
+    chosen = random.Random(seed)
+    rows, columns, depth = chosen.choices([256, 300, 384, 512, 517, 640], k=3)
+    element = chosen.choice(["f32", "f16", "bf16"])
+    case = make_case(matmul_bias_relu(rows, columns, depth, element).program.text())
+    fault = check(case, "npu", stages=False, plans=seed)
+    assert fault is None or fault.kind == "refused"
+
+
+@pytest.mark.parametrize(("size", "times"), [(512, 1.25), (1024, 1.1)])
+def test_they_hide_loads(size: int, times: float):
+    """All weights before the first product take 0.25 and 0.12 of the bound."""
+    text = matmul_bias_relu(size, size, size, "f16").program.text()
+    pipeline = PIPELINES["npu-pipeline"]
+    whole = pipeline.replace("mem-chunk-loads,", "")
+    assert whole != pipeline
+
+    found = cycles(text, pipeline)
+
+    assert found < 0.96 * cycles(text, whole)
+    assert found < times * bounds_in(text, load("npu")).cycles
