@@ -28,6 +28,7 @@ from optimality_graphs import small_network
 from optimality_space import Nodes
 
 from tlf.dialects.target import Target
+from tlf.passes.engine.refinement import TRIES
 from tlf.passes.search import STRATEGIES
 
 HEADER = (
@@ -76,7 +77,7 @@ class Row:
         )
 
 
-def row(seed: int, name: str, chip: Chip, known: Known, tries: int = 0) -> Row:
+def row(seed: int, name: str, chip: Chip, known: Known, tries: int = TRIES) -> Row:
     """
     Compile a graph in all ways, with so many `tries` of `graph-partition`, and look for
     the best.
@@ -163,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--chips", default=",".join(small_chips()))
     parser.add_argument("--operations", type=int, help="operations of a group")
-    parser.add_argument("--tries", type=int, default=0, help="of graph-partition")
+    parser.add_argument("--tries", type=int, default=TRIES, help="of graph-partition")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     names = options.chips.split(",")

@@ -17,6 +17,7 @@ from tlf.passes.cost.schedule.indices import UnknownTimeError
 from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.cse import CsePass
+from tlf.passes.graph_choose_layouts import GraphChooseLayoutsPass
 from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
 from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.graph_group import GraphGroupPass
@@ -52,6 +53,8 @@ class TileRehearsal:
         for number, level in enumerate(self.target.tile_levels):
             if number:
                 self._apply(module, GraphGroupPass(level.name))
+            else:
+                self._apply(module, GraphChooseLayoutsPass(level.name))
             self._apply(module, GraphCopyJoinedPass())
             self._choose_tiles(module, level)
             self._apply(module, DeadCodeElimination())

@@ -23,7 +23,7 @@ from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.problem import BlockProblem, problems_of
-from tlf.passes.engine.refinement import Refinement
+from tlf.passes.engine.refinement import Refinement, tries_in
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.declared import free_values
@@ -89,10 +89,11 @@ class GraphPartitionPass(ModulePass):
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
-    tries: int = 0
+    tries: int | None = None
     """
     How many schedules and plans that are near the best are compared by the event model,
-    on the whole program; fewer in programs of many operations, and none unless given.
+    on the whole program; fewer in programs of many operations. Unless given, 8 in small
+    programs.
     """
 
     tile: tuple[int, ...] = ()
@@ -151,13 +152,14 @@ class GraphPartitionPass(ModulePass):
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
         costs = self.costs(stated, target, level)
+        limits = self.limits(tries_in(stated, self.tries))
         try:
             found = search(
                 stated.problem,
                 costs,
                 self.strategy,
                 self._objective(target, level),
-                self.limits,
+                limits,
                 alternatives=alternatives,
                 retain=self.keep,
             )
@@ -167,7 +169,8 @@ class GraphPartitionPass(ModulePass):
 
     def _refine(self, found: Partition, target: Target, level: Level) -> None:
         """Choose among the best schedules by the event model, where that is known."""
-        rehearsal = rehearsal_on(target) if self.tries else None
+        tries = tries_in(found.stated, self.tries)
+        rehearsal = rehearsal_on(target) if tries > 1 else None
         if rehearsal is not None:
             refinement = Refinement(
                 found.stated,
@@ -176,7 +179,7 @@ class GraphPartitionPass(ModulePass):
                 level,
                 rehearsal,
                 self._objective(target, level),
-                self.tries,
+                tries,
             )
             found.chosen = refinement.best(found.found.ways)
 
@@ -192,10 +195,9 @@ class GraphPartitionPass(ModulePass):
         farther = target.levels[names[names.index(level.name) + 1]]
         return Objective(self.traffic * farther.bandwidth, 1)
 
-    @property
-    def limits(self) -> Limits:
-        """The limits of the search."""
-        ways = max(1, (self.tries + 1) // 2)
+    def limits(self, tries: int = 0) -> Limits:
+        """The limits of the search, where so many schedules are to be compared."""
+        ways = max(1, (tries + 1) // 2)
         return Limits(
             states=self.states,
             moves=2 * self.states,

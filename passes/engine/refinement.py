@@ -22,6 +22,12 @@ from tlf.passes.search import Objective, Schedule
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
 
+TRIES = 8
+"""Programs that are rehearsed unless it is given how many, in small ones."""
+
+SMALL = 16
+"""Operations of a small program."""
+
 RUNNERS_UP = 4
 """Plans of a group that are tried instead of its own."""
 
@@ -56,9 +62,6 @@ class Refinement:
 
     def best(self, ways: Sequence[Schedule]) -> Schedule:
         """The fastest that is found, the first one where nothing is known to be."""
-        self.tries = min(self.tries, EFFORT // max(1, self._size))
-        if self.tries < 2:
-            return ways[0]
         near = [way for way in ways if self._is_near(way, ways[0])]
         if len(near) == 1 and not any(True for _ in self._around(ways[0])):
             return ways[0]
@@ -70,19 +73,8 @@ class Refinement:
         return self._climb(rank, way)
 
     @property
-    def _size(self) -> int:
-        """The operations of the function."""
-        return sum(
-            len(op.body.block.ops)
-            for op in self._block.ops
-            if isinstance(op, graph.GroupOp)
-        )
-
-    @property
     def _block(self) -> Block:
-        block = self.stated.nodes[0].parent
-        assert block is not None
-        return block
+        return _block_of(self.stated)
 
     def _climb(self, rank: int, way: Schedule) -> Schedule:
         """Go on to other plans of groups, one after the other, while that helps."""
@@ -152,3 +144,21 @@ def _sizes(plan: object) -> object:
     if not isinstance(plan, OuterPlan):
         return None
     return plan.key
+
+
+def tries_in(stated: BlockProblem, tries: int | None) -> int:
+    """How many rehearsals there are to be in a block, if so many are asked for."""
+    size = sum(
+        len(op.body.block.ops)
+        for op in _block_of(stated).ops
+        if isinstance(op, graph.GroupOp)
+    )
+    if tries is None:
+        return TRIES if size <= SMALL else 0
+    return min(tries, EFFORT // max(1, size))
+
+
+def _block_of(stated: BlockProblem) -> Block:
+    block = stated.nodes[0].parent
+    assert block is not None
+    return block

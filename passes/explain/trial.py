@@ -60,7 +60,10 @@ class Trial:
         options = self.partitioner
         try:
             return search(
-                self.stated.problem, self.costs, options.strategy, limits=options.limits
+                self.stated.problem,
+                self.costs,
+                options.strategy,
+                limits=options.limits(),
             )
         except NoScheduleError:
             return None
@@ -70,7 +73,7 @@ class Trial:
         """The best schedule with both in one group, or why there is none."""
         asked, problem = self.partitioner.strategy, self.stated.problem
         strategy = asked if asked in DEMANDING else "dp"
-        limits = self.partitioner.limits
+        limits = self.partitioner.limits()
         return forced(problem, self.costs, members(self.both), strategy, limits=limits)
 
     @property

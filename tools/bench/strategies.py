@@ -77,7 +77,7 @@ def _problems(module: ModuleOp, target: Target) -> Iterator[tuple[Problem, Group
 def _found(problems: Sequence[tuple[Problem, GroupCosts]], name: str) -> Found | None:
     try:
         results = [
-            search(problem, costs, name, limits=SETTINGS.limits)
+            search(problem, costs, name, limits=SETTINGS.limits())
             for problem, costs in problems
         ]
     except NoScheduleError:
