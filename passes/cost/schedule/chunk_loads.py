@@ -12,13 +12,19 @@ from tlf.passes.cost.schedule.in_chunks import (
     in_chunks,
     is_quiet,
     is_start,
-    iterations,
     taking,
     users_of,
     without,
 )
 from tlf.passes.cost.schedule.moves import MovePrice
-from tlf.passes.cost.schedule.program import Chunk, Item, Nest, Step, value_of
+from tlf.passes.cost.schedule.program import (
+    Chunk,
+    Item,
+    Nest,
+    Step,
+    iterations,
+    value_of,
+)
 
 
 @dataclass(frozen=True)

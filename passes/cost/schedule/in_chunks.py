@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
 
 from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
@@ -42,16 +41,6 @@ def is_quiet(item: Item, level: Level, *, source: bool) -> bool:
 def is_start(side: Side) -> bool:
     """Whether a side is a place from its first element on."""
     return all(each == Linear() for each in side.offsets)
-
-
-def iterations(nest: Nest) -> Iterator[Mapping[Variable, int]]:
-    """The counters of a nest, in each iteration."""
-    counts = [
-        range(each.lower, each.lower + each.step * each.trips, each.step)
-        for each in nest.variables
-    ]
-    for values in product(*counts):
-        yield dict(zip(nest.variables, values, strict=True))
 
 
 def in_chunks(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import prod
 from typing import Protocol, TypeAlias
 
@@ -88,6 +89,16 @@ class Turn:
     def meets(self, other: Turn | Chunk | None) -> bool:
         """Whether the other one is the same box of the same iteration."""
         return self == other
+
+
+def iterations(nest: Nest) -> Iterator[Values]:
+    """The counters of a nest, in each iteration."""
+    counts = [
+        range(each.lower, each.lower + each.step * each.trips, each.step)
+        for each in nest.variables
+    ]
+    for values in product(*counts):
+        yield dict(zip(nest.variables, values, strict=True))
 
 
 def iteration(nest: Nest, values: Values) -> int:
