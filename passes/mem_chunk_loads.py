@@ -50,7 +50,8 @@ def _before(loop: Nest, far: Level) -> None:
         def pace(axis: int, starts: range, reader: mem.DmaOp = reader) -> Pace | None:
             return pace_of(starts, axis, reader, loop)
 
-        cut = cut_of(load.source_type, load.box, far, pace)
+        offsets = load.mixed_source_offsets
+        cut = cut_of(load.source_type, offsets, load.box, far, pace)
         if cut is not None:
             in_chunks(load, _place(load, loop), cut.axis, cut.size)
 

@@ -73,6 +73,7 @@ def _behind(nest: Nest, store: mem.DmaOp, far: Level) -> None:
     def delay(axis: int, starts: range) -> Delay | None:
         return delay_of(starts, axis, maker, nest)
 
-    cut = cut_of(store.destination_type, store.box, far, delay)
+    offsets = store.mixed_destination_offsets
+    cut = cut_of(store.destination_type, offsets, store.box, far, delay)
     if cut is not None:
         in_chunks(store, store, cut.axis, cut.size)

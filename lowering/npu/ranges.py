@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import npu
 from tlf.dialects.mem import Index
+from tlf.passes.pipelining.residues import residue_of
 
 Range: TypeAlias = tuple[float, float]
 """The least and the greatest value; infinite where nothing is known."""
@@ -91,45 +92,6 @@ def _remainders(op: arith.RemSIOp) -> Range:
     if (divisor := constant_of(op.rhs)) is None or not modulus:
         return 0, math.inf
     return remainder, divisor - modulus + remainder
-
-
-def residue_of(value: Index) -> tuple[int, int]:
-    """
-    A modulus and the remainder that a value always has: (1, 0) where nothing is known,
-    and (0, n) for the number n. A remainder of a positive modulus is less than that.
-    """
-    if (constant := constant_of(value)) is not None:
-        return 0, constant
-    assert isinstance(value, SSAValue)
-    if not isinstance(owner := value.owner, Block):
-        return _result_residue(owner)
-    loop = owner.parent_op()
-    if not isinstance(loop, scf.ForOp) or value is not owner.args[0]:
-        return 1, 0
-    modulus, first = residue_of(loop.lb)
-    return _residue(math.gcd(modulus, constant_of(loop.step) or 1), first)
-
-
-def _result_residue(op: Operation) -> tuple[int, int]:
-    if len(op.operands) != 2:
-        return 1, 0
-    (modulus, rest), (other, other_rest) = (residue_of(each) for each in op.operands)
-    match op:
-        case arith.AddiOp():
-            return _residue(math.gcd(modulus, other), rest + other_rest)
-        case arith.SubiOp():
-            return _residue(math.gcd(modulus, other), rest - other_rest)
-        case arith.MuliOp():
-            steps = math.gcd(modulus * other, modulus * other_rest, other * rest)
-            return _residue(steps, rest * other_rest)
-        case arith.RemSIOp() if other == 0 and other_rest > 0:
-            return _residue(math.gcd(modulus, other_rest), rest)
-        case _:
-            return 1, 0
-
-
-def _residue(modulus: int, rest: int) -> tuple[int, int]:
-    return modulus, rest % modulus if modulus else rest
 
 
 def _product(a: float, b: float) -> float:

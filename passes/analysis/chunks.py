@@ -43,20 +43,22 @@ def best_cut(
     shape: Sequence[int],
     steps: Sequence[int],
     item: int,
+    start: int,
     far: Level,
     pace_of: Callable[[int, range], P | None],
 ) -> Cut[P] | None:
     """
-    How to cut a load of a whole buffer from a level, whose axes take `steps` bytes
-    there. `pace_of` tells, for an axis and where chunks begin, how fast they are used;
-    None where that is no faster than all of them at once. What takes no longer than the
-    latency of the level is not cut.
+    How to cut a move of a whole buffer from or to a level, whose axes take `steps`
+    bytes there, and which begins at a multiple of `start` bytes. `pace_of` tells, for
+    an axis and where chunks begin, how fast they are used; None where that is no faster
+    than all of them at once. What takes no longer than the latency of the level is not
+    cut.
     """
     if item * prod(shape) < far.latency * far.bandwidth:
         return None
     best: Cut[P] | None = None
     for count, (axis, extent) in product(COUNTS, enumerate(shape)):
-        size = chunk_size(shape, steps, axis, far.burst, count)
+        size = chunk_size(shape, steps, start, axis, far.burst, count)
         found = pace_of(axis, range(0, extent, size)) if size < extent else None
         # The fewer loops around, the more is done for each chunk.
         if found and (best is None or found.depth < best.pace.depth):
@@ -65,11 +67,17 @@ def best_cut(
 
 
 def chunk_size(
-    shape: Sequence[int], steps: Sequence[int], axis: int, burst: int, count: int
+    shape: Sequence[int],
+    steps: Sequence[int],
+    start: int,
+    axis: int,
+    burst: int,
+    count: int,
 ) -> int:
     """
     The elements of so many chunks at most along an axis of a shape whose axes take
-    `steps` bytes, so that no two share a burst: all of them where that leaves no cut.
+    `steps` bytes and that begins at a multiple of `start` bytes, so that no row of two
+    shares a burst: all of them where that leaves no cut.
     """
     extent, step = shape[axis], steps[axis]
     around = [
@@ -77,7 +85,7 @@ def chunk_size(
         for size, each in zip(shape, steps, strict=True)
         if each > step and size > 1
     ]
-    if any(each % burst for each in around):
+    if around and any(each % burst for each in (start, *around)):
         return extent
     unit = burst // gcd(burst, step) if around else 1
     units = -(-extent // unit)

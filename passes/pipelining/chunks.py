@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
@@ -17,6 +18,7 @@ from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of
 from tlf.passes.analysis.chunks import Cut, P, best_cut
 from tlf.passes.pipelining.counters import applied, is_pure
+from tlf.passes.pipelining.residues import UNKNOWN, added, multiplied, residue_of
 from tlf.passes.pipelining.touches import VIEWS
 
 
@@ -27,15 +29,25 @@ def is_quiet(op: Operation) -> bool:
 
 def cut_of(
     stored: MemRefType[Attribute],
+    offsets: Sequence[Index],
     box: Sequence[int],
     far: Level,
     pace_of: Callable[[int, range], P | None],
 ) -> Cut[P] | None:
-    """How a move of a box is best cut that a level stores so; see `best_cut`."""
+    """
+    How a move of a box from some offsets on is best cut that a level stores so; see
+    `best_cut`.
+    """
     item = dtype_of(stored.element_type).itemsize
     strides = stored.get_strides() or ()
     steps = [each * item for each in strides if each is not None]
-    return best_cut(box, steps, item, far, pace_of) if len(steps) == len(box) else None
+    if len(steps) != len(box):
+        return None
+    first = stored.get_offset()
+    place = multiplied(UNKNOWN if first is None else (0, first), (0, item))
+    for offset, step in zip(offsets, steps, strict=True):
+        place = added(place, multiplied(residue_of(offset), (0, step)))
+    return best_cut(box, steps, item, gcd(*place), far, pace_of)
 
 
 def in_chunks(move: mem.DmaOp, place: Operation, axis: int, size: int) -> None:

@@ -91,3 +91,55 @@ func.func @whole(%y: memref<256x500xf16, "L3">) {
   mem.wait %0
   func.return
 }
+
+// The same columns of every other row: rows of y are no whole bursts, and neither does each
+// of these stores begin at one.
+
+// CHECK-LABEL: @between
+// CHECK-NOT:   scf.for %c
+// CHECK:       func.return
+func.func @between(%y: memref<64x8x448xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %eight = arith.constant 8 : index
+  scf.for %row = %zero to %eight step %one {
+    %near = mem.alloc : memref<64x1x448xf16, "L2">
+    scf.for %i = %zero to %two step %one {
+      %1 = affine.apply affine_map<(d0) -> ((d0 * 256))> (%i)
+      %2 = mem.alloc : memref<64x1x256xf16, "L1">
+      mem.fill 1.0 into %2 : memref<64x1x256xf16, "L1">
+      %3 = mem.dma %2[0, 0, 0] to %near[0, 0, %1] size [64, 1, 256] : memref<64x1x256xf16, "L1"> to memref<64x1x448xf16, "L2">
+      mem.wait %3
+    }
+    %0 = mem.dma %near[0, 0, 0] to %y[0, %row, 0] size [64, 1, 448] : memref<64x1x448xf16, "L2"> to memref<64x8x448xf16, "L3">
+    mem.wait %0
+  }
+  func.return
+}
+
+// Every second row begins at a burst.
+
+// CHECK-LABEL: @even
+// CHECK:       scf.for %c
+// CHECK:         mem.dma %near[0, 0, {{.*}}] to %y[0, {{.*}}, {{.*}}] size [64, 1, 256]
+func.func @even(%y: memref<64x8x448xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %eight = arith.constant 8 : index
+  scf.for %n = %zero to %eight step %one {
+    %row = affine.apply affine_map<(d0) -> (((d0 floordiv 2) * 2))> (%n)
+    %near = mem.alloc : memref<64x1x448xf16, "L2">
+    scf.for %i = %zero to %two step %one {
+      %1 = affine.apply affine_map<(d0) -> ((d0 * 256))> (%i)
+      %2 = mem.alloc : memref<64x1x256xf16, "L1">
+      mem.fill 1.0 into %2 : memref<64x1x256xf16, "L1">
+      %3 = mem.dma %2[0, 0, 0] to %near[0, 0, %1] size [64, 1, 256] : memref<64x1x256xf16, "L1"> to memref<64x1x448xf16, "L2">
+      mem.wait %3
+    }
+    %0 = mem.dma %near[0, 0, 0] to %y[0, %row, 0] size [64, 1, 448] : memref<64x1x448xf16, "L2"> to memref<64x8x448xf16, "L3">
+    mem.wait %0
+  }
+  func.return
+}

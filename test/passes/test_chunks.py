@@ -8,15 +8,16 @@ from tlf.passes.analysis.chunks import COUNTS, chunk_size, period_before, period
 
 
 def test_chunks_fill_bursts():
-    assert chunk_size((256, 512), (1024, 2), 1, 256, 8) == 128
-    assert chunk_size((256, 4096), (8192, 2), 1, 256, 8) == 512
-    assert chunk_size((256, 512), (1024, 2), 0, 256, 8) == 32
+    assert chunk_size((256, 512), (1024, 2), 0, 1, 256, 8) == 128
+    assert chunk_size((256, 4096), (8192, 2), 512, 1, 256, 8) == 512
+    assert chunk_size((256, 512), (1024, 2), 0, 0, 256, 8) == 32
 
 
 def test_what_is_misaligned_has_no_columns():
-    assert chunk_size((256, 500), (1000, 2), 1, 256, 8) == 500
-    assert chunk_size((1, 500), (1000, 2), 1, 256, 8) == 63
-    assert chunk_size((256, 500), (1000, 2), 0, 256, 8) == 32
+    assert chunk_size((256, 500), (1000, 2), 0, 1, 256, 8) == 500
+    assert chunk_size((1, 500), (1000, 2), 8, 1, 256, 8) == 63
+    assert chunk_size((256, 500), (1000, 2), 0, 0, 256, 8) == 32
+    assert chunk_size((256, 512), (1024, 2), 128, 1, 256, 8) == 512
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
-from tlf.passes.analysis.chunks import Cut, best_cut, period_of
+from tlf.passes.analysis.chunks import Cut, period_of
 from tlf.passes.cost.schedule.in_chunks import (
+    cut_of,
     in_chunks,
     is_quiet,
     is_start,
@@ -55,8 +56,8 @@ def load_in_chunks(items: list[Item], far: Level) -> None:
     """Cut loads whose user need not wait for all of them."""
     for nest in [item for item in items if isinstance(item, Nest)]:
         for use in list(_uses(items, nest, far)):
-            shape, place = use.loading.box, use.loading.source.place
-            cut = best_cut(shape, place.strides, place.item, far, _paces(use))
+            load = use.loading
+            cut = cut_of(load.source, load.box, far, _paces(use))
             if cut is not None:
                 _cut(items, use, cut)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tlf.dialects.target import Level
-from tlf.passes.analysis.chunks import Cut, best_cut, period_before
+from tlf.passes.analysis.chunks import Cut, period_before
 from tlf.passes.cost.schedule.in_chunks import (
+    cut_of,
     in_chunks,
     is_quiet,
     is_start,
@@ -52,8 +53,8 @@ def store_in_chunks(items: list[Item], far: Level, around: Nest | None = None) -
         for made in list(_stores(items, nest, far)):
             if made.storing.source.place.buffer.home is not around:
                 continue
-            shape, place = made.storing.box, made.storing.destination.place
-            cut = best_cut(shape, place.strides, place.item, far, _delays(made))
+            store = made.storing
+            cut = cut_of(store.destination, store.box, far, _delays(made))
             if cut is not None:
                 _cut(items, made, cut, around)
 

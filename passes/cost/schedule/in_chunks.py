@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
+from tlf.passes.analysis.chunks import Cut, P, best_cut
 from tlf.passes.cost.schedule.moves import MovePrice, Side
 from tlf.passes.cost.schedule.program import (
     Buffer,
@@ -15,6 +16,7 @@ from tlf.passes.cost.schedule.program import (
     Nest,
     Step,
     Variable,
+    divisor_of,
     steps_of,
 )
 
@@ -27,6 +29,17 @@ def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Step]]:
         for step in steps_of([item])
         if any(access.buffer is buffer for access in step.touched)
     ]
+
+
+def cut_of(
+    side: Side,
+    box: Sequence[int],
+    far: Level,
+    pace_of: Callable[[int, range], P | None],
+) -> Cut[P] | None:
+    """How a move of a box is best cut, with one side in a level; see `best_cut`."""
+    place, start = side.place, divisor_of(side.address())
+    return best_cut(box, place.strides, place.item, start, far, pace_of)
 
 
 def is_quiet(item: Item, level: Level, *, source: bool) -> bool:

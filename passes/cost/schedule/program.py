@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import Protocol, TypeAlias
 
 from xdsl.ir import Attribute
@@ -43,6 +43,18 @@ def value_of(index: Linear, values: Values) -> int:
         assert isinstance(symbol, Variable)
         total += factor * values[symbol]
     return total
+
+
+def divisor_of(index: Linear) -> int:
+    """What divides an index wherever its loops are; 0 for an index that is 0."""
+    found = index.constant
+    steps = list[int]()
+    for symbol, factor in index.terms:
+        assert isinstance(symbol, Variable)
+        found += factor * symbol.lower
+        if symbol.trips > 1:
+            steps.append(factor * symbol.step)
+    return gcd(found, *steps)
 
 
 @dataclass(eq=False)
