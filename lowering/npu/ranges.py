@@ -6,11 +6,11 @@ import math
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import npu
 from tlf.dialects.mem import Index
+from tlf.passes.pipelining.counters import number_of
 from tlf.passes.pipelining.residues import residue_of
 
 Range: TypeAlias = tuple[float, float]
@@ -23,13 +23,7 @@ def constant_of(value: Index) -> int | None:
     """
     Return the number that a value is known to be.
     """
-    if isinstance(value, int):
-        return value
-    if isinstance(value.owner, arith.ConstantOp):
-        attribute = value.owner.value
-        if isinstance(attribute, IntegerAttr):
-            return attribute.value.data
-    return None
+    return value if isinstance(value, int) else number_of(value)
 
 
 def range_of(value: Index) -> Range:
