@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Block, Operation
+
+
+def put_last(operations: Sequence[Operation]) -> None:
+    """Move operations of a block to its end, in this order, ahead of its terminator."""
+    block = operations[0].parent
+    assert block is not None
+    assert block.last_op is not None
+    for op in operations:
+        op.detach()
+        block.insert_op_before(op, block.last_op)
 
 
 def sort_block(block: Block) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -22,6 +23,7 @@ from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.cuts import join_cuts
+from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
 from tlf.passes.engine.refinement import Refinement, tries_in
 from tlf.passes.fusion.notes import Notes
@@ -139,6 +141,7 @@ class GraphPartitionPass(ModulePass):
                         yield found
                         found.merged = _carried_out(found, level, notes)
                 sort_block(block)
+                self._order_parts(block, target, level)
         notes.write()
 
     def searched(
@@ -182,6 +185,15 @@ class GraphPartitionPass(ModulePass):
                 tries,
             )
             found.chosen = refinement.best(found.found.ways)
+
+    def _order_parts(self, block: Block, target: Target, level: Level) -> None:
+        """Put what does not depend on each other in the order that is fastest."""
+        parts = list(problems_of(block, level))
+        tries = tries_in(parts[0], self.tries) if len(parts) > 1 else 0
+        rehearsal = rehearsal_on(target) if tries > 1 else None
+        if rehearsal is not None:
+            nodes = [each.nodes for each in parts]
+            PartOrder(block, nodes, target, rehearsal, tries).apply()
 
     def costs(self, stated: BlockProblem, target: Target, level: Level) -> GroupCosts:
         """What groups of a problem cost, with the freedom that the options leave."""

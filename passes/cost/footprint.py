@@ -247,7 +247,9 @@ class TileBuffers:
             return self._live("window", value, size, box, ahead)
         first, last = self.step[owner], self._last_use(value)
         if any(each in self.results for each in self._sharing(value)):
-            return self._live("output", value, size, box, size)
+            row = self._live("output", value, size, box, size)
+            is_once = not self.nearest and not self.tiling.loops
+            return self._with_parts(row._replace(start=first)) if is_once else row
         if self.nearest and isinstance(owner, ContractionInterface):
             row = self._live("value", value, size, box, size)
             return row._replace(of_pieces=self.tiling.tiles[owner].scope is Scope.INNER)

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.held import holds, is_kept
 from tlf.dialects.target import Level
+from tlf.passes.block_order import put_last
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.engine.merged import merge
 from tlf.passes.engine.problem import BlockProblem
@@ -38,7 +39,7 @@ def carry_out(
         merged.plan = _plan(merged, results, stated, step, current, level)
         made.append(merged)
         ordered.append(merged)
-    _put_last(ordered)
+    put_last(ordered)
     return made
 
 
@@ -67,16 +68,6 @@ def _was_near(value: SSAValue) -> bool:
     return is_kept(value) or any(
         isinstance(op, graph.GroupOp) and holds(op, number) for op, number in users
     )
-
-
-def _put_last(operations: Sequence[Operation]) -> None:
-    """Move operations of a block to its end, in this order, ahead of its terminator."""
-    block = operations[0].parent
-    assert block is not None
-    assert block.last_op is not None
-    for op in operations:
-        op.detach()
-        block.insert_op_before(op, block.last_op)
 
 
 def _numbers(

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
-from tlf.passes.block_order import sort_block
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.rehearsal import Rehearsal
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.problem import BlockProblem
+from tlf.passes.engine.rehearsed import rehearsed
 from tlf.passes.search import Objective, Schedule
 
 EFFORT = 400
@@ -28,10 +26,10 @@ TRIES = 8
 SMALL = 16
 """Operations of a small program."""
 
-RUNNERS_UP = 4
+RUNNERS_UP = 16
 """Plans of a group that are tried instead of its own."""
 
-NEAR = 1.1
+NEAR = 1.5
 """What takes more than so many times what is best by the formula is not tried."""
 
 
@@ -89,7 +87,10 @@ class Refinement:
         return way
 
     def _around(self, way: Schedule) -> Iterator[Schedule]:
-        """The schedules near it with another plan of one group."""
+        """The schedules near it with another plan of one group, the best first."""
+        return iter(sorted(self._others(way), key=self._model))
+
+    def _others(self, way: Schedule) -> Iterator[Schedule]:
         for number, step in enumerate(way.steps):
             choices = self.costs.choices(step.group, step.context, RUNNERS_UP + 1)
             for option in choices:
@@ -101,10 +102,11 @@ class Refinement:
 
     def _is_near(self, way: Schedule, best: Schedule) -> bool:
         """Whether a schedule may turn out to be better than the best one."""
-        mine, least = (
-            self.objective.rank(each.time, each.bytes)[0] for each in (way, best)
-        )
-        return mine <= NEAR * least
+        return self._model(way) <= NEAR * self._model(best)
+
+    def _model(self, way: Schedule) -> int:
+        """What the search compares a schedule by."""
+        return self.objective.rank(way.time, way.bytes)[0]
 
     def _rank(self, way: Schedule) -> int | None:
         """What a schedule is compared by, or None where its time is not told."""
@@ -124,19 +126,15 @@ class Refinement:
         return self._known[key]
 
     def _rehearsed(self, way: Schedule) -> int | None:
-        function = self._block.parent_op()
-        if not isinstance(function, func.FuncOp) or len(function.body.blocks) > 1:
-            return None
-        values: dict[SSAValue, SSAValue] = {}
-        copy = function.clone(values)
-        module = ModuleOp([copy])
-        self.target.attach(module)
-        made = dict(zip(self._block.ops, copy.body.block.ops, strict=True))
-        nodes: tuple[Operation, ...] = tuple(made[op] for op in self.stated.nodes)
-        mapped = tuple(values.get(each, each) for each in self.stated.values)
-        carry_out(BlockProblem(nodes, mapped, self.stated.problem), way, self.level)
-        sort_block(copy.body.block)
-        return self.rehearsal.cycles(module)
+        def change(
+            made: dict[Operation, Operation], values: dict[SSAValue, SSAValue]
+        ) -> None:
+            nodes = tuple(made[op] for op in self.stated.nodes)
+            mapped = tuple(values.get(each, each) for each in self.stated.values)
+            stated = BlockProblem(nodes, mapped, self.stated.problem)
+            carry_out(stated, way, self.level)
+
+        return rehearsed(self._block, change, self.target, self.rehearsal)
 
 
 def _sizes(plan: object) -> object:
