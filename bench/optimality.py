@@ -28,7 +28,6 @@ from optimality_graphs import small_network
 from optimality_space import Nodes
 
 from tlf.dialects.target import Target
-from tlf.passes.engine.refinement import TRIES
 from tlf.passes.search import STRATEGIES
 
 HEADER = (
@@ -77,15 +76,18 @@ class Row:
         )
 
 
-def row(seed: int, name: str, chip: Chip, known: Known, tries: int = TRIES) -> Row:
+def row(
+    seed: int, name: str, chip: Chip, known: Known, tries: int | None = None
+) -> Row:
     """
-    Compile a graph in all ways, with so many `tries` of `graph-partition`, and look for
-    the best.
+    Compile a graph in all ways, with so many `tries` of `graph-partition` if they are
+    given, and look for the best.
     """
     grouped = chip.grouped(small_network(seed))
+    limits = LARGE if tries is None else f"{LARGE} tries={tries}"
     cycles: dict[str, int | None] = {}
     for strategy in STRATEGIES:
-        made = chip.partitioned(grouped, f"strategy={strategy} {LARGE} tries={tries}")
+        made = chip.partitioned(grouped, f"strategy={strategy} {limits}")
         figures = chip.figures(made)
         cycles[strategy] = None if figures is None else figures.cycles
     best = Exhaustive(chip, known).best(grouped).cycles
@@ -129,10 +131,10 @@ def chips_of(names: Sequence[str]) -> dict[str, Target]:
     return {name: known[name] for name in names}
 
 
-Task: TypeAlias = tuple[int, str, int | None, int]
+Task: TypeAlias = tuple[int, str, int | None, int | None]
 """
 A seed, the name of a chip, how many operations a group of it holds, and how many
-schedules are tried.
+schedules are tried; None where the compiler chooses.
 """
 
 
@@ -164,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--chips", default=",".join(small_chips()))
     parser.add_argument("--operations", type=int, help="operations of a group")
-    parser.add_argument("--tries", type=int, default=TRIES, help="of graph-partition")
+    parser.add_argument("--tries", type=int, help="of graph-partition")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     names = options.chips.split(",")

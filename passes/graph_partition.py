@@ -17,7 +17,7 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.block_order import sort_block
 from tlf.passes.cost.freedom import Freedom
-from tlf.passes.cost.outer_plan import OuterPlan
+from tlf.passes.cost.outer_plan import TRAFFIC, OuterPlan
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
@@ -73,7 +73,7 @@ class GraphPartitionPass(ModulePass):
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
-    traffic: int = 3
+    traffic: int = TRAFFIC
     """
     Of how many cycles that moves take the channel of the farther memory one counts,
     beside the time that all takes.

@@ -11,7 +11,7 @@ from tlf.passes.cost.tiled_group import OuterCost
 
 Sizes: TypeAlias = tuple[int, ...]
 
-LIGHT = 16
+TRAFFIC = 3
 """A cycle of the channel counts for one part in so many where nothing waits for it."""
 
 
@@ -41,7 +41,7 @@ class OuterPlan:
         less memory they need.
         """
         moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
-        return self.cost.cycles + moved // LIGHT, self.cost.bytes, self.needed
+        return self.cost.cycles + moved // TRAFFIC, self.cost.bytes, self.needed
 
     def attribute(
         self,

@@ -18,7 +18,7 @@ from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_bound import OuterBound
-from tlf.passes.cost.outer_plan import LIGHT, OuterPlan, Sizes
+from tlf.passes.cost.outer_plan import TRAFFIC, OuterPlan, Sizes
 from tlf.passes.cost.sizes import divisors, halves, options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.tiled_group import OuterCost, TiledGroup
@@ -147,7 +147,7 @@ class TileSearch:
             return False
         cycles, moved = self.bound.of(self.keeping)
         channel = self.bound.channel(moved)
-        return plan.rank[:2] <= (max(cycles, channel) + channel // LIGHT, moved)
+        return plan.rank[:2] <= (max(cycles, channel) + channel // TRAFFIC, moved)
 
     def streamable(self, values: AbstractSet[SSAValue]) -> int:
         """The cycles in which loops of small tiles could load some of the inputs."""

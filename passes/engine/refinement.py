@@ -20,11 +20,14 @@ from tlf.passes.search import Objective, Schedule
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
 
-TRIES = 8
-"""Programs that are rehearsed unless it is given how many, in small ones."""
+TRIES = 16
+"""Programs that are rehearsed at most, unless it is given how many."""
 
 SMALL = 16
-"""Operations of a small program."""
+"""Operations of a small program; others are rehearsed only if it is given how often."""
+
+UNASKED = 128
+"""Operations of all programs that are rehearsed then, at most."""
 
 RUNNERS_UP = 16
 """Plans of a group that are tried instead of its own."""
@@ -147,12 +150,12 @@ def _sizes(plan: object) -> object:
 def tries_in(stated: BlockProblem, tries: int | None) -> int:
     """How many rehearsals there are to be in a block, if so many are asked for."""
     size = sum(
-        len(op.body.block.ops)
+        len(op.body.block.ops) - 1
         for op in _block_of(stated).ops
         if isinstance(op, graph.GroupOp)
     )
     if tries is None:
-        return TRIES if size <= SMALL else 0
+        return min(TRIES, UNASKED // max(1, size)) if size <= SMALL else 0
     return min(tries, EFFORT // max(1, size))
 
 
