@@ -37,7 +37,7 @@ class OuterPlan:
     @property
     def rank(self) -> tuple[int, int, int]:
         """
-        Plans are better the faster they are, and a little the less they move; then the
+        Plans are better the faster they are, and a part of that the less they move; then the
         less memory they need.
         """
         moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
