@@ -37,8 +37,8 @@ class OuterPlan:
     @property
     def rank(self) -> tuple[int, int, int]:
         """
-        Plans are better the faster they are, and a part of that the less they move; then the
-        less memory they need.
+        Plans are better the faster they are, and a part of that the less they move;
+        then the less memory they need.
         """
         moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
         return self.cost.cycles + moved // TRAFFIC, self.cost.bytes, self.needed
