@@ -35,15 +35,18 @@ class PartOrder:
     def apply(self) -> None:
         """Put the parts in the fastest order that is found."""
         order = tuple(range(len(self.parts)))
-        best = self._cycles(order)
-        while best is not None:
-            timed = ((self._cycles(each), each) for each in self._around(order))
-            better = ((time, each) for time, each in timed if time and time < best)
-            if (found := next(better, None)) is None:
-                break
+        if (best := self._cycles(order)) is None:
+            return
+        while (found := self._better(order, best)) is not None:
             best, order = found
         put_last([op for number in order for op in self.parts[number]])
         sort_block(self.block)
+
+    def _better(self, order: Order, best: int) -> tuple[int, Order] | None:
+        """An order near it that takes less time, if there is one."""
+        timed = ((self._cycles(each), each) for each in self._around(order))
+        better = ((time, each) for time, each in timed if time and time < best)
+        return next(better, None)
 
     def _around(self, order: Order) -> Iterator[Order]:
         """The orders with one part elsewhere."""
