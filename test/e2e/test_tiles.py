@@ -26,7 +26,7 @@ VARIANTS = [
     matmul_bias_relu(101, 103, 211),
     weighted_sum(211, 307),
     transformer_layer(LayerSizes(2, 59, 3, 43, 163), tiled=(59, 43, 3 * 43, 163)),
-    bottleneck(BlockSizes(2, 67, 19, 29, 31), tiled=(67, 19, 29, 31)),
+    bottleneck(BlockSizes(2, 67, 23, 37, 41), tiled=(67, 23, 37, 41)),
 ]
 """Every example, with extents that no two axes share."""
 
