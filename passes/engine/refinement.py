@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,6 +31,9 @@ UNASKED = 128
 
 RUNNERS_UP = 16
 """Plans of a group that are tried instead of its own."""
+
+PATIENCE = 4
+"""After one in so many of the tries in a row that are no faster no more are made."""
 
 NEAR = 1.5
 """What takes more than so many times what is best by the formula is not tried."""
@@ -66,12 +69,25 @@ class Refinement:
         near = [way for way in ways if self._is_near(way, ways[0])]
         if len(near) == 1 and not any(True for _ in self._around(ways[0])):
             return ways[0]
-        timed = [(self._rank(way), way) for way in near[: (self.tries + 1) // 2]]
-        known = [(rank, way) for rank, way in timed if rank is not None]
+        ranked = self._ranked(near[: (self.tries + 1) // 2])
+        known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
         rank, way = min(known, key=lambda each: each[0])
         return self._climb(rank, way)
+
+    def _ranked(
+        self, ways: Iterable[Schedule], best: int | None = None
+    ) -> Iterator[tuple[int | None, Schedule]]:
+        """Schedules with their ranks, up to many in a row that are no better."""
+        worse = 0
+        for way in ways:
+            rank = self._rank(way)
+            yield rank, way
+            if best is None or (rank is not None and rank < best):
+                best, worse = rank, 0
+            elif (worse := worse + 1) * PATIENCE >= self.tries:
+                return
 
     @property
     def _block(self) -> Block:
@@ -82,8 +98,7 @@ class Refinement:
         better = True
         while better:
             better = False
-            for other in list(self._around(way)):
-                found = self._rank(other)
+            for found, other in self._ranked(list(self._around(way)), rank):
                 if found is not None and found < rank:
                     rank, way, better = found, other, True
                     break
