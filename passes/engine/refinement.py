@@ -20,14 +20,11 @@ from tlf.passes.search import Objective, Schedule
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
 
-TRIES = 16
-"""Programs that are rehearsed at most, unless it is given how many."""
+TRIES = 8
+"""Programs that are rehearsed unless it is given how many, in small ones."""
 
 SMALL = 16
-"""Operations of a small program; others are rehearsed only if it is given how often."""
-
-UNASKED = 128
-"""Operations of all programs that are rehearsed then, at most."""
+"""Operations of a small program."""
 
 RUNNERS_UP = 16
 """Plans of a group that are tried instead of its own."""
@@ -170,7 +167,7 @@ def tries_in(stated: BlockProblem, tries: int | None) -> int:
         if isinstance(op, graph.GroupOp)
     )
     if tries is None:
-        return min(TRIES, UNASKED // max(1, size)) if size <= SMALL else 0
+        return TRIES if size <= SMALL else 0
     return min(tries, EFFORT // max(1, size))
 
 
