@@ -33,6 +33,12 @@ def _answers(circumstances: str) -> dict[Hashable, int | None]:
     return {}
 
 
+@cache
+def _plans(circumstances: str) -> dict[Hashable, graph.PlanAttr | None]:
+    """The plans of groups, by structure, as programs that are rehearsed share many."""
+    return {}
+
+
 def is_timed(target: Target) -> bool:
     """Whether there is a model of how long a target takes."""
     engines = {"matrix", "vector"}
@@ -57,7 +63,9 @@ class TimedTiles:
             self.nesting = nesting_on(target)
         self._structures = Structures()
         self._known: dict[Hashable, graph.PlanAttr | None] = {}
-        self._answers = _answers(repr((target.data, level.name, freedom)))
+        circumstances = repr((target.data, level.name, freedom))
+        self._answers = _answers(circumstances)
+        self._plans = _plans(circumstances)
 
     @property
     def prices_cascades(self) -> bool:
@@ -76,9 +84,16 @@ class TimedTiles:
         structure = self._structures.of(members.operations, members.results)
         key = structure, _executions(members.root)
         if key not in self._known:
-            find = self._nearest if self.is_nearest else self._outer
-            self._known[key] = find(members)
+            self._known[key] = self._plan(members)
         return self._known[key]
+
+    def _plan(self, members: Members) -> graph.PlanAttr | None:
+        structure = structure_of(members.operations, members.results)
+        key = structure, _executions(members.root)
+        if key not in self._plans:
+            find = self._nearest if self.is_nearest else self._outer
+            self._plans[key] = find(members)
+        return self._plans[key]
 
     def fastest(self, members: Members) -> int | None:
         """About the cycles of a group by itself with the best tiles it has."""

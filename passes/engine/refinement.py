@@ -20,7 +20,7 @@ from tlf.passes.search import Objective, Schedule
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
 
-TRIES = 8
+TRIES = 16
 """Programs that are rehearsed unless it is given how many, in small ones."""
 
 SMALL = 16
