@@ -94,7 +94,7 @@ class GraphPartitionPass(ModulePass):
     tries: int | None = None
     """
     How many schedules and plans that are near the best are compared by the event model,
-    on the whole program; fewer in programs of many operations. Unless given, 8 in small
+    on the whole program; fewer in programs of many operations. Unless given, 16 in small
     programs.
     """
 
