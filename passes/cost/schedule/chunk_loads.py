@@ -13,6 +13,7 @@ from tlf.passes.cost.schedule.in_chunks import (
     in_chunks,
     is_quiet,
     is_start,
+    other_move,
     taking,
     users_of,
     without,
@@ -68,25 +69,26 @@ def _uses(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Use]:
     while first and is_quiet(items[first - 1], far, source=True):
         first -= 1
     for load in items[first:at]:
-        if not isinstance(load, Step) or load.moves is None or not _is_whole(load):
+        if not isinstance(load, Step) or load.moves is None:
             continue
-        others = [
-            pair for pair in users_of(load.moves[1], items) if pair[1] is not load
-        ]
-        if len(others) != 1 or others[0][0] is not nest:
+        if not isinstance(price := load.price, MovePrice) or not _is_whole(load, price):
             continue
-        move, price = others[0][1], load.price
-        if isinstance(price, MovePrice) and isinstance(move.price, MovePrice):
-            if move.price.source.place == price.destination.place:
-                yield Use(load, price, move, move.price, nest)
+        if (user := other_move(load, load.moves[1], nest, items)) is None:
+            continue
+        move, reading = user
+        if reading.source.place == price.destination.place:
+            yield Use(load, price, move, reading, nest)
 
 
-def _is_whole(load: Step) -> bool:
-    """Whether a step fills a buffer of its own, from where another one begins."""
-    if load.moves is None or not isinstance(load.price, MovePrice) or load.ahead:
-        return False
-    buffer, price = load.moves[1], load.price
-    if buffer.home is not None or buffer.turns is not None or buffer.slices > 1:
+def _is_whole(load: Step, price: MovePrice) -> bool:
+    """Whether a load fills a buffer of its own, from where another one begins."""
+    buffer = price.destination.place.buffer
+    if (
+        load.ahead
+        or buffer.home is not None
+        or buffer.turns is not None
+        or buffer.slices > 1
+    ):
         return False
     sides = price.source, price.destination
     return all(

@@ -12,8 +12,8 @@ from tlf.passes.cost.schedule.in_chunks import (
     in_chunks,
     is_quiet,
     is_start,
+    other_move,
     taking,
-    users_of,
     without,
 )
 from tlf.passes.cost.schedule.moves import MovePrice
@@ -64,23 +64,21 @@ def _stores(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Made]:
     at = items.index(nest) + 1
     while at < len(items) and is_quiet(item := items[at], far, source=False):
         at += 1
-        if not isinstance(item, Step) or item.moves is None or not _is_whole(item):
+        if not isinstance(item, Step) or item.moves is None:
             continue
-        others = [p for p in users_of(item.moves[0], items) if p[1] is not item]
-        if len(others) != 1 or others[0][0] is not nest:
+        if not isinstance(price := item.price, MovePrice) or not _is_whole(price):
             continue
-        move, price = others[0][1], item.price
-        if isinstance(price, MovePrice) and isinstance(move.price, MovePrice):
-            if move.price.destination.place == price.source.place:
-                yield Made(item, price, move, move.price, nest)
+        if (maker := other_move(item, item.moves[0], nest, items)) is None:
+            continue
+        move, making = maker
+        if making.destination.place == price.source.place:
+            yield Made(item, price, move, making, nest)
 
 
-def _is_whole(store: Step) -> bool:
-    """Whether a step stores all of a buffer."""
-    price = store.price
-    if not isinstance(price, MovePrice) or price.source.place.window is not None:
-        return False
-    return price.source.place.shape == price.box and is_start(price.source)
+def _is_whole(price: MovePrice) -> bool:
+    """Whether a store takes all of a buffer."""
+    place = price.source.place
+    return place.window is None and place.shape == price.box and is_start(price.source)
 
 
 def _delays(made: Made) -> Callable[[int, range], Delay | None]:

@@ -31,6 +31,17 @@ def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Step]]:
     ]
 
 
+def other_move(
+    move: Step, buffer: Buffer, nest: Nest, items: Sequence[Item]
+) -> tuple[Step, MovePrice] | None:
+    """The one other step that touches a buffer of a move, if it is a move in a nest."""
+    others = [each for each in users_of(buffer, items) if each[1] is not move]
+    if len(others) != 1 or others[0][0] is not nest:
+        return None
+    found = others[0][1]
+    return (found, found.price) if isinstance(found.price, MovePrice) else None
+
+
 def cut_of(
     side: Side,
     box: Sequence[int],
