@@ -94,8 +94,8 @@ class GraphPartitionPass(ModulePass):
     tries: int | None = None
     """
     How many schedules and plans that are near the best are compared by the event model,
-    on the whole program; fewer in programs of many operations. Unless given, 16 in small
-    programs.
+    on the whole program; fewer in programs of many operations. Unless given, 16 in
+    small programs.
     """
 
     tile: tuple[int, ...] = ()
