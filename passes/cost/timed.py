@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cache
 from math import prod
+from typing import TypeVar
 
 from xdsl.ir import Operation
 
@@ -22,6 +23,8 @@ from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.nests.systems import loops_of
 from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import TilingError
+
+T = TypeVar("T")
 
 
 @cache
@@ -88,21 +91,13 @@ class TimedTiles:
         return self._known[key]
 
     def _plan(self, members: Members) -> graph.PlanAttr | None:
-        structure = structure_of(members.operations, members.results)
-        key = structure, _executions(members.root)
-        if key not in self._plans:
-            find = self._nearest if self.is_nearest else self._outer
-            self._plans[key] = find(members)
-        return self._plans[key]
+        find = self._nearest if self.is_nearest else self._outer
+        return _remembered(self._plans, members, find)
 
     def fastest(self, members: Members) -> int | None:
         """About the cycles of a group by itself with the best tiles it has."""
-        structure = structure_of(members.operations, members.results)
-        key = structure, _executions(members.root)
-        if key not in self._answers:
-            find = self._fastest_near if self.is_nearest else self._fastest_far
-            self._answers[key] = find(members)
-        return self._answers[key]
+        find = self._fastest_near if self.is_nearest else self._fastest_far
+        return _remembered(self._answers, members, find)
 
     def _fastest_near(self, members: Members) -> int | None:
         try:
@@ -158,6 +153,17 @@ def nesting_on(target: Target) -> Nesting:
 def nests_of(members: Members, target: Target) -> Nests:
     """The nests of one group."""
     return nesting_on(target).of(members)
+
+
+def _remembered(
+    known: dict[Hashable, T], members: Members, find: Callable[[Members], T]
+) -> T:
+    """What is found for a group, once for all of its structure that run as often."""
+    structure = structure_of(members.operations, members.results)
+    key = structure, _executions(members.root)
+    if key not in known:
+        known[key] = find(members)
+    return known[key]
 
 
 def _executions(op: Operation) -> int:
