@@ -56,7 +56,6 @@ class Refinement:
     """What programs are compared by."""
     tries: int
     """Rehearsals at most."""
-    tried: int = 0
     _known: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
@@ -64,7 +63,7 @@ class Refinement:
     def best(self, ways: Sequence[Schedule]) -> Schedule:
         """The fastest that is found, the first one where nothing is known to be."""
         near = [way for way in ways if self._is_near(way, ways[0])]
-        if len(near) == 1 and not any(True for _ in self._around(ways[0])):
+        if len(near) == 1 and next(self._others(ways[0]), None) is None:
             return ways[0]
         ranked = self._ranked(near[: (self.tries + 1) // 2])
         known = [(rank, way) for rank, way in ranked if rank is not None]
@@ -95,17 +94,18 @@ class Refinement:
         better = True
         while better:
             better = False
-            for found, other in self._ranked(list(self._around(way)), rank):
+            for found, other in self._ranked(self._around(way), rank):
                 if found is not None and found < rank:
                     rank, way, better = found, other, True
                     break
         return way
 
-    def _around(self, way: Schedule) -> Iterator[Schedule]:
+    def _around(self, way: Schedule) -> list[Schedule]:
         """The schedules near it with another plan of one group, the best first."""
-        return iter(sorted(self._others(way), key=self._model))
+        return sorted(self._others(way), key=self._model)
 
     def _others(self, way: Schedule) -> Iterator[Schedule]:
+        """The schedules near it with another plan of one group."""
         for number, step in enumerate(way.steps):
             choices = self.costs.choices(step.group, step.context, RUNNERS_UP + 1)
             for option in choices:
@@ -134,9 +134,8 @@ class Refinement:
             (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
         )
         if key not in self._known:
-            if self.tried == self.tries:
+            if len(self._known) == self.tries:
                 return None
-            self.tried += 1
             self._known[key] = self._rehearsed(way)
         return self._known[key]
 
