@@ -212,6 +212,39 @@ def test_wrong_inputs(input_: str, message: str, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
+    ("layouts", "message"),
+    [
+        (
+            ["foo"],
+            "expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `foo`",
+        ),
+        (
+            ["=0,1"],
+            "expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `=0,1`",
+        ),
+        (
+            ["x=1,-1"],
+            "expected a layout `any`, NAME=any, or axes as NAME=0,2,3,1, got `x=1,-1`",
+        ),
+        (["z=any"], "expected a layout of one of x, n, b, y, m, c, got `z`"),
+        (["x=0"], "expected the layout of x to order 2 axes, each once, got 0"),
+        (["y=1,1"], "expected the layout of y to order 2 axes, each once, got 1,1"),
+        (["m=0,1"], "expected the layout of m to order 1 axes, each once, got 0,1"),
+        (["x=1,0", "any", "x=1,0"], "expected one layout of x, got two"),
+        (["y=any", "y=0,1"], "expected one layout of y, got two"),
+    ],
+)
+def test_wrong_layouts(
+    layouts: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    words = [word for layout in layouts for word in ("--layout", layout)]
+
+    said = failure(capsys, "one.mlir", "--target", "npu", *words)
+
+    assert said == f"tlf-run: error: {message}"
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "the following arguments are required: file"),
