@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -13,6 +13,8 @@ from xdsl.ir import Attribute
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import argument_names, argument_types
 from tlf.dialects.types import AnyTensor, dtype_of
+
+ValueT = TypeVar("ValueT")
 
 RANGE = "tlf.range"
 """The attribute of an argument that bounds its random values."""
@@ -32,13 +34,10 @@ def make_inputs(
     range of the argument's attribute `tlf.range`, or in [-1, 1), integers from -8 to 7.
     """
     names = argument_names(function)
-    files: dict[str, str] = {}
-    for name, file in map(_pair, given):
-        if name in files:
-            raise InputError(
-                f"expected one input `{name}`, got {files[name]} and {file}"
-            )
-        files[name] = file
+    files = by_name(
+        map(_pair, given),
+        lambda name, one, two: f"expected one input `{name}`, got {one} and {two}",
+    )
     if unknown := [name for name in files if name not in names]:
         known = ", ".join(names) or "none"
         raise InputError(f"expected an argument among {known}, got `{unknown[0]}`")
@@ -52,6 +51,22 @@ def make_inputs(
         random = _random(generator, type_, _range(function, position))
         inputs[name] = _load(name, files[name], random) if name in files else random
     return inputs
+
+
+def by_name(
+    pairs: Iterable[tuple[str, ValueT]], repeated: Callable[[str, ValueT, ValueT], str]
+) -> dict[str, ValueT]:
+    """
+    What is given for each name.
+
+    Raises `InputError` with what `repeated` says of a name that is given twice.
+    """
+    found: dict[str, ValueT] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InputError(repeated(name, found[name], value))
+        found[name] = value
+    return found
 
 
 def _pair(word: str) -> tuple[str, str]:

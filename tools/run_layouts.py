@@ -16,7 +16,7 @@ from tlf.dialects.layouts import (
     declared_arguments,
     declared_results,
 )
-from tlf.tools.run_inputs import InputError
+from tlf.tools.run_inputs import InputError, by_name
 
 
 def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
@@ -26,7 +26,10 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     `given` has words `NAME=0,2,3,1` with the axes of an argument or a result, outermost
     first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`.
     """
-    named = _named(given)
+    named = by_name(
+        (_pair(word) for word in given if word != ANY),
+        lambda name, _one, _two: f"expected one layout of {name}, got two",
+    )
     inputs, outputs = argument_names(function), result_names(function)
     for name, layout in named.items():
         if name not in (*inputs, *outputs):
@@ -38,18 +41,6 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     results = _numbered(outputs, named, declared_results(function), everything)
     declare_arguments(function, arguments)
     declare_results(function, results)
-
-
-def _named(given: Sequence[str]) -> dict[str, Layout]:
-    named: dict[str, Layout] = {}
-    for word in given:
-        if word == ANY:
-            continue
-        name, layout = _pair(word)
-        if name in named:
-            raise InputError(f"expected one layout of {name}, got two")
-        named[name] = layout
-    return named
 
 
 def _numbered(
