@@ -32,6 +32,7 @@ from tlf.passes.placement import (
     Placement,
     align,
     apart,
+    lingering,
     live_bytes,
     pack,
     ranked,
@@ -83,11 +84,11 @@ class MemPlanPass(ModulePass):
     An allocation is live from its first use to its last, in a loop around its uses for
     the whole loop, and until the wait for the moves from and to it. Buffers of one
     level share bytes where they are not live together, but only if they would not fit
-    otherwise, and those of one loop only if what the loop uses would not. Where they
-    still do not fit, waits for moves out of the level come before more of it is
-    allocated, so that what moves out is free earlier. Sets `at` of every `mem.alloc`,
-    `tlf.arguments` and `tlf.peak` of every function, `tlf.offset` of every
-    `memref.global`.
+    otherwise, and those of one loop only if what the loop uses would not; bytes that
+    were just in use are left alone where others are free. Where buffers still do not
+    fit, waits for moves out of the level come before more of it is allocated, so that
+    what moves out is free earlier. Sets `at` of every `mem.alloc`, `tlf.arguments` and
+    `tlf.peak` of every function, `tlf.offset` of every `memref.global`.
 
     Raises `PassFailedException` when a level is too small.
     """
@@ -214,7 +215,10 @@ def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> No
 
 
 WIDE = 20_000
-"""The visits of a plan in which loops share no bytes of their own."""
+"""The visits of a plan in which buffers live longer than they have to."""
+
+LINGER = 8
+"""For how many more comings and goings a buffer stays where there is room."""
 
 
 def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
@@ -247,8 +251,9 @@ def placed(
 ) -> Placement:
     """
     Place buffers side by side, or where they would not fit, or are to `share`, so that
-    they share bytes: first only with those of other loops, of the `loops` around each.
-    The peak is above the capacity if no placement was found.
+    they share bytes: first only with those of other loops, of the `loops` around each,
+    and with those that came and went a while ago. The peak is above the capacity if no
+    placement was found.
     """
     if share:
         return pack(ranked(buffers), Budget())
@@ -258,6 +263,24 @@ def placed(
     if loops is not None:
         wide = ranked(widened(buffers, loops, capacity))
         placement = pack(wide, Budget(WIDE), capacity)
+        if placement.peak <= capacity:
+            return _lingered(wide, placement, capacity)
+    exact = ranked(buffers)
+    placement = pack(exact, Budget(), capacity)
     if placement.peak > capacity:
-        placement = pack(ranked(buffers), Budget(), capacity)
+        return placement
+    return _lingered(exact, placement, capacity)
+
+
+def _lingered(
+    buffers: Sequence[Buffer], placement: Placement, capacity: int
+) -> Placement:
+    """A placement that leaves bytes alone that were just in use, as long as it fits."""
+    steps = LINGER
+    while steps:
+        longer = ranked(lingering(buffers, capacity, steps))
+        found = pack(longer, Budget(WIDE), capacity)
+        if found.peak <= capacity:
+            return found
+        steps //= 2
     return placement

@@ -16,6 +16,7 @@ from tlf.passes.placement.buffer import (
     pipelined,
 )
 from tlf.passes.placement.check import faults
+from tlf.passes.placement.lingering import lingering
 from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
 from tlf.passes.placement.ranks import ranked
 from tlf.passes.placement.restarts import Budget
@@ -32,6 +33,7 @@ __all__ = [
     "apart",
     "arc",
     "faults",
+    "lingering",
     "live_bytes",
     "lower_bound_of",
     "pack",

@@ -67,6 +67,11 @@ class Buffer:
                     f"{span.low} to {span.high}"
                 )
 
+    @property
+    def room(self) -> int:
+        """Its bytes, up to where another one of its alignment may start."""
+        return -(-self.size // self.alignment) * self.alignment
+
     @staticmethod
     def during(size: int, start: int, end: int, alignment: int = ALIGNMENT) -> Buffer:
         """A buffer that is live in the steps [start, end)."""

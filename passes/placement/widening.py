@@ -28,7 +28,7 @@ def widened(
 
     def fits(start: int, end: int) -> bool:
         if (start, end) not in has_room:
-            needed = sum(_bytes(each) for each in buffers if _meets(each, start, end))
+            needed = sum(each.room for each in buffers if _meets(each, start, end))
             has_room[start, end] = needed <= capacity
         return has_room[start, end]
 
@@ -37,11 +37,6 @@ def widened(
         widest = next((loop for loop in around if fits(*loop)), None)
         found.append(buffer if widest is None else _during(buffer, *widest))
     return found
-
-
-def _bytes(buffer: Buffer) -> int:
-    """The bytes of a buffer, up to where another one may start."""
-    return -(-buffer.size // buffer.alignment) * buffer.alignment
 
 
 def _meets(buffer: Buffer, start: int, end: int) -> bool:
