@@ -1,8 +1,12 @@
-"""Leaves out most combinations of parameters of long tests, unless given `--whole`."""
+"""What all tests share: where kernels run, and which combinations `--whole` adds."""
 
 from collections import defaultdict
+from contextlib import suppress
 
 import pytest
+
+from tlf.runtime.triton.device import choose_mode
+from tlf.runtime.triton.errors import UnavailableError
 
 
 def pytest_addoption(parser: pytest.Parser):
@@ -19,6 +23,9 @@ def pytest_configure(config: pytest.Config):
         "one_in(count): run one in `count` combinations of parameters, unless given "
         "`--whole` or the name of a test",
     )
+    # Whatever test is the first to import Triton, kernels run where they can.
+    with suppress(UnavailableError):
+        choose_mode()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]):
