@@ -12,6 +12,7 @@ from tlf.passes.placement.buffer import (
     Buffer,
     Placement,
     Span,
+    align,
     arc,
     pipelined,
 )
@@ -42,10 +43,3 @@ __all__ = [
     "ranked",
     "widened",
 ]
-
-
-def align(offset: int, alignment: int) -> int:
-    """
-    Round an offset up to a multiple of `alignment`.
-    """
-    return -(-offset // alignment) * alignment

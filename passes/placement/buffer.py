@@ -7,10 +7,17 @@ Steps and bytes are integers. Lifetimes and ranges of bytes are half-open: [star
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ALIGNMENT = 256
 """Where buffers start unless they say otherwise, in bytes."""
+
+
+def align(offset: int, alignment: int) -> int:
+    """
+    Round an offset up to a multiple of `alignment`.
+    """
+    return -(-offset // alignment) * alignment
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,13 @@ class Buffer:
     @property
     def room(self) -> int:
         """Its bytes, up to where another one of its alignment may start."""
-        return -(-self.size // self.alignment) * self.alignment
+        return align(self.size, self.alignment)
+
+    def lasting(self, start: int, end: int) -> Buffer:
+        """This buffer, live in the steps [start, end), when it was, and in between."""
+        low = min(start, *(span.start for span in self.spans))
+        high = max(end, *(span.end for span in self.spans))
+        return replace(self, spans=(Span(low, high, 0, self.size),))
 
     @staticmethod
     def during(size: int, start: int, end: int, alignment: int = ALIGNMENT) -> Buffer:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from tlf.passes.placement.buffer import Buffer, Span
+from tlf.passes.placement.buffer import Buffer
 
 
 def lingering(buffers: Sequence[Buffer], capacity: int, steps: int) -> list[Buffer]:
@@ -31,6 +30,6 @@ def lingering(buffers: Sequence[Buffer], capacity: int, steps: int) -> list[Buff
                 live[end] += room
                 ends[number] += 1
     return [
-        replace(each, spans=(Span(start, end, 0, each.size),))
+        each.lasting(start, end)
         for each, start, end in zip(buffers, starts, ends, strict=True)
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from tlf.passes.placement.buffer import Buffer, Span
@@ -35,16 +34,9 @@ def widened(
     found: list[Buffer] = []
     for buffer, around in zip(buffers, loops, strict=True):
         widest = next((loop for loop in around if fits(*loop)), None)
-        found.append(buffer if widest is None else _during(buffer, *widest))
+        found.append(buffer if widest is None else buffer.lasting(*widest))
     return found
 
 
 def _meets(buffer: Buffer, start: int, end: int) -> bool:
     return any(span.meets(Span(start, end, 0, 0)) for span in buffer.spans)
-
-
-def _during(buffer: Buffer, start: int, end: int) -> Buffer:
-    """A buffer that is live in some steps, and when it was before."""
-    low = min(start, *(span.start for span in buffer.spans))
-    high = max(end, *(span.end for span in buffer.spans))
-    return replace(buffer, spans=(Span(low, high, 0, buffer.size),))
