@@ -71,7 +71,7 @@ class _Prover:
         if not destination.is_new:
             self._note(nest, "passed", PART)
             return True
-        if not self._complete(destination.result):
+        if not self._complete(self.stitching.finished(destination.result)):
             return False
         self._note(nest, "passed", ONCE if found is None else AGAIN)
         return True

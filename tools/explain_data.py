@@ -36,6 +36,8 @@ class Plan:
     """Iterations in flight: over the steps of a reduction, or over tiles."""
     roll: int | None
     """The axis of the tile along which it rolls."""
+    leads: bool
+    """Whether what is computed for windows is computed an iteration ahead."""
     kept: Sequence[str]
     """Results that stay in the level."""
 
@@ -244,6 +246,7 @@ def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
         group.plan.reduce_sizes,
         group.plan.innermost_stages,
         group.plan.rolled_axis,
+        group.plan.is_ahead,
         [name for name in named if name is not None],
     )
 

@@ -100,6 +100,8 @@ def _plan(group: Group) -> str:
     parts.append(f"{plan.stages} in flight")
     if plan.roll is not None:
         parts.append(f"rolls along axis {plan.roll}")
+    if plan.leads:
+        parts.append("computes windows an iteration ahead")
     return ", ".join(parts)
 
 

@@ -47,7 +47,9 @@ class PlanAttr(ParametrizedAttribute):
     Where tiles overlap (a halo), what they share is computed, or read, again for each.
     Along the axis `roll`, a position in `tile`, it is kept from one tile to the next
     instead, but for the values that `recompute` names: by their number among the
-    operands of the group and then the results of the operations of its body.
+    operands of the group and then the results of the operations of its body. With
+    `lead 1` what is computed for windows is computed an iteration ahead, so that what
+    reads them need not wait for it.
 
     The operands that `hold` numbers lie in the level, whole: they are brought there
     before all tiles, unless they are there already. Groups of a block that hold an
@@ -61,6 +63,7 @@ class PlanAttr(ParametrizedAttribute):
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
     #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, pieces 3>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], lead 1>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, keep [0], hold [0, 2]>
     #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, hold [0, 2], reload [2]>
     ```
@@ -80,6 +83,7 @@ class PlanAttr(ParametrizedAttribute):
     keep: ArrayAttr[IntAttr]
     hold: ArrayAttr[IntAttr]
     reload: ArrayAttr[IntAttr]
+    lead: IntAttr
 
     def __init__(
         self,
@@ -95,6 +99,7 @@ class PlanAttr(ParametrizedAttribute):
         hold: Sequence[int] = (),
         reload: Sequence[int] = (),
         pieces: int | None = None,
+        lead: int = 0,
     ):
         super().__init__(
             StringAttr(level),
@@ -109,6 +114,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(keep),
             _integers(hold),
             _integers(reload),
+            IntAttr(lead),
         )
 
     @property
@@ -158,6 +164,11 @@ class PlanAttr(ParametrizedAttribute):
         return tuple(number.data for number in self.recompute)
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether what is computed for windows is computed an iteration ahead."""
+        return self.lead.data == 1
+
+    @property
     def kept(self) -> tuple[int, ...]:
         """The numbers of the results that stay in the level."""
         return tuple(number.data for number in self.keep)
@@ -203,6 +214,9 @@ class PlanAttr(ParametrizedAttribute):
             raise VerifyException(
                 f"expected an axis below {len(self.tile)} to roll along, got {axis}"
             )
+        if self.lead.data not in ((0,) if axis is None else (0, 1)):
+            wanted = "tiles that roll to lead" if axis is None else "a lead of 0 or 1"
+            raise VerifyException(f"expected {wanted}, got lead {self.lead.data}")
         if axis is not None and len(self.reduce):
             raise VerifyException(
                 "expected reductions to run whole where tiles roll, got reduce sizes"
@@ -218,7 +232,7 @@ class PlanAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
             sizes: dict[str, list[int]] = {name: [] for name in NUMBERS}
-            mapping, stages, pieces = str(Mapping.LOOP), 1, None
+            mapping, stages, pieces, lead = str(Mapping.LOOP), 1, None, 0
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
                 match parser.parse_identifier():
@@ -228,6 +242,8 @@ class PlanAttr(ParametrizedAttribute):
                         stages = parser.parse_integer()
                     case "pieces":
                         pieces = parser.parse_integer()
+                    case "lead":
+                        lead = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
@@ -235,7 +251,8 @@ class PlanAttr(ParametrizedAttribute):
                     case key:
                         parser.raise_error(
                             "expected tile, reduce, mapping, order, stages, "
-                            f"pieces, roll, recompute, keep, hold or reload, got {key}",
+                            "pieces, roll, lead, recompute, keep, hold or reload, "
+                            f"got {key}",
                             position,
                         )
         return (
@@ -251,6 +268,7 @@ class PlanAttr(ParametrizedAttribute):
             _integers(sizes["keep"]),
             _integers(sizes["hold"]),
             _integers(sizes["reload"]),
+            IntAttr(lead),
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -267,6 +285,8 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", pieces {self.piece_count}")
             if (axis := self.rolled_axis) is not None:
                 printer.print_string(f", roll [{axis}]")
+            if self.lead.data:
+                printer.print_string(f", lead {self.lead.data}")
             if self.recomputed:
                 printer.print_string(f", recompute {list(self.recomputed)}")
             if self.kept:

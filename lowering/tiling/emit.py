@@ -129,7 +129,9 @@ class TileBuilder:
         What is done in every iteration: compute, and put the results back, in the order
         in which they are computed, so that none waits for a later one to be moved.
         """
-        for each in self.tiling.tiles.values():
+        for op, each in self.tiling.tiles.items():
+            if self.tiles.is_last and op in self.tiling.ahead:
+                continue
             if each.scope is Scope.OUTER:
                 self._compute(builder, each)
         pieces = dict(zip(self.tiling.results, self.tiling.pieces, strict=True))

@@ -20,6 +20,8 @@ class Indices:
     def __init__(self) -> None:
         self.variables: dict[Hashable, SSAValue] = {}
         """The induction variable of each loop."""
+        self.behind: dict[Hashable, Linear] = {}
+        """What those of loops are behind them."""
 
     def of_box(self, builder: Builder, box: Box) -> list[Index]:
         """Where a box starts."""
@@ -27,6 +29,7 @@ class Indices:
 
     def of(self, builder: Builder, offset: Linear) -> Index:
         """The offset as a number or as an `index` value."""
+        offset = offset.substitute(self.behind)
         if not offset.terms:
             return offset.constant
         symbols = [self.variables[symbol] for symbol, _ in offset.terms]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -29,11 +30,11 @@ from tlf.passes.tiling.model import (
     GroupTiling,
     Scope,
     TiledOperation,
-    Window,
     covers,
     read_box,
     same_box,
 )
+from tlf.passes.tiling.window import Window
 
 Home: TypeAlias = Callable[[Box], Builder]
 """Where a tile is cut that is the same in all loops but those that its box names."""
@@ -70,6 +71,15 @@ class Tiles:
         self.rolled: dict[tuple[SSAValue, int], SSAValue] = {}
         """What rolls, once it has."""
         self.values: dict[SSAValue, SSAValue] = {}
+        self.is_last = False
+        """Whether no iteration follows that something could be computed for."""
+
+    def enter(self, windows: Windows) -> None:
+        """Begin an iteration that finds these windows."""
+        self.windows = windows
+        for (value, _), window in windows.items():
+            if self.tiling.leads(value):
+                self.values[value] = window
 
     def gather(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
         """Cut the tile of a movement's result straight from its operand."""
@@ -153,6 +163,8 @@ class Tiles:
             fresh = self.view(builder, result, tiled.computed, window.fresh)
             fresh = self._filled(builder, value, fresh, window)
             result = self._roll(builder, (value, 0), fresh, window)
+            if window.leads:
+                return
         self.values[value] = result
 
     def _filled(
@@ -255,6 +267,8 @@ class Tiles:
             return self.cut(self.home(box) if stays else builder, value, box, border)
         if place is Scope.OUTER:
             window = self.tiling.windows.get((value, number))
+            if window is not None and self.is_last and covers(window.stays, box):
+                return self._stayed(builder, (value, number), window, box)
             builder = builder if self._rolls(whole) else self.home(whole)
         known = self.cuts.setdefault((value, place), [])
         for other, cut in known:
@@ -267,6 +281,21 @@ class Tiles:
             cut = self._roll(builder, (value, number), fresh, window)
         known.append((whole, cut))
         return self.view(builder, cut, whole, box)
+
+    def _stayed(
+        self,
+        builder: Builder,
+        key: tuple[SSAValue, int],
+        window: Window,
+        box: Box,
+    ) -> SSAValue:
+        """A part of a window that was there in the iteration before."""
+        before = [*window.whole]
+        interval = before[window.axis]
+        before[window.axis] = replace(
+            interval, offset=interval.offset + Linear(-window.count)
+        )
+        return self.view(builder, self.windows[key], tuple(before), box)
 
     def _is_near(self, value: SSAValue) -> bool:
         """Whether an input is in the level already, so that tiles of it are views."""

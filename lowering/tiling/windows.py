@@ -11,10 +11,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
+from tlf.dialects.access import Linear
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.nest import Body
 from tlf.lowering.tiling.tiles import Tiles
-from tlf.passes.tiling.model import Loop, Scope, Window
+from tlf.passes.tiling.model import Loop, Scope
+from tlf.passes.tiling.window import Window
 
 
 @dataclass
@@ -57,21 +59,36 @@ class RollingLoop:
         arguments = block.args[1 + count :]
         for (value, _), argument in zip(windows, arguments, strict=True):
             argument.name_hint = value.name_hint
-        self.tiles.windows = dict(zip(windows, arguments, strict=True))
+        self.tiles.enter(dict(zip(windows, arguments, strict=True)))
         inside = Builder(InsertPoint.at_end(block))
         results = self.body(inside, block.args[1 : 1 + count])
         rolled = [self.tiles.rolled[key] for key in windows]
         inside.insert(tile.YieldOp(*results, *rolled))
+        leads = bool(self.tiles.tiling.ahead)
         loop = tile.WhileOp(
             [0],
-            [self.loop.extent],
+            [self.loop.last if leads else self.loop.extent],
             [self.loop.tile],
             carried,
             block,
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,
         )
-        return builder.insert(loop).results[:count]
+        done = builder.insert(loop).results
+        if not leads:
+            return done[:count]
+        self.tiles.enter(dict(zip(windows, done[count:], strict=True)))
+        return self._last(builder, done[:count], block)
+
+    def _last(
+        self, builder: Builder, destinations: Sequence[SSAValue], block: Block
+    ) -> Sequence[SSAValue]:
+        """The last iteration, behind the loop, which computes nothing ahead."""
+        self.tiles.indices.behind[self.loop] = Linear(self.loop.last)
+        for known in self.tiles.cuts.values():
+            known[:] = [each for each in known if each[1].owner.parent is not block]
+        self.tiles.is_last = True
+        return self.body(builder, destinations)
 
     def _cut(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
         """The window of an input before the first iteration, as its readers want it."""
@@ -98,7 +115,8 @@ class RollingLoop:
         type_ = self.start.type_of(tensor_type(value), window.whole)
         empty = builder.insert(tile.EmptyOp(type_)).result
         offsets = [0] * len(window.whole)
-        offsets[window.axis] = window.count
+        size = tensor_type(part).get_shape()[window.axis]
+        offsets[window.axis] = window.whole[window.axis].room - size
         return builder.insert(tile.DesliceOp(part, empty, offsets)).result
 
     @staticmethod

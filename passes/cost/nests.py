@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Operation
@@ -43,6 +43,14 @@ class Nesting:
             for part in grouping.partition(block)
         ]
         return _numbered(members.operations, parts)
+
+
+def renumbered(operations: Iterable[Operation], nests: Nests) -> Nests:
+    """The nests of some operations, numbered as they run in another order."""
+    last = {nests[op]: position for position, op in enumerate(operations)}
+    order = sorted(last, key=last.__getitem__)
+    numbers = {number: place for place, number in enumerate(order)}
+    return {op: numbers[nest] for op, nest in nests.items() if nest in numbers}
 
 
 def _numbered(

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tlf.dialects import graph
+from tlf.passes.cost.footprint import Footprint
 from tlf.passes.cost.tiled_group import OuterCost
 
 Sizes: TypeAlias = tuple[int, ...]
 
+PlanKey: TypeAlias = "tuple[Sizes, int | None, int, bool]"
+"""
+Tile sizes, the axis along which tiles roll, iterations in flight, and whether what is
+computed for windows leads.
+"""
+
 TRAFFIC = 3
 """A cycle of the channel counts for one part in so many where nothing waits for it."""
+
+
+ENOUGH = 1.02
+"""A plan so near to what no tiling beats is good enough."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +39,13 @@ class OuterPlan:
     """Bytes of the level."""
     reduce: Sizes = ()
     """The sizes of the pieces of a reduction, if it does not run whole."""
+    leads: bool = False
+    """Whether what is computed for windows is computed an iteration ahead."""
 
     @property
-    def key(self) -> tuple[Sizes, int | None, int]:
+    def key(self) -> PlanKey:
         """What `OuterSearch.plan` finds it by."""
-        return (*self.tile, *self.reduce), self.roll, self.stages
+        return (*self.tile, *self.reduce), self.roll, self.stages, self.leads
 
     @property
     def rank(self) -> tuple[int, int, int]:
@@ -64,4 +77,25 @@ class OuterPlan:
             keep=keep,
             hold=hold,
             reload=reload,
+            lead=int(self.leads),
         )
+
+
+Known: TypeAlias = "dict[PlanKey, OuterPlan | None]"
+"""Plans by what tells them apart."""
+
+Rooms: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
+"""What such plans take: the buffers, and their bytes."""
+
+
+def floor_of(only: OuterCost | None) -> float:
+    """What no tiling beats that costs so much with one tile."""
+    if only is None:
+        return 0
+    return max(only.loads.cycles + only.stores.cycles, only.compute)
+
+
+def is_enough(plan: OuterPlan, only: OuterCost) -> bool:
+    """Whether a plan can hardly be beaten, in what it moves as in its time."""
+    cost = plan.cost
+    return cost.cycles <= floor_of(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH

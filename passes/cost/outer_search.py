@@ -69,7 +69,11 @@ class OuterSearch(TileSearch):
         return min((each for each in (least, cut) if each is not None), default=None)
 
     def plan(
-        self, sizes: Sequence[int], roll: int | None, stages: int
+        self,
+        sizes: Sequence[int],
+        roll: int | None,
+        stages: int,
+        leads: bool = False,
     ) -> OuterPlan | None:
         """
         The plan with some sizes, those of pieces behind those of tiles, or None where
@@ -77,9 +81,9 @@ class OuterSearch(TileSearch):
         """
         count = len(self.axes.parallel)
         if len(sizes) == count:
-            return super().plan(sizes, roll, stages)
+            return super().plan(sizes, roll, stages, leads)
         reduce = tuple(sizes[count:])
-        return self._in_pieces(reduce).plan(sizes[:count], roll, stages)
+        return self._in_pieces(reduce).plan(sizes[:count], roll, stages, leads)
 
     def _is_poor(self, plan: OuterPlan) -> bool:
         """Whether a plan is far from what no tiles beat."""

@@ -18,7 +18,16 @@ from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_bound import OuterBound
-from tlf.passes.cost.outer_plan import TRAFFIC, OuterPlan, Sizes
+from tlf.passes.cost.outer_plan import (
+    TRAFFIC,
+    Known,
+    OuterPlan,
+    PlanKey,
+    Rooms,
+    Sizes,
+    floor_of,
+    is_enough,
+)
 from tlf.passes.cost.sizes import divisors, halves, options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.tiled_group import OuterCost, TiledGroup
@@ -34,22 +43,11 @@ Tilings: TypeAlias = "dict[TilingKey, GroupTiling | None]"
 LITTLE = 1
 """Work of so many latencies of the farther memory leaves nothing to hide."""
 
-ENOUGH = 1.02
-"""A plan so near to what no tiling beats is good enough."""
-
 CLOSE = 1.1
 """Plans that are so near to the best are looked at more closely."""
 
 STAGES = 2
 """Iterations in flight, where they overlap: one is moved while another is computed."""
-
-
-Known: TypeAlias = dict[tuple[Sizes, int | None, int], OuterPlan | None]
-"""Plans by tile sizes, the axis along which tiles roll, and iterations in flight."""
-
-
-Rooms: TypeAlias = dict[tuple[Sizes, int | None, int], tuple[Footprint, int] | None]
-"""What such plans take: the buffers, and their bytes."""
 
 
 @dataclass
@@ -68,16 +66,10 @@ class TileSearch:
     freedom: Freedom = ANYTHING
     reduce: Sizes = ()
     """The sizes of the pieces of a reduction, if it does not run whole."""
-    known: Known = field(
-        default_factory=dict[tuple[Sizes, int | None, int], "OuterPlan | None"]
-    )
+    known: Known = field(default_factory=dict[PlanKey, "OuterPlan | None"])
     tilings: Tilings = field(default_factory=dict[TilingKey, "GroupTiling | None"])
     """The tiles of the group, by their sizes and what rolls."""
-    _rooms: Rooms = field(
-        default_factory=dict[
-            tuple[Sizes, "int | None", int], "tuple[Footprint, int] | None"
-        ]
-    )
+    _rooms: Rooms = field(default_factory=dict[PlanKey, "tuple[Footprint, int] | None"])
     _tiled: dict[TilingKey, TiledGroup | None] = field(
         default_factory=dict[TilingKey, "TiledGroup | None"]
     )
@@ -115,7 +107,7 @@ class TileSearch:
         if whole is not None and self._is_unbeaten(whole):
             return whole
         only = self._only_tile() if whole is None else whole.cost
-        floor = _floor(only)
+        floor = floor_of(only)
         if whole is not None and floor <= LITTLE * self.model.latency:
             return whole
         found = [whole] if whole is not None else []
@@ -123,7 +115,7 @@ class TileSearch:
             for stages in self.freedom.counts((STAGES, 1)):
                 for start in self._starts(roll, stages):
                     found.append(self._climb(start))
-                    if only is not None and _is_enough(found[-1], only):
+                    if only is not None and is_enough(found[-1], only):
                         return found[-1]
                 if found and found[-1].stages == STAGES:
                     break
@@ -165,7 +157,16 @@ class TileSearch:
             for plan in self.known.values()
             if plan is not None and plan.needed <= self.capacity
         )
-        return sorted(plans, key=lambda plan: plan.rank)[:count]
+        best = sorted(plans, key=lambda plan: plan.rank)[:count]
+        led = (each for each in map(self._led, best) if each is not None)
+        known = {each.key: each for each in (*best, *led)}
+        return sorted(known.values(), key=lambda plan: plan.rank)[:count]
+
+    def _led(self, plan: OuterPlan) -> OuterPlan | None:
+        """The plan that rolls with a lead, if there is one."""
+        if plan.roll is None:
+            return None
+        return self.plan(plan.tile, plan.roll, plan.stages, True)
 
     def least(self) -> int | None:
         """The bytes that the smallest tiles take, or None where there are none."""
@@ -303,43 +304,53 @@ class TileSearch:
 
     def _resized(self, plan: OuterPlan, sizes: Mapping[int, int]) -> OuterPlan | None:
         tile = (sizes.get(axis, size) for axis, size in enumerate(plan.tile))
-        return self.plan(tuple(tile), plan.roll, plan.stages)
+        return self.plan(tuple(tile), *plan.key[1:])
 
     def plan(
-        self, sizes: Sequence[int], roll: int | None, stages: int
+        self,
+        sizes: Sequence[int],
+        roll: int | None,
+        stages: int,
+        leads: bool = False,
     ) -> OuterPlan | None:
         """The plan with some sizes, or None where it is illegal or does not fit."""
-        key = tuple(sizes), roll, stages
+        key = tuple(sizes), roll, stages, leads
         if self._room(*key) is None:
             return None
         if key not in self.known:
             self.known[key] = self._plan(*key)
         return self.known[key]
 
-    def _plan(self, sizes: Sizes, roll: int | None, stages: int) -> OuterPlan | None:
+    def _plan(
+        self, sizes: Sizes, roll: int | None, stages: int, leads: bool
+    ) -> OuterPlan | None:
         tiled = self._tiling(sizes, roll)
-        if tiled is None or (room := self._room(sizes, roll, stages)) is None:
+        room = self._room(sizes, roll, stages, leads)
+        if tiled is None or room is None:
             return None
         footprint, needed = room
+        # The formula prices nests one after the other, whatever waits for what.
         cost = tiled.cost(stages, footprint, self.keeping)
-        return OuterPlan(sizes, roll, stages, cost, needed, self.reduce)
+        return OuterPlan(sizes, roll, stages, cost, needed, self.reduce, leads)
 
     def _room(
-        self, sizes: Sizes, roll: int | None, stages: int
+        self, sizes: Sizes, roll: int | None, stages: int, leads: bool = False
     ) -> tuple[Footprint, int] | None:
         """The buffers of legal sizes and their bytes, or None where they do not fit."""
-        key = sizes, roll, stages
+        key = sizes, roll, stages, leads
         if key not in self._rooms:
             self._rooms[key] = self._new_room(*key)
         found = self._rooms[key]
         return None if found is None or found[1] > self.capacity else found
 
     def _new_room(
-        self, sizes: Sizes, roll: int | None, stages: int
+        self, sizes: Sizes, roll: int | None, stages: int, leads: bool
     ) -> tuple[Footprint, int] | None:
-        if (tiled := self._tiling(sizes, roll)) is None:
+        if (tiled := self._tiling(sizes, roll, leads)) is None:
             return None
         if roll is not None and not tiled.tiling.windows:
+            return None
+        if leads and not tiled.tiling.ahead:
             return None
         if stages > 1 and not (tiled.tiling.loops or tiled.tiling.inner_loops):
             return None
@@ -349,9 +360,11 @@ class TileSearch:
         needed = footprint.needed
         return None if needed > self.limit else (footprint, needed)
 
-    def _tiling(self, sizes: Sizes, roll: int | None) -> TiledGroup | None:
+    def _tiling(
+        self, sizes: Sizes, roll: int | None, leads: bool = False
+    ) -> TiledGroup | None:
         """The group with tiles of some sizes, or None where these are illegal."""
-        rolling = None if roll is None else Rolling(roll, self.keeping.near)
+        rolling = None if roll is None else Rolling(roll, self.keeping.near, leads)
         key = sizes, self.reduce, rolling
         if key not in self._tiled:
             self._tiled[key] = self._new_tiling(key)
@@ -372,19 +385,6 @@ class TileSearch:
             return self.members.tiling(sizes, reduce, self.model.rules, rolling)
         except TilingError:
             return None
-
-
-def _floor(only: OuterCost | None) -> float:
-    """What no tiling beats that costs so much with one tile."""
-    if only is None:
-        return 0
-    return max(only.loads.cycles + only.stores.cycles, only.compute)
-
-
-def _is_enough(plan: OuterPlan, only: OuterCost) -> bool:
-    """Whether a plan can hardly be beaten, in what it moves as in its time."""
-    cost = plan.cost
-    return cost.cycles <= _floor(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH
 
 
 def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:

@@ -143,7 +143,9 @@ class LayoutCosts:
         if (given := priced.given) is None:
             return search.best()
         sizes = (*given.tile_sizes, *given.reduce_sizes)
-        return search.plan(sizes, given.rolled_axis, given.innermost_stages)
+        return search.plan(
+            sizes, given.rolled_axis, given.innermost_stages, given.is_ahead
+        )
 
     def _search(self, priced: _Priced) -> OuterSearch:
         return OuterSearch(

@@ -106,6 +106,15 @@ class Stitching:
         self._check_whole(value)
         return None
 
+    @staticmethod
+    def finished(value: SSAValue) -> SSAValue:
+        """A tensor once all tiles behind a nest are put into it, too."""
+        users = {use.operation for use in value.uses}
+        put = users.pop() if len(users) == 1 else None
+        if not isinstance(put, tile.DesliceOp) or put.destination is not value:
+            return value
+        return Stitching.finished(put.result)
+
     def tiles(self, value: SSAValue) -> int:
         """Of how many tiles a tensor is made."""
         if (destination := self.known.get(value)) is not None:

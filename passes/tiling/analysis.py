@@ -21,7 +21,6 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
-from tlf.dialects.types import tensor_type
 from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.boxes import (
     Ranges,
@@ -32,6 +31,7 @@ from tlf.passes.tiling.boxes import (
 )
 from tlf.passes.tiling.cascading import order_of, step_box
 from tlf.passes.tiling.form import Forms
+from tlf.passes.tiling.leads import leads_of, led_order
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
@@ -40,16 +40,16 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     TilingError,
-    Window,
     covers,
     is_init,
     read_box,
     same_box,
 )
 from tlf.passes.tiling.movements import check_rooms, is_gathered
-from tlf.passes.tiling.pieces import piece_of
+from tlf.passes.tiling.pieces import beside_root, piece_of
 from tlf.passes.tiling.reads import add_reads
 from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
+from tlf.passes.tiling.window import Window
 
 
 def analyse(
@@ -150,6 +150,8 @@ class _Analysis:
     def _finish(self) -> None:
         """Put operations into the order in which they run, and find what they read."""
         order = order_of(self.tiling, self.operations)
+        self.tiling.ahead = leads_of(self.tiling, order)
+        order = led_order(self.tiling, order)
         self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
         self._collect_reads()
 
@@ -249,18 +251,19 @@ class _Analysis:
     def _fresh(self, op: TilingInterface, hull: Box) -> Box:
         """What is to be computed of what is needed: only what is new if it rolls."""
         value = op.results[0]
-        if (window := self._window(value, hull)) is None:
+        leads = self.rolling is not None and self.rolling.leads
+        if (window := self._window(value, hull, leads)) is None:
             return hull
         fill = self._common_fill(value, op)
         self.tiling.windows[value, 0] = replace(window, fill=fill)
         return window.fresh
 
-    def _window(self, value: SSAValue, hull: Box) -> Window | None:
+    def _window(self, value: SSAValue, hull: Box, leads: bool = False) -> Window | None:
         """How a tile rolls, if it does."""
         loop, rolling = self.tiling.rolled, self.rolling
         if loop is None or rolling is None or value in rolling.recomputed:
             return None
-        return window_of(hull, loop)
+        return window_of(hull, loop, leads)
 
     def _checked_root(self, root: TilingInterface, box: Box) -> Box:
         """The root's iterations, once no one needs more of it than they compute."""
@@ -273,24 +276,9 @@ class _Analysis:
         needs = [need for result in op.results for need in self.needs.get(result, [])]
         if needs or not any(result in self.results for result in op.results):
             return needs
-        return [Read(op, 0, self._beside_root(op), Scope.OUTER)]
-
-    def _beside_root(self, op: TilingInterface) -> Box:
-        """The part of a further result that belongs to a tile of the first one."""
-        first = tensor_type(self.results[0]).get_shape()
-        shape = tensor_type(op.results[0]).get_shape()
-        if len(shape) != len(first) or any(
-            extent not in (1, whole) for extent, whole in zip(shape, first, strict=True)
-        ):
-            raise TilingError(
-                op,
-                "expected a further result of the shape of the first one, but for axes "
-                "of extent 1",
-            )
-        return tuple(
-            Interval.whole(1) if extent == 1 else interval
-            for extent, interval in zip(shape, self.root_region, strict=True)
-        )
+        return [
+            Read(op, 0, beside_root(op, self.results[0], self.root_region), Scope.OUTER)
+        ]
 
     def _is_inner(self, op: TilingInterface, needs: Sequence[Read]) -> bool:
         if self.tiling.is_step(op):

@@ -26,6 +26,7 @@ from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.banded import bands_of
 from tlf.passes.tiling.form import Form, Forms
+from tlf.passes.tiling.window import Window
 
 if TYPE_CHECKING:
     from tlf.passes.cascades.corrections import Correction
@@ -135,37 +136,6 @@ class TiledOperation:
         return region(self.form.result, self.box)
 
 
-@dataclass(frozen=True)
-class Window:
-    """
-    A tile that rolls: of the tile before, all that is still needed is kept.
-    """
-
-    axis: int
-    """The axis that it moves along."""
-    whole: Box
-    fresh: Box
-    """The part that is new in every iteration."""
-    kept: Box
-    """The part that must be there before the first iteration."""
-    fill: Scalar | None = None
-    """What its elements outside of the tensor must be."""
-
-    @property
-    def count(self) -> int:
-        """How far it moves along its axis in every iteration."""
-        return self.fresh[self.axis].size
-
-    @property
-    def initial(self) -> Box:
-        """The whole tile that ends with what is kept, before the first iteration."""
-        kept = self.kept[self.axis]
-        box = [*self.kept]
-        size = self.whole[self.axis].size
-        box[self.axis] = Interval(kept.offset - self.count, size)
-        return tuple(box)
-
-
 WIDEST = 4
 """The bytes of an element of a temporary."""
 
@@ -215,6 +185,8 @@ class GroupTiling:
     What rolls: values that the group computes, with 0, and tiles of its inputs, with
     their place among `reads`.
     """
+    ahead: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    """Operations that are computed so many iterations ahead of the results."""
     start: GroupTiling | None = None
     """What is computed and read for the windows before the first iteration."""
 
@@ -223,6 +195,11 @@ class GroupTiling:
         """The values that the induction variable of each loop takes."""
         every = [*self.loops.values(), *self.inner_loops.values()]
         return {loop: (0, loop.last) for loop in every}
+
+    def leads(self, value: SSAValue) -> bool:
+        """Whether a value is computed an iteration ahead of what reads it."""
+        window = self.windows.get((value, 0))
+        return window is not None and window.leads
 
     def border(self, op: TilingInterface, operand: int) -> Scalar | None:
         """

@@ -42,6 +42,28 @@ def piece_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box
     return tuple(piece)
 
 
+def beside_root(op: TilingInterface, first: SSAValue, piece: Box) -> Box:
+    """
+    The part of a further result of a group that belongs to a tile of the first one.
+
+    Raises `TilingError` where their shapes differ in more than axes of extent 1.
+    """
+    whole = tensor_type(first).get_shape()
+    shape = tensor_type(op.results[0]).get_shape()
+    if len(shape) != len(whole) or any(
+        extent not in (1, most) for extent, most in zip(shape, whole, strict=True)
+    ):
+        raise TilingError(
+            op,
+            "expected a further result of the shape of the first one, but for axes "
+            "of extent 1",
+        )
+    return tuple(
+        Interval.whole(1) if extent == 1 else interval
+        for extent, interval in zip(shape, piece, strict=True)
+    )
+
+
 def _axis_piece(op: Operation, interval: Interval, extent: int) -> Interval:
     start = interval.offset.constant
     if not interval.offset.terms:

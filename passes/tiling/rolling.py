@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Box, Interval, Linear
 from tlf.dialects.interfaces import Scalar
-from tlf.passes.tiling.model import Loop, Window
+from tlf.passes.tiling.model import Loop
+from tlf.passes.tiling.window import Window
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,15 @@ class Rolling:
     """The place among the tile sizes of the axis along which tiles roll."""
     recomputed: frozenset[SSAValue] = frozenset()
     """The values whose overlaps are computed, or read, again."""
+    leads: bool = False
+    """Whether what is computed for windows is computed an iteration ahead."""
 
 
-def window_of(box: Box, loop: Loop) -> Window | None:
+def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
     """
     How a tile rolls along a loop, or None where tiles of consecutive iterations share
-    nothing, or more than one axis moves.
+    nothing, or more than one axis moves. If it `leads`, each iteration makes what is
+    new in the next one.
     """
     moving: tuple[int, int] | None = None
     for number, each in enumerate(box):
@@ -47,11 +51,12 @@ def window_of(box: Box, loop: Loop) -> Window | None:
     shared = interval.size - step
     if shared <= 0:
         return None
+    there = interval.size if leads else shared
     fresh = [*box]
-    fresh[axis] = Interval(interval.offset + shared, step)
+    fresh[axis] = Interval(interval.offset + there, step)
     kept = [*box]
-    kept[axis] = replace(interval, size=shared)
-    return Window(axis, box, tuple(fresh), _at_start(tuple(kept), loop))
+    kept[axis] = replace(interval, size=there)
+    return Window(axis, box, tuple(fresh), _at_start(tuple(kept), loop), leads=leads)
 
 
 def only_fill(borders: Iterable[Scalar | None]) -> tuple[Scalar | None, bool]:

@@ -29,8 +29,9 @@ BUFFERS = "convert-tile-to-mem,tidy"
 INSTRUCTIONS = "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
 
 
+@pytest.mark.parametrize("lead", range(2))
 @pytest.mark.parametrize("seed", range(12))
-def test_rolled_groups(seed: int) -> None:
+def test_rolled_groups(seed: int, lead: int) -> None:
     rng = np.random.default_rng(seed)
     context = new_context()
     module = Parser(context, stack(rng)).parse_module()
@@ -38,7 +39,7 @@ def test_rolled_groups(seed: int) -> None:
     *outer, rows, columns = Form(members_of_group(group).root).parallel_extents
     sizes = [*outer, int(rng.integers(1, rows + 1)), columns]
     stages = int(rng.integers(1, 4))
-    group.plan = graph.PlanAttr("L2", sizes, stages=stages, roll=[2])
+    group.plan = graph.PlanAttr("L2", sizes, stages=stages, roll=[2], lead=lead)
     module.verify()
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)

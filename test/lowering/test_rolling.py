@@ -31,8 +31,8 @@ from tlf.tools.driver import new_context
 ROUNDS = 100
 
 
-def rolling(seed: int) -> tuple[ModuleOp, Generator]:
-    """A random stack whose tiles roll along its rows or columns."""
+def rolling(seed: int, lead: int = 0) -> tuple[ModuleOp, Generator]:
+    """A random stack whose tiles roll along its rows or columns, with a lead or not."""
     rng = np.random.default_rng(seed)
     module = Parser(new_context(), stack(rng)).parse_module()
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
@@ -44,8 +44,9 @@ def rolling(seed: int) -> tuple[ModuleOp, Generator]:
         sizes[3 - axis] = int(rng.integers(1, extents[1 - axis] + 1))
     values = len(group.inputs) + len(list(group.body.block.ops)) - 1
     recompute = rng.permutation(values)[: rng.choice([0, 0, 1, 2])]
+    again = [int(each) for each in recompute]
     group.plan = graph.PlanAttr(
-        "L2", sizes, roll=[2 + axis], recompute=[int(each) for each in recompute]
+        "L2", sizes, roll=[2 + axis], recompute=again, lead=lead
     )
     module.verify()
     return module, rng
@@ -87,11 +88,12 @@ def reads(module: ModuleOp, arguments: dict[str, Array]) -> list[NDArray[np.int6
     return list(counting.counts.values())
 
 
+@pytest.mark.parametrize("lead", range(2))
 @pytest.mark.parametrize("chunk", range(4))
-def test_rolling_tiles_compute_the_same(chunk: int):
+def test_rolling_tiles_compute_the_same(chunk: int, lead: int):
     done: Counter[str] = Counter()
     for seed in range(chunk, ROUNDS, 4):
-        module, rng = rolling(seed)
+        module, rng = rolling(seed, lead)
         arguments = arguments_of(module, rng)
         expected = interpret(module, arguments)
         plan = next(op.plan for op in module.walk() if isinstance(op, graph.GroupOp))
