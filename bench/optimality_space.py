@@ -146,17 +146,26 @@ def _can_run(nodes: Nodes, partition: Partition) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """Tiles of a group, along which axis they roll, and iterations in flight."""
+    """
+    Tiles of a group, along which axis they roll, iterations in flight, and whether what
+    is computed for windows leads.
+    """
 
     tile: tuple[int, ...]
     roll: int | None = None
     stages: int = 1
+    leads: bool = False
 
     def attribute(self, level: str, keep: Sequence[int] = ()) -> graph.PlanAttr:
         """The plan of a group of which some results stay in the level."""
         roll = () if self.roll is None else (self.roll,)
         return graph.PlanAttr(
-            level, self.tile, stages=self.stages, roll=roll, keep=keep
+            level,
+            self.tile,
+            stages=self.stages,
+            roll=roll,
+            keep=keep,
+            lead=int(self.leads),
         )
 
 
@@ -175,19 +184,22 @@ def plans(group: graph.GroupOp) -> Iterator[tuple[int, Plan]]:
     extents = extents_of(group)
     for sizes in product(*(range(1, extent + 1) for extent in extents)):
         trips = [ceil(n / size) for n, size in zip(extents, sizes, strict=True)]
-        axes = [None, *(axis for axis, count in enumerate(trips) if count > 1)]
+        axes = [axis for axis, count in enumerate(trips) if count > 1]
+        rolls = [(None, False), *product(axes, (False, True))]
         for stages in STAGES[: min(prod(trips), len(STAGES))]:
-            yield from ((prod(trips), Plan(sizes, roll, stages)) for roll in axes)
+            for roll, leads in rolls:
+                yield prod(trips), Plan(sizes, roll, stages, leads)
 
 
 def is_legal(members: Members, plan: Plan, rules: Rules) -> bool:
     """Whether there are such tiles, and windows if they are to roll."""
     try:
-        rolling = None if plan.roll is None else Rolling(plan.roll)
+        rolling = None if plan.roll is None else Rolling(plan.roll, leads=plan.leads)
         tiling = members.tiling(plan.tile, (), rules, rolling)
     except TilingError:
         return False
-    return plan.roll is None or bool(tiling.windows)
+    needed = tiling.ahead if plan.leads else tiling.windows
+    return plan.roll is None or bool(needed)
 
 
 def apart(groups: Sequence[graph.GroupOp], program: ModuleOp) -> ModuleOp:

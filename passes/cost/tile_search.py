@@ -155,16 +155,13 @@ class TileSearch:
         plans = (
             plan
             for plan in self.known.values()
-            if plan is not None and plan.needed <= self.capacity
+            if plan is not None and not plan.leads and plan.needed <= self.capacity
         )
-        best = sorted(plans, key=lambda plan: plan.rank)[:count]
-        led = (each for each in map(self._led, best) if each is not None)
-        known = {each.key: each for each in (*best, *led)}
-        return sorted(known.values(), key=lambda plan: plan.rank)[:count]
+        return sorted(plans, key=lambda plan: plan.rank)[:count]
 
-    def _led(self, plan: OuterPlan) -> OuterPlan | None:
-        """The plan that rolls with a lead, if there is one."""
-        if plan.roll is None:
+    def led(self, plan: OuterPlan) -> OuterPlan | None:
+        """The plan with windows computed an iteration ahead, if they can be."""
+        if plan.roll is None or plan.leads:
             return None
         return self.plan(plan.tile, plan.roll, plan.stages, True)
 

@@ -170,6 +170,20 @@ class GroupCosts(Costs):
         plans = [] if search is None else search.ranked(count)
         return [self._option(plan, context) for plan in plans]
 
+    def led(
+        self, group: int, context: Context, option: Option, count: int
+    ) -> Sequence[Option]:
+        """
+        The ways to run a group with windows computed ahead: with the plan of an option,
+        and with the best few others where there is room for it.
+        """
+        search = self._around(group, context)
+        if search is None or not isinstance(option.plan, OuterPlan):
+            return []
+        led = map(search.led, (option.plan, *search.ranked(count)))
+        found = {plan.key: plan for plan in led if plan is not None}
+        return [self._option(plan, context) for plan in found.values()]
+
     def _option(self, plan: OuterPlan, context: Context) -> Option:
         needed, cost = plan.needed + self._held(context), plan.cost
         free = 0 if cost.in_loops else max(0, self.level.capacity - needed)

@@ -15,7 +15,7 @@ from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.problem import BlockProblem
 from tlf.passes.engine.rehearsed import rehearsed
-from tlf.passes.search import Objective, Schedule
+from tlf.passes.search import Objective, Option, Schedule
 
 EFFORT = 400
 """Operations of all programs that are rehearsed, at most."""
@@ -29,6 +29,9 @@ SMALL = 16
 RUNNERS_UP = 16
 """Plans of a group that are tried instead of its own."""
 
+LEADS = 4
+"""Plans that lead are tried, at most, for each group."""
+
 PATIENCE = 4
 """After one in so many of the tries in a row that are no faster no more are made."""
 
@@ -41,7 +44,8 @@ class Refinement:
     """
     Rehearses schedules of a block: the search ranks them by a formula that prices one
     group after the other, the event model knows what runs at once. From the fastest it
-    goes on to other plans of one group after the other, as long as one is faster.
+    goes on to other plans of one group after the other, as long as one is faster. At
+    last windows of one group after the other are computed ahead where that is faster.
 
     The number of rehearsals is limited, not their time, so that the same program gets
     the same plans on every machine.
@@ -55,7 +59,9 @@ class Refinement:
     objective: Objective
     """What programs are compared by."""
     tries: int
-    """Rehearsals at most."""
+    """Rehearsals at most, but for those of leads."""
+    _extra: int = 0
+    """How many leads were tried."""
     _known: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
@@ -63,14 +69,14 @@ class Refinement:
     def best(self, ways: Sequence[Schedule]) -> Schedule:
         """The fastest that is found, the first one where nothing is known to be."""
         near = [way for way in ways if self._is_near(way, ways[0])]
-        if len(near) == 1 and next(self._others(ways[0]), None) is None:
+        if len(near) == 1 and next(self._changed(ways[0]), None) is None:
             return ways[0]
         ranked = self._ranked(near[: (self.tries + 1) // 2])
         known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
         rank, way = min(known, key=lambda each: each[0])
-        return self._climb(rank, way)
+        return self._led(*self._climb(rank, way))
 
     def _ranked(
         self, ways: Iterable[Schedule], best: int | None = None
@@ -89,7 +95,7 @@ class Refinement:
     def _block(self) -> Block:
         return _block_of(self.stated)
 
-    def _climb(self, rank: int, way: Schedule) -> Schedule:
+    def _climb(self, rank: int, way: Schedule) -> tuple[int, Schedule]:
         """Go on to other plans of groups, one after the other, while that helps."""
         better = True
         while better:
@@ -98,20 +104,44 @@ class Refinement:
                 if found is not None and found < rank:
                     rank, way, better = found, other, True
                     break
-        return way
+        return rank, way
 
     def _around(self, way: Schedule) -> list[Schedule]:
         """The schedules near it with another plan of one group, the best first."""
         return sorted(self._others(way), key=self._model)
+
+    def _led(self, rank: int, way: Schedule) -> Schedule:
+        """Let groups compute windows ahead, one after the other, where that helps."""
+        for number in range(len(way.steps)):
+            for other in self._with_lead(way, number):
+                if (self._extra + 1) * 2 > self.tries:
+                    return way
+                self._extra += 1
+                found = self._rank(other)
+                if found is not None and found < rank:
+                    rank, way = found, other
+        return way
+
+    def _with_lead(self, way: Schedule, number: int) -> list[Schedule]:
+        """The best schedules in which a step computes windows ahead, if it can."""
+        step = way.steps[number]
+        options = self.costs.led(step.group, step.context, step.option, RUNNERS_UP + 1)
+        made = (_exchanged(way, number, option) for option in options)
+        near = [other for other in made if self._is_near(other, way)]
+        return sorted(near, key=self._model)[:LEADS]
+
+    def _changed(self, way: Schedule) -> Iterator[Schedule]:
+        """The schedules near it with another plan of a group, or with a lead."""
+        yield from self._others(way)
+        for number in range(len(way.steps)):
+            yield from self._with_lead(way, number)
 
     def _others(self, way: Schedule) -> Iterator[Schedule]:
         """The schedules near it with another plan of one group."""
         for number, step in enumerate(way.steps):
             choices = self.costs.choices(step.group, step.context, RUNNERS_UP + 1)
             for option in choices:
-                made = replace(step, option=option)
-                steps = (*way.steps[:number], made, *way.steps[number + 1 :])
-                other = Schedule.of(steps)
+                other = _exchanged(way, number, option)
                 if option.plan != step.option.plan and self._is_near(other, way):
                     yield other
 
@@ -134,7 +164,7 @@ class Refinement:
             (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
         )
         if key not in self._known:
-            if len(self._known) == self.tries:
+            if len(self._known) == self.tries + self._extra:
                 return None
             self._known[key] = self._rehearsed(way)
         return self._known[key]
@@ -149,6 +179,12 @@ class Refinement:
             carry_out(stated, way, self.level)
 
         return rehearsed(self._block, change, self.target, self.rehearsal)
+
+
+def _exchanged(way: Schedule, number: int, option: Option) -> Schedule:
+    """A schedule with another way to run the group of a step."""
+    made = replace(way.steps[number], option=option)
+    return Schedule.of((*way.steps[:number], made, *way.steps[number + 1 :]))
 
 
 def _sizes(plan: object) -> object:
