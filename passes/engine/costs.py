@@ -177,8 +177,9 @@ class GroupCosts(Costs):
         The ways to run a group with windows computed ahead: with the plan of an option,
         and with the best few others where there is room for it.
         """
-        search = self._around(group, context)
-        if search is None or not isinstance(option.plan, OuterPlan):
+        if not isinstance(option.plan, OuterPlan):
+            return []
+        if (search := self._around(group, context)) is None:
             return []
         led = map(search.led, (option.plan, *search.ranked(count)))
         found = {plan.key: plan for plan in led if plan is not None}
