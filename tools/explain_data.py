@@ -246,7 +246,7 @@ def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
         group.plan.reduce_sizes,
         group.plan.innermost_stages,
         group.plan.rolled_axis,
-        group.plan.is_ahead,
+        group.plan.leads,
         [name for name in named if name is not None],
     )
 

@@ -164,7 +164,7 @@ class PlanAttr(ParametrizedAttribute):
         return tuple(number.data for number in self.recompute)
 
     @property
-    def is_ahead(self) -> bool:
+    def leads(self) -> bool:
         """Whether what is computed for windows is computed an iteration ahead."""
         return self.lead.data == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -267,8 +266,9 @@ class Tiles:
             return self.cut(self.home(box) if stays else builder, value, box, border)
         if place is Scope.OUTER:
             window = self.tiling.windows.get((value, number))
-            if window is not None and self.is_last and covers(window.stays, box):
-                return self._stayed(builder, (value, number), window, box)
+            if window is not None and self.is_last and covers(window.before, box):
+                there = self.windows[value, number]
+                return self.view(builder, there, window.before, box)
             builder = builder if self._rolls(whole) else self.home(whole)
         known = self.cuts.setdefault((value, place), [])
         for other, cut in known:
@@ -281,21 +281,6 @@ class Tiles:
             cut = self._roll(builder, (value, number), fresh, window)
         known.append((whole, cut))
         return self.view(builder, cut, whole, box)
-
-    def _stayed(
-        self,
-        builder: Builder,
-        key: tuple[SSAValue, int],
-        window: Window,
-        box: Box,
-    ) -> SSAValue:
-        """A part of a window that was there in the iteration before."""
-        before = [*window.whole]
-        interval = before[window.axis]
-        before[window.axis] = replace(
-            interval, offset=interval.offset + Linear(-window.count)
-        )
-        return self.view(builder, self.windows[key], tuple(before), box)
 
     def _is_near(self, value: SSAValue) -> bool:
         """Whether an input is in the level already, so that tiles of it are views."""

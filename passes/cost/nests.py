@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import Target
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.grouping import Grouping
@@ -42,25 +41,21 @@ class Nesting:
             if block is not None
             for part in grouping.partition(block)
         ]
-        return _numbered(members.operations, parts)
+        part_of = {op: number for number, part in enumerate(parts) for op in part}
+        own: dict[Operation, Hashable] = {
+            op: part_of.get(op, op) for op in members.operations
+        }
+        return numbered(members.operations, own)
 
 
-def renumbered(operations: Iterable[Operation], nests: Nests) -> Nests:
-    """The nests of some operations, numbered as they run in another order."""
-    last = {nests[op]: position for position, op in enumerate(operations)}
-    order = sorted(last, key=last.__getitem__)
-    numbers = {number: place for place, number in enumerate(order)}
-    return {op: numbers[nest] for op, nest in nests.items() if nest in numbers}
-
-
-def _numbered(
-    operations: Sequence[TilingInterface], parts: Sequence[Sequence[TilingInterface]]
+def numbered(
+    operations: Iterable[Operation], parts: Mapping[Operation, Hashable]
 ) -> Nests:
-    """Numbers for nests in the order of their last operations."""
-    part_of = {op: number for number, part in enumerate(parts) for op in part}
-    last: dict[object, int] = {}
-    for position, op in enumerate(operations):
-        last[part_of.get(op, op)] = position
+    """
+    Numbers for parts that share a nest, by their last operations as these run. Parts of
+    which none runs have no number.
+    """
+    last = {parts[op]: position for position, op in enumerate(operations)}
     order = sorted(last, key=last.__getitem__)
-    numbers = {key: number for number, key in enumerate(order)}
-    return {op: numbers[part_of.get(op, op)] for op in operations}
+    numbers = {part: number for number, part in enumerate(order)}
+    return {op: numbers[part] for op, part in parts.items() if part in numbers}

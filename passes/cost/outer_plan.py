@@ -21,7 +21,6 @@ computed for windows leads.
 TRAFFIC = 3
 """A cycle of the channel counts for one part in so many where nothing waits for it."""
 
-
 ENOUGH = 1.02
 """A plan so near to what no tiling beats is good enough."""
 

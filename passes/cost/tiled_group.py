@@ -24,7 +24,7 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.cost.footprint import Footprint, TileBuffers
 from tlf.passes.cost.in_flight import in_flight
 from tlf.passes.cost.keeping import NOTHING, Keeping
-from tlf.passes.cost.nests import Nests, renumbered
+from tlf.passes.cost.nests import Nests, numbered
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.pieces import is_in_loop, piece_count, separated
 from tlf.passes.cost.steps import Steps
@@ -86,7 +86,7 @@ class TiledGroup:
         self.pieces = piece_count(tiling)
         self.nests = separated(tiling, nests) if tiling.inner_loops else nests
         if tiling.ahead:
-            self.nests = renumbered(tiling.tiles, nests)
+            self.nests = numbered(tiling.tiles, nests)
         if steps is None or tiling.inner_loops or tiling.ahead:
             steps = Steps(tiling.tiles, self.nests)
         self.steps = steps

@@ -18,7 +18,7 @@ from tlf.passes.engine.rehearsed import rehearsed
 from tlf.passes.search import Objective, Option, Schedule
 
 EFFORT = 400
-"""Operations of all programs that are rehearsed, at most."""
+"""Operations of all programs that are rehearsed, at most, but for those of leads."""
 
 TRIES = 16
 """Programs that are rehearsed unless it is given how many, in small ones."""

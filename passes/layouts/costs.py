@@ -144,7 +144,7 @@ class LayoutCosts:
             return search.best()
         sizes = (*given.tile_sizes, *given.reduce_sizes)
         return search.plan(
-            sizes, given.rolled_axis, given.innermost_stages, given.is_ahead
+            sizes, given.rolled_axis, given.innermost_stages, given.leads
         )
 
     def _search(self, priced: _Priced) -> OuterSearch:

@@ -109,6 +109,7 @@ class _Analysis:
         cascade: Cascade | None = None,
     ) -> None:
         self.rolling = rolling
+        self.leads = rolling is not None and rolling.leads
         self.cascade = cascade
         self.operations = operations
         self.results = results
@@ -150,8 +151,9 @@ class _Analysis:
     def _finish(self) -> None:
         """Put operations into the order in which they run, and find what they read."""
         order = order_of(self.tiling, self.operations)
-        self.tiling.ahead = leads_of(self.tiling, order)
-        order = led_order(self.tiling, order)
+        if self.leads:
+            self.tiling.ahead = leads_of(self.tiling, order)
+            order = led_order(self.tiling, order)
         self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
         self._collect_reads()
 
@@ -251,8 +253,7 @@ class _Analysis:
     def _fresh(self, op: TilingInterface, hull: Box) -> Box:
         """What is to be computed of what is needed: only what is new if it rolls."""
         value = op.results[0]
-        leads = self.rolling is not None and self.rolling.leads
-        if (window := self._window(value, hull, leads)) is None:
+        if (window := self._window(value, hull, self.leads)) is None:
             return hull
         fill = self._common_fill(value, op)
         self.tiling.windows[value, 0] = replace(window, fill=fill)

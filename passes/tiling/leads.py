@@ -54,16 +54,16 @@ def _gap(tiling: GroupTiling, operations: Sequence[Operation]) -> int:
     Before which of some operations those run that are further ahead: the last
     contraction, if all that read windows come before it, or else the end.
     """
-    last = len(operations)
-    reads = [
-        number
-        for number, op in enumerate(operations)
-        if any(tiling.leads(operand) for operand in op.operands)
-    ]
-    contractions = [
-        number
-        for number, op in enumerate(operations)
-        if isinstance(op, ContractionInterface)
-    ]
-    at = contractions[-1] if contractions else last
-    return at if reads and max(reads) < at else last
+    end = len(operations)
+    numbers = range(end)
+    read = max((n for n in numbers if _reads_led(tiling, operations[n])), default=end)
+    at = max(
+        (n for n in numbers if isinstance(operations[n], ContractionInterface)),
+        default=end,
+    )
+    return at if read < at else end
+
+
+def _reads_led(tiling: GroupTiling, op: Operation) -> bool:
+    """Whether an operation reads a window that is computed ahead."""
+    return any(tiling.leads(operand) for operand in op.operands)

@@ -28,4 +28,4 @@ def rolling_of(op: graph.GroupOp, plan: graph.PlanAttr) -> Rolling | None:
         or tile.level_of(op.inputs[number].type) == plan.level.data
     }
     again = (values[number] for number in plan.recomputed)
-    return Rolling(axis, frozenset(again) | near, plan.is_ahead)
+    return Rolling(axis, frozenset(again) | near, plan.leads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tlf.dialects.access import Box, Interval
+from tlf.dialects.access import Box, Interval, Linear
 from tlf.dialects.interfaces import Scalar
 
 
@@ -41,9 +41,9 @@ class Window:
         return tuple(box)
 
     @property
-    def stays(self) -> Box:
-        """The part that an iteration finds there of the one before."""
+    def before(self) -> Box:
+        """The whole tile of the iteration before."""
         box = [*self.whole]
         whole = box[self.axis]
-        box[self.axis] = replace(whole, size=whole.size - self.count)
+        box[self.axis] = replace(whole, offset=whole.offset + Linear(-self.count))
         return tuple(box)
