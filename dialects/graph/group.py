@@ -7,6 +7,7 @@ from typing import Self
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -20,6 +21,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasParent,
@@ -57,7 +59,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 
 @irdl_op_definition
-class GroupOp(IRDLOperation):
+class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
     Operations that run together. The body uses nothing from outside but its arguments,
     which are the operands; what it yields are the results.
@@ -95,6 +97,12 @@ class GroupOp(IRDLOperation):
             regions=[Region(body) if isinstance(body, Block) else body],
             properties={"plan": plan},
         )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.group_canonicalization import YieldOncePattern
+
+        return (YieldOncePattern(),)
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:

@@ -304,8 +304,10 @@ def early_inputs(
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an operation is a group that has no plan yet."""
-    return isinstance(op, graph.GroupOp) and op.plan is None
+    """Whether an operation is a group that can be tiled and has no plan yet."""
+    if not isinstance(op, graph.GroupOp) or op.plan is not None:
+        return False
+    return op.tiled_operation is not None
 
 
 def _copied(nodes: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
