@@ -94,8 +94,6 @@ class RollingLoop:
         """The window of an input before the first iteration, as its readers want it."""
         tiles, box = self.start, window.initial
         part = tiles.slice(builder, value, box, Scope.OUTER, window.fill)
-        if tensor_type(part).get_shape() == self._shape(window):
-            return part
         return self._at_end(builder, value, part, window)
 
     def _computed(self, builder: Builder, value: SSAValue, window: Window) -> SSAValue:
@@ -111,7 +109,9 @@ class RollingLoop:
     def _at_end(
         self, builder: Builder, value: SSAValue, part: SSAValue, window: Window
     ) -> SSAValue:
-        """A window that ends with a part."""
+        """A window that ends with a part, or is all of it."""
+        if tensor_type(part).get_shape() == self._shape(window):
+            return part
         type_ = self.start.type_of(tensor_type(value), window.whole)
         empty = builder.insert(tile.EmptyOp(type_)).result
         offsets = [0] * len(window.whole)
