@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tlf.machine.costs import Cost
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast nests over nearer tiles can go on."""
+
+    issue: float
+    """Cycles of the control processor for an instruction."""
+    fill: float
+    """Cycles in which half the nearest memory is moved."""
+    array: int
+    """The engine of products."""
+    moves: Sequence[int]
+    """The engines of moves to and from the nearest memory."""
 
 
 @dataclass
@@ -24,13 +39,37 @@ class NestWork:
         self.latencies[cost.queue] = max(known, cost.latency)
         self.instructions += 1
 
-    def cycles(self, issue: float, fill: float) -> float:
+    def cycles(self, pace: Pace) -> float:
         """
-        Cycles of the busiest engine, or of the control processor at `issue` for each
-        instruction. The first and the last of the nearer tiles overlap nothing: all
-        latencies, and what the other engines do for them, in `fill` cycles at most.
+        Cycles of the busiest engine, or of the control processor. The first and the
+        last of the nearer tiles overlap nothing: all latencies, and what the other
+        engines do for them.
         """
+        most, others = self.parts()
+        tiles = max(1.0, self._least_tiles(pace))
+        issued = tiles * self.instructions * pace.issue
+        around = min(others, self.around(pace))
+        return max(most + around, issued) + sum(self.latencies.values())
+
+    def parts(self) -> tuple[float, float]:
+        """Cycles of the busiest engine, and of all others together."""
         most = max(self.busy.values())
-        others = min(sum(self.busy.values()) - most, fill)
-        most = max(most + others, self.instructions * issue)
-        return most + sum(self.latencies.values())
+        return most, sum(self.busy.values()) - most
+
+    def around(self, pace: Pace) -> float:
+        """
+        At most so long do other engines work for the first and the last nearer tile,
+        whatever part of the tile a nest is for. Tiles of products fill the array, and
+        the memory as far as need be; others are as thin as the control processor can
+        follow.
+        """
+        if pace.array in self.busy:
+            return pace.fill
+        most, others = self.parts()
+        thinnest = most / (self.instructions * pace.issue)
+        return others / max(self._least_tiles(pace), thinnest)
+
+    def _least_tiles(self, pace: Pace) -> float:
+        """The nearer tiles that there are at least, of which two fill the memory."""
+        moved = sum(self.busy.get(queue, 0) for queue in pace.moves)
+        return moved / pace.fill

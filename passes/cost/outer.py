@@ -15,7 +15,7 @@ from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.cut_products import all_sizes, filled_work
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
-from tlf.passes.cost.nest_work import NestWork
+from tlf.passes.cost.nest_work import NestWork, Pace
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.pieces import filled_before, is_summed
 from tlf.passes.cost.program import LINES
@@ -57,8 +57,14 @@ class OuterModel:
         self.work = Instructions(self.costs, filled)
         self.least = Instructions(self.costs, partial(filled, sizes=all_sizes))
         self.nearest = nearest.capacity
-        self.fill = nearest.capacity / 2 / level.bandwidth
-        self.issue = self.costs.machine.issue_cycles * LINES
+        self.pace = Pace(
+            issue=self.costs.machine.issue_cycles * LINES,
+            fill=nearest.capacity / 2 / level.bandwidth,
+            array=self.costs.queues["matrix"],
+            moves=[
+                self.costs.queues[each] for each in (self.near.load, self.near.store)
+            ],
+        )
 
     def compute(self, tiling: GroupTiling, nests: Nests) -> float:
         """The cycles that a tile is computed in, nest after nest over nearer tiles."""
@@ -67,7 +73,7 @@ class OuterModel:
     def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
         """The cycles that each nest over nearer tiles takes for a tile."""
         return {
-            number: each.cycles(self.issue, self.fill)
+            number: each.cycles(self.pace)
             for number, each in self.works(tiling, nests).items()
         }
 
@@ -83,11 +89,15 @@ class OuterModel:
         what some operations compute and moves of some values; `work` computes it.
         """
         found: dict[int, NestWork] = {}
+        skipped: dict[int, set[object]] = {}
         for tiled in tiling.tiles.values():
             if not tiled.form.is_seen:
-                nest = found.setdefault(nests[tiled.op], NestWork())
-                for cost in self._instructions(tiling, tiled, nests, without, work):
+                number = nests[tiled.op]
+                nest = found.setdefault(number, NestWork())
+                near = skipped.setdefault(number, {*without})
+                for cost in self._instructions(tiling, tiled, nests, near, work):
                     nest.add(cost, self._share(cost))
+                near.update(tiled.op.operands)
         self._add_sums(tiling, nests, found)
         return {number: each for number, each in found.items() if each.busy}
 

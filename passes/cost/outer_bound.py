@@ -121,8 +121,9 @@ class OuterBound:
         The least cycles of a nest, of which this share is not computed apart, for
         numbers of tiles.
         """
-        most, all_ = max(work.busy.values()), sum(work.busy.values())
-        fill, issue = self.model.fill, self.model.issue
+        most, others = work.parts()
+        all_, fill = most + others, work.around(self.model.pace)
+        issue = self.model.pace.issue
         busy = np.maximum(
             share * np.minimum(all_, most + tiles * fill),
             work.instructions * issue * tiles,
