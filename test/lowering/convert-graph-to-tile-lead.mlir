@@ -7,6 +7,7 @@
 // CHECK-LABEL: func.func @lead
 func.func @lead(%x: tensor<1x4x12x6xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<1x4x12x6xf32> {
   // CHECK:      graph.conv2d {{.*}} -> tensor<1x4x6x6xf32, #tile.encoding<L2>>
+  // CHECK-NEXT: [[FIRST:%.*]] = tile.mask
   // CHECK:      [[RESULT:%.*]], [[WINDOW:%.*]] = tile.while (%i = 0 to 8 step 4) sequential
   // CHECK-SAME: carry([[INTO:%.*]] = {{.*}}, [[OLD:%.*]] = {{.*}} : tensor<1x4x6x6xf32
   // CHECK-NEXT: [[Y:%.*]] = graph.conv2d [[OLD]]
