@@ -19,6 +19,7 @@ from tlf.passes.cost.nest_work import NestWork, Pace
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.pieces import filled_before, is_summed
 from tlf.passes.cost.program import LINES
+from tlf.passes.cost.repeated_moves import repeats
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.group import rules_of
 from tlf.passes.tiling.model import (
@@ -99,6 +100,8 @@ class OuterModel:
                     nest.add(cost, self._share(cost))
                 near.update(tiled.op.operands)
         self._add_sums(tiling, nests, found)
+        if work is None:
+            self._add_repeats(tiling, nests, found)
         return {number: each for number, each in found.items() if each.busy}
 
     def _add_sums(
@@ -118,6 +121,21 @@ class OuterModel:
             filled = found.setdefault(filled_before(nests[op]), NestWork())
             cost = self.near.back(value, tiled.result)
             filled.add(cost, self._share(cost))
+
+    def _add_repeats(
+        self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]
+    ) -> None:
+        """Add the moves of factors that come near more than once."""
+        for op, tiled in tiling.tiles.items():
+            costs = list(self._factors(tiling, tiled))
+            if len(costs) != 2:
+                continue
+            sums = elements(tiled.result) * WIDEST
+            sizes = [self._share(cost) * self.level.bandwidth for cost in costs]
+            times = repeats(*sizes, sums, self.nearest / 2)
+            for cost, count in zip(costs, times, strict=True):
+                if count > 1:
+                    found[nests[op]].add(cost, self._share(cost) * (count - 1))
 
     def _factors(self, tiling: GroupTiling, tiled: TiledOperation) -> Iterator[Cost]:
         """
