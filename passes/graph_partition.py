@@ -25,7 +25,7 @@ from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
-from tlf.passes.engine.refinement import Refinement, tries_in
+from tlf.passes.engine.refinement import Refinement, Rehearsed, tries_in
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.declared import free_values
@@ -185,6 +185,7 @@ class GraphPartitionPass(ModulePass):
                 tries,
             )
             found.chosen = refinement.best(found.found.ways)
+            found.rehearsed = refinement.told(found.chosen, found.found.ways[0])
 
     def _order_parts(self, block: Block, target: Target, level: Level) -> None:
         """Put what does not depend on each other in the order that is fastest."""
@@ -228,6 +229,8 @@ class Partition:
     found: Result
     chosen: Schedule = field(init=False)
     """What is carried out: the best by the model, unless another one was faster."""
+    rehearsed: Rehearsed | None = None
+    """What the event model said of it."""
     merged: Sequence[graph.GroupOp | None] = ()
     """The group of each step, once the schedule is carried out; None for others."""
 

@@ -180,7 +180,11 @@ def _why_not_fuse(planned: _Planned, words: str, as_json: bool) -> str:
     pairs = [_found(planned, before, name) for name in (first, second)]
     with errors_located(before, "the search"):
         verdict = why_apart(
-            before, _nearest(*pairs), planned.backend.target, partitioner
+            before,
+            _nearest(*pairs),
+            planned.backend.target,
+            partitioner,
+            partitioner.choices,
         )
     if as_json:
         return json.dumps({"names": [first, second], **_plain(verdict)}, indent=2)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from tlf.dialects import graph
+from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.explain.choices import Choice, Other, opened
 from tlf.passes.explain.memory import Peak
 from tlf.passes.explain.report import FunctionReport, GroupReport
@@ -119,6 +120,8 @@ class Search:
     strategy: str
     exact: bool
     reason: str
+    rehearsed: Rehearsed | None
+    """What the event model said of the best schedules, if it was asked."""
 
 
 @dataclass(frozen=True)
@@ -164,12 +167,14 @@ def function_of(
     )
     unfused = _unfused(report, here)
     gain = None if unfused is None else unfused.cycles / max(report.cycles, 1)
-    searches = [
-        Search(each.statistics.strategy, each.statistics.exact, each.statistics.reason)
-        for each in here
-    ]
+    searches = [_search(each) for each in here]
     name = report.function.sym_name.data
     return Function(name, target, groups, figures, unfused, gain, searches)
+
+
+def _search(choice: Choice) -> Search:
+    found = choice.statistics
+    return Search(found.strategy, found.exact, found.reason, choice.rehearsed)
 
 
 def _is_about(choice: Choice, report: FunctionReport) -> bool:

@@ -33,6 +33,12 @@ def overview(function: Function) -> Iterator[str]:
     for each in function.searches:
         proof = "the best by the model" if each.exact else f"not proven: {each.reason}"
         yield f"found by {each.strategy}: {proof}"
+        if (told := each.rehearsed) is not None:
+            yield (
+                f"rehearsed: {told.programs} programs; by the event model the chosen "
+                f"one takes {told.cycles:,} cycles, "
+                f"the best by the formula {told.first:,}"
+            )
 
 
 def _row(group: Group, is_simulated: bool) -> list[str]:

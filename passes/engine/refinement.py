@@ -39,6 +39,18 @@ NEAR = 1.5
 """What takes more than so many times what is best by the formula is not tried."""
 
 
+@dataclass(frozen=True)
+class Rehearsed:
+    """What the event model said of schedules."""
+
+    programs: int
+    """How many were rehearsed."""
+    cycles: int
+    """Of the one that was chosen."""
+    first: int
+    """Of the best one by the formula."""
+
+
 @dataclass
 class Refinement:
     """
@@ -77,6 +89,13 @@ class Refinement:
             return ways[0]
         rank, way = min(known, key=lambda each: each[0])
         return self._led(*self._climb(rank, way))
+
+    def told(self, chosen: Schedule, first: Schedule) -> Rehearsed | None:
+        """What is known of two schedules, if both were rehearsed."""
+        cycles, known = (self._known.get(_key(way)) for way in (chosen, first))
+        if cycles is None or known is None:
+            return None
+        return Rehearsed(len(self._known), cycles, known)
 
     def _ranked(
         self, ways: Iterable[Schedule], best: int | None = None
@@ -160,9 +179,7 @@ class Refinement:
 
     def _cycles(self, way: Schedule) -> int | None:
         """What the program takes with a schedule, or None where that is not told."""
-        key = tuple(
-            (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
-        )
+        key = _key(way)
         if key not in self._known:
             if len(self._known) == self.tries + self._extra:
                 return None
@@ -185,6 +202,13 @@ def _exchanged(way: Schedule, number: int, option: Option) -> Schedule:
     """A schedule with another way to run the group of a step."""
     made = replace(way.steps[number], option=option)
     return Schedule.of((*way.steps[:number], made, *way.steps[number + 1 :]))
+
+
+def _key(way: Schedule) -> tuple[object, ...]:
+    """What tells a schedule from others."""
+    return tuple(
+        (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
+    )
 
 
 def _sizes(plan: object) -> object:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects.target import Target
 from tlf.passes.engine.problem import problems_of
-from tlf.passes.explain.choices import Cost, opened
+from tlf.passes.explain.choices import Choice, Cost, opened
 from tlf.passes.explain.trial import Trial, cost_of, steps_with
 from tlf.passes.graph_group import level_named
 from tlf.passes.graph_partition import GraphPartitionPass
@@ -81,10 +81,12 @@ def why_apart(
     pair: tuple[Operation, Operation],
     target: Target,
     partitioner: GraphPartitionPass,
+    choices: Sequence[Choice] = (),
 ) -> Verdict:
     """
     Why two operations do not run together, in a module whose groups `partitioner` has
-    not put together yet. Operations stand in groups, or are no part of one.
+    not put together yet. Operations stand in groups, or are no part of one. `choices`
+    are what it made of the module.
     """
     trial = _trial(module, pair, target, partitioner)
     if trial is None:
@@ -94,6 +96,8 @@ def why_apart(
     if (best := trial.best) is None:
         return Verdict(Binding.LEGALITY, "the program has no schedule")
     cost = cost_of(best)
+    if (verdict := _rehearsed(trial, best, choices)) is not None:
+        return verdict
     if trial.joint(best) is not None:
         return Verdict(Binding.NOTHING, "they run together", cost, cost)
     if (together := trial.together.result) is None:
@@ -103,6 +107,28 @@ def why_apart(
     change = _larger(trial.part(step.group))
     reason = _compared(trial, best, together)
     return Verdict(Binding.COST, reason, cost, cost_of(together), change)
+
+
+def _rehearsed(trial: Trial, best: Result, choices: Sequence[Choice]) -> Verdict | None:
+    """What the event model decided, where the best schedule by the formula differs."""
+    problem = trial.stated.problem
+    choice = next((each for each in choices if each.problem == problem), None)
+    if choice is None or (told := choice.rehearsed) is None:
+        return None
+    is_joint = trial.runs_both(choice.chosen)
+    if is_joint == trial.runs_both(best.schedule):
+        return None
+    first = Cost(told.first, best.schedule.bytes)
+    chosen = Cost(told.cycles, choice.chosen.bytes)
+    if is_joint:
+        reason = "they run together, which is faster on the event model"
+        return Verdict(Binding.NOTHING, reason, chosen, chosen)
+    reason = (
+        "the best schedule by the formula, in which they run together, is slower on "
+        f"the event model than another of {told.programs} that were rehearsed"
+    )
+    change = Change("graph-partition{tries=0}", chosen, first)
+    return Verdict(Binding.COST, reason, chosen, first, change)
 
 
 def _trial(

@@ -11,8 +11,17 @@ from xdsl.ir import Operation
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
+from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.graph_partition import GraphPartitionPass, Partition
-from tlf.passes.search import NoScheduleError, Statistics, Step, members, search
+from tlf.passes.search import (
+    NoScheduleError,
+    Problem,
+    Schedule,
+    Statistics,
+    Step,
+    members,
+    search,
+)
 
 ALTERNATIVES = 3
 """How many other choices are told for a group."""
@@ -51,6 +60,11 @@ class Choice:
     unfused: Cost | None
     """With every group by itself, from the outermost memory and back to it."""
     statistics: Statistics
+    problem: Problem
+    """What was to be put in order."""
+    chosen: Schedule
+    rehearsed: Rehearsed | None
+    """What the event model said of it."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,16 @@ class RecordingPartitionPass(GraphPartitionPass):
             found = partition.found
             cost = Cost(partition.chosen.time, partition.chosen.bytes)
             self.choices.append(
-                Choice(partition.merged, others, cost, unfused, found.statistics)
+                Choice(
+                    partition.merged,
+                    others,
+                    cost,
+                    unfused,
+                    found.statistics,
+                    partition.stated.problem,
+                    partition.chosen,
+                    partition.rehearsed,
+                )
             )
 
 

@@ -18,6 +18,7 @@ from tlf.passes.search import (
     Forced,
     NoScheduleError,
     Result,
+    Schedule,
     Step,
     forced,
     mask_of,
@@ -85,6 +86,10 @@ class Trial:
     def least_group(self) -> int:
         """Both, with all that lies on ways between them."""
         return self.stated.problem.closure(self.both)
+
+    def runs_both(self, schedule: Schedule) -> bool:
+        """Whether one step of a schedule runs both."""
+        return any(step.group & self.both == self.both for step in schedule.steps)
 
     def joint(self, found: Result) -> Step | None:
         """The step of a schedule that runs both, if one does."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import prod
 
 import pytest
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -14,12 +15,15 @@ from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.passes.engine.merged import MergedGroup
+from tlf.passes.engine.problem import problems_of
+from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.explain.apart import Binding, Verdict, why_apart
-from tlf.passes.explain.choices import RecordingPartitionPass
+from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.passes.explain.memory import Use
 from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import FunctionReport, reports
 from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.search import search
 from tlf.tools.driver import PASSES, new_context, parse
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
@@ -175,6 +179,33 @@ def verdict(
     first, second, *_ = [op for op in module.walk() if of(op)]
     partitioner = replace(GraphPartitionPass(level="L2"), **options)
     return why_apart(module, (first, second), load(target), partitioner)
+
+
+@pytest.mark.parametrize("is_chosen", [True, False])
+def test_what_the_event_model_decided(is_chosen: bool):
+    """It may choose what is not the best by the formula."""
+    module = grouped(PAIR, "npu")
+    first, second, *_ = (op for op in module.walk() if is_product(op))
+    target = load("npu")
+    (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
+    (stated,) = problems_of(function.body.block, target.levels["L2"])
+    partitioner = GraphPartitionPass(level="L2")
+    costs = partitioner.costs(stated, target, target.levels["L2"])
+    best, apart = (search(stated.problem, costs, each) for each in ("dp", "unfused"))
+    chosen = best.schedule if is_chosen else apart.schedule
+    cost = Cost(chosen.time, chosen.bytes)
+    told = Rehearsed(5, 100, 120)
+    choice = Choice((), (), cost, None, best.statistics, stated.problem, chosen, told)
+    found = why_apart(module, (first, second), target, partitioner, [choice])
+
+    if is_chosen:
+        assert found.binding is Binding.NOTHING
+        return
+    assert found.binding is Binding.COST
+    assert "another of 5 that were rehearsed" in found.reason
+    assert found.stake == 20
+    assert found.change is not None
+    assert found.change.text == "graph-partition{tries=0}"
 
 
 def is_product(op: Operation) -> bool:
