@@ -22,12 +22,14 @@ from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
 from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.graph_group import GraphGroupPass
 from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
+from tlf.passes.layouts.costs import KnownPlans
 
 
 class TileRehearsal:
     """
     Takes programs the way of `npu-pipeline`, from groups for the outermost level on.
-    Tiles of nearer levels are chosen once for groups of the same structure.
+    Tiles of nearer levels, and of the outermost one for some layouts of tensors, are
+    chosen once for groups of the same structure.
     """
 
     def __init__(self, target: Target) -> None:
@@ -36,6 +38,7 @@ class TileRehearsal:
         self._timed = {
             level.name: TimedTiles.of(target, level) for level in target.tile_levels
         }
+        self._known: KnownPlans = {}
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What the functions of a program will take, or None; see `Rehearsal`."""
@@ -54,7 +57,7 @@ class TileRehearsal:
             if number:
                 self._apply(module, GraphGroupPass(level.name))
             else:
-                self._apply(module, GraphChooseLayoutsPass(level.name))
+                GraphChooseLayoutsPass(level.name).choose(module, self._known)
             self._apply(module, GraphCopyJoinedPass())
             self._choose_tiles(module, level)
             self._apply(module, DeadCodeElimination())

@@ -16,7 +16,7 @@ from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
-from tlf.passes.layouts.costs import LayoutCosts
+from tlf.passes.layouts.costs import KnownPlans, LayoutCosts
 from tlf.passes.layouts.declared import (
     Wanted,
     layouts_around,
@@ -59,13 +59,20 @@ class GraphChooseLayoutsPass(ModulePass):
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.choose(op, {})
+
+    def choose(self, op: ModuleOp, known: KnownPlans) -> None:
+        """
+        Choose layouts in a module; what is `known` of groups was learned from others by
+        a pass with the same options.
+        """
         target = Target.of(op)
         level = level_named(target, self.level)
         timed = TimedTiles.of(target, level)
         if timed is None or timed.is_nearest:
             return
         freedom = Freedom(self.roll, self.stages, self.axes)
-        costs = LayoutCosts(target, level, freedom)
+        costs = LayoutCosts(target, level, freedom, known)
         notes = Notes(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):

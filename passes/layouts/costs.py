@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -29,15 +30,23 @@ from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.layouts.orders import Order, row_major
 from tlf.passes.tiling.group import Members
 
+KnownPlans: TypeAlias = dict[Hashable, OuterPlan | None]
+"""The plans of groups, by structure and layouts, on one level with some freedom."""
+
 
 class LayoutCosts:
     """
     Prices groups, each with the tiles that are best for it, by the model of a memory
-    level. Groups of one structure are priced once.
+    level. Groups of one structure are priced once, and where several programs have
+    them, in all that share what is `known`.
     """
 
     def __init__(
-        self, target: Target, level: Level, freedom: Freedom = ANYTHING
+        self,
+        target: Target,
+        level: Level,
+        freedom: Freedom = ANYTHING,
+        known: KnownPlans | None = None,
     ) -> None:
         self.target = target
         self.level = level
@@ -47,7 +56,7 @@ class LayoutCosts:
         self.model = OuterModel(target, level)
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _Priced | None] = {}
-        self._known: dict[Hashable, OuterPlan | None] = {}
+        self._known: KnownPlans = {} if known is None else known
 
     def plan(
         self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
@@ -173,14 +182,21 @@ class LayoutCosts:
         """Whether the plan of a group is what the model finds for it alone."""
         if priced.keeping.kept or priced.keeping.near:
             return False
-        far = self.model.far
-        far.phased, far.free = False, frozenset(self._free_in(group))
-        best = self._search(priced).best()
-        far.phased, far.free = True, frozenset()
+        best = self._alone(priced, frozenset(self._free_in(group)))
         if best is None or best.attribute(self.level.name) != group.plan:
             return False
         priced.own = best
         return True
+
+    def _alone(self, priced: _Priced, free: AbstractSet[SSAValue]) -> OuterPlan | None:
+        """What the model finds for a group, were orders as good as they may be."""
+        key = "alone", priced.key, priced.near, priced.orders({}, free)
+        if key not in self._known:
+            far = self.model.far
+            far.phased, far.free = False, free
+            self._known[key] = self._search(priced).best()
+            far.phased, far.free = True, frozenset()
+        return self._known[key]
 
     def _free_in(self, group: graph.GroupOp) -> Iterator[SSAValue]:
         """The values inside of a group that stand for what may lie in any order."""

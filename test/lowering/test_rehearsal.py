@@ -39,3 +39,16 @@ def test_what_is_rehearsed_is_faster(seed: int):
 
     formula, rehearsed = (each.cycles for each in found if each is not None)
     assert rehearsed < formula
+
+
+def test_what_was_learned_changes_nothing():
+    """One rehearsal of many programs tells of each what one of its own tells."""
+    shared = TileRehearsal(CHIP.target)
+    for seed in (3, 104, 125):
+        grouped = CHIP.grouped(small_network(seed))
+        for options in ("tries=0", "strategy=unfused tries=0", "keep=false tries=0"):
+            made = CHIP.partitioned(grouped, options)
+            told = shared.cycles(made.clone())
+            assert told is not None
+            assert told == TileRehearsal(CHIP.target).cycles(made.clone())
+            assert told == shared.cycles(made.clone())
