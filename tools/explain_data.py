@@ -12,7 +12,7 @@ from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.explain.choices import Choice, Other, opened
 from tlf.passes.explain.memory import Peak
 from tlf.passes.explain.report import FunctionReport, GroupReport
-from tlf.tools.source_names import SourceNames
+from tlf.tools.source_names import SourceNames, spelled
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Memory:
 class Instead:
     """Another choice, and what the whole would cost with it by the model."""
 
+    title: str
+    """The names of its first and last operation."""
     operations: Sequence[Member]
     kept: int
     cycles: int
@@ -87,6 +89,8 @@ class Group:
     """A group of a function."""
 
     number: int
+    title: str
+    """The names of its first and last operation."""
     operations: Sequence[Member]
     plan: Plan
     figures: Figures
@@ -212,6 +216,7 @@ def _group(
     )
     return Group(
         number,
+        spelled(names, opened(price.group)),
         members(opened(price.group), names),
         _plan(price.group, names),
         figures,
@@ -223,6 +228,7 @@ def _group(
         _memory(price.level.name, report.peak),
         [
             Instead(
+                spelled(names, each.operations),
                 members(each.operations, names),
                 each.kept,
                 each.cost.cycles,

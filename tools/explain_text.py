@@ -42,7 +42,7 @@ def overview(function: Function) -> Iterator[str]:
 
 
 def _row(group: Group, is_simulated: bool) -> list[str]:
-    row = [f"{group.number} {_span(group.operations)}", *_cells(group.figures)]
+    row = [f"{group.number} {group.title}", *_cells(group.figures)]
     row.append(group.binds)
     if (cycles := group.simulated_cycles) is not None:
         gap = cycles / max(group.figures.bound_cycles, 1)
@@ -70,7 +70,7 @@ def _cells(figures: Figures) -> list[str]:
 def details(group: Group) -> Iterator[str]:
     """All that is known of one group."""
     figures, plan = group.figures, group.plan
-    yield f"group {group.number}: {_span(group.operations)}"
+    yield f"group {group.number}: {group.title}"
     yield from _wrapped("computes", ", ".join(_listed(group.operations)))
     if places := _places(group.operations):
         yield from _wrapped("from", places)
@@ -137,7 +137,7 @@ def _instead(others: Sequence[Instead]) -> Iterator[str]:
         if each.kept == 1:
             kept = ", 1 tensor kept"
         text = (
-            f"{_span(each.operations)}{kept}: {each.cycles:,} cycles and "
+            f"{each.title}{kept}: {each.cycles:,} cycles and "
             f"{each.bytes:,} bytes in all"
         )
         yield from _wrapped("" if number else "instead", text)
@@ -169,15 +169,6 @@ def _same(operations: Sequence[Member]) -> str:
     names = " ".join(each.operation for each in operations)
     name = operations[0].name
     return names if name is None else f"{name} ({names})"
-
-
-def _span(operations: Sequence[Member]) -> str:
-    """The first and the last operation, by name."""
-    first, last = operations[0], operations[-1]
-    names = [each.name or each.operation for each in (first, last)]
-    if names[0] == names[1]:
-        return names[0]
-    return f"{names[0]} to {names[1]}"
 
 
 def _places(operations: Sequence[Member]) -> str:

@@ -70,8 +70,9 @@ class SourceNames:
 
 
 def spelled(names: SourceNames, operations: Sequence[Operation]) -> str:
-    """The names of the first and the last of some operations."""
-    ends = operations[0], operations[-1]
+    """The names of the first and the last of some operations that compute anything."""
+    computing = [op for op in operations if not isinstance(op, ConstantInterface)]
+    ends = (computing or operations)[0], operations[-1]
     first, last = (names.name(op) or op.name.removeprefix("graph.") for op in ends)
     return first if first == last else f"{first} to {last}"
 
