@@ -7,17 +7,14 @@ from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr
-from xdsl.ir import Attribute
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import argument_names, argument_types
-from tlf.dialects.types import AnyTensor, dtype_of
+from tlf.dialects.types import AnyTensor, dtype_of, is_float
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.ranges import Range, declared_ranges
 
 ValueT = TypeVar("ValueT")
-
-RANGE = "tlf.range"
-"""The attribute of an argument that bounds its random values."""
 
 
 class InputError(Exception):
@@ -30,10 +27,12 @@ def make_inputs(
     """
     An array for every argument of a function, by name.
 
-    `given` has words `name=file.npy`. Other arguments are random: floats uniform in the
-    range of the argument's attribute `tlf.range`, or in [-1, 1), integers from -8 to 7.
+    `given` has words `name=file.npy`. Other arguments are random, uniform in the range
+    of the argument's attribute `tlf.range`, or else floats in [-1, 1) and integers from
+    -8 to 7. Raises `InputError`, and `CompileError` for arguments that have no arrays.
     """
-    names = argument_names(function)
+    with errors_located(function, "the arguments"):
+        names, ranges = argument_names(function), declared_ranges(function)
     files = by_name(
         map(_pair, given),
         lambda name, one, two: f"expected one input `{name}`, got {one} and {two}",
@@ -45,10 +44,9 @@ def make_inputs(
         raise InputError(f"expected a seed of at least 0, got {seed}")
     generator = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
-    for position, (name, type_) in enumerate(
-        zip(names, argument_types(function), strict=True)
-    ):
-        random = _random(generator, type_, _range(function, position))
+    types = argument_types(function)
+    for name, type_, bounds in zip(names, types, ranges, strict=True):
+        random = _random(generator, type_, bounds)
         inputs[name] = _load(name, files[name], random) if name in files else random
     return inputs
 
@@ -106,30 +104,11 @@ def _described(array: Array) -> str:
     return f"{array.dtype} and shape {'x'.join(map(str, array.shape)) or '()'}"
 
 
-def _range(function: func.FuncOp, position: int) -> tuple[float, float]:
-    """The range of an argument's random values."""
-    if function.arg_attrs is None:
-        return (-1.0, 1.0)
-    if (bounds := function.arg_attrs.data[position].data.get(RANGE)) is None:
-        return (-1.0, 1.0)
-    numbers = (
-        cast(ArrayAttr[Attribute], bounds) if isinstance(bounds, ArrayAttr) else ()
-    )
-    values = [each.value.data for each in numbers if isinstance(each, FloatAttr)]
-    if len(values) != 2 or values[0] > values[1]:
-        raise InputError(
-            f"expected `{RANGE}` to hold two floats in order, got {bounds}"
-        )
-    return values[0], values[1]
-
-
-def _random(
-    generator: np.random.Generator, type_: AnyTensor, bounds: tuple[float, float]
-) -> Array:
-    shape = type_.get_shape()
-    dtype = dtype_of(type_.get_element_type())
-    if dtype.kind == "b":
-        return generator.integers(0, 2, shape).astype(np.bool_)
-    if dtype.kind == "i":
-        return generator.integers(-8, 8, shape).astype(dtype)
-    return np.asarray(generator.uniform(*bounds, shape)).astype(dtype)
+def _random(generator: np.random.Generator, type_: AnyTensor, bounds: Range) -> Array:
+    shape, element = type_.get_shape(), type_.get_element_type()
+    if is_float(element):
+        values = np.asarray(generator.uniform(*bounds, shape))
+    else:
+        low, high = map(int, bounds)
+        values = generator.integers(low, high, shape, endpoint=True)
+    return values.astype(dtype_of(element))

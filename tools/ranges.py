@@ -1,0 +1,100 @@
+"""The ranges that a function declares for the random values of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, i1
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.hints import isa
+
+from tlf.dialects.interpreters.run import argument_names, argument_types
+from tlf.dialects.types import dtype_of, greatest, is_float, scalar_value
+
+RANGE = "tlf.range"
+"""
+The attribute of an argument that bounds its random values: `[0.5, 1.5]` of floats, with
+the upper bound left out, and `[0, 99]` of integers, with both among the values.
+"""
+
+Range: TypeAlias = "tuple[float, float] | tuple[int, int]"
+"""A lower and an upper bound, both of the kind of the elements."""
+
+
+def declared_ranges(function: func.FuncOp) -> list[Range]:
+    """
+    The range of each argument that a caller gives, the usual one where it has none.
+    Raises `DiagnosticException` for one that does not suit the elements.
+    """
+    names, types = argument_names(function), argument_types(function)
+    tables = () if function.arg_attrs is None else function.arg_attrs.data
+    found: list[Range] = []
+    for number, (name, type_) in enumerate(zip(names, types, strict=True)):
+        element = type_.get_element_type()
+        dtype_of(element)
+        declared = tables[number].data.get(RANGE) if number < len(tables) else None
+        if declared is None:
+            found.append(_usual(element))
+            continue
+        if (bounds := _bounds(declared, element)) is None:
+            message = (
+                f"expected `{RANGE}` of argument `{name}` to be {_wanted(element)}, "
+                f"got {_shown(declared)}"
+            )
+            function.emit_error(message, DiagnosticException(message))
+        found.append(bounds)
+    return found
+
+
+def _usual(element: Attribute) -> Range:
+    if is_float(element):
+        return -1.0, 1.0
+    return (0, 1) if element == i1 else (-8, 7)
+
+
+def _bounds(declared: Attribute, element: Attribute) -> Range | None:
+    """What is declared, if that is a range of such elements."""
+    kind = FloatAttr if is_float(element) else IntegerAttr
+    parts = _parts(declared)
+    if len(parts) != 2 or not all(isinstance(part, kind) for part in parts):
+        return None
+    low, high = map(scalar_value, parts)
+    least, most = _limits(element)
+    return (low, high) if least <= low <= high <= most else None
+
+
+def _limits(element: Attribute) -> Range:
+    """The least and the greatest element, of floats half of what is a double."""
+    if is_float(element):
+        most = min(greatest(element), np.finfo(np.float64).max / 2)
+        return -most, most
+    if element == i1:
+        return 0, 1
+    limits = np.iinfo(cast("np.dtype[np.integer]", dtype_of(element)))
+    return int(limits.min), int(limits.max)
+
+
+def _parts(declared: Attribute) -> Sequence[Attribute]:
+    if not isinstance(declared, ArrayAttr):
+        return ()
+    return cast(ArrayAttr[Attribute], declared).data
+
+
+def _wanted(element: Attribute) -> str:
+    if is_float(element):
+        return f"two floats of {element} in order, as [0.5, 1.5]"
+    least, most = _limits(element)
+    return f"two integers from {least} to {most} in order"
+
+
+def _shown(declared: Attribute) -> str:
+    """An attribute as people write it, numbers without their types."""
+    if parts := _parts(declared):
+        return f"[{', '.join(map(_shown, parts))}]"
+    if isa(declared, FloatAttr[AnyFloat] | IntegerAttr):
+        return str(scalar_value(declared))
+    return str(declared)
