@@ -4,7 +4,6 @@ that say what is wrong, and expanded.
 """
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType, UnionType
@@ -22,6 +21,8 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
+from tlf.tools.unknown import expected_one_of, meant
+
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[[], type[Target]]]
 SpecT = TypeVar("SpecT", bound=ArgSpecConvertible)
@@ -32,7 +33,7 @@ _COMMA = re.compile(r'("(?:\\.|[^"\\])*")|\s*,\s*')
 
 class PipelineError(Exception):
     """
-    A pipeline or target that cannot be read; the message says what is wrong with it.
+    A pipeline or format that cannot be read; the message says what is wrong with it.
     """
 
 
@@ -61,16 +62,17 @@ def expand(
 
 def build_target(text: str, targets: TargetFactories) -> Target:
     """
-    The output target that `text`, as in `mlir` or `triton{option=value}`, asks for.
+    The output format that `text`, as in `mlir` or `triton{option=value}`, asks for.
     Raises `PipelineError`.
     """
     try:
         spec = parse_spec(text)
     except ArgSpecParseError as error:
-        raise PipelineError(f"cannot read target `{text}`: {_reason(error)}") from error
+        raise PipelineError(f"cannot read format `{text}`: {_reason(error)}") from error
     if spec.name not in targets:
-        raise PipelineError(_unknown("target", spec.name, targets))
-    return _build(f"target `{spec.name}`", targets[spec.name](), spec)
+        expected = expected_one_of(spec.name, sorted(targets))
+        raise PipelineError(f"unknown format `{spec.name}`, {expected}")
+    return _build(f"format `{spec.name}`", targets[spec.name](), spec)
 
 
 def _expand(
@@ -84,7 +86,8 @@ def _expand(
             yield spec
             continue
         if spec.name not in pipelines:
-            raise PipelineError(_unknown("pass", spec.name, [*passes, *pipelines]))
+            hint = meant(spec.name, [*passes, *pipelines])
+            raise PipelineError(f"unknown pass `{spec.name}`{hint}")
         if spec.name in inside:
             raise PipelineError(f"pipeline `{spec.name}` contains itself")
         if spec.parameters:
@@ -113,14 +116,8 @@ def _reason(error: ArgSpecParseError) -> str:
     return f"{lines[-1][0].lower()}{lines[-1][1:]} (column {column})"
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f", did you mean `{close[0]}`?" if close else ""
-    return f"unknown {kind} `{name}`{hint}"
-
-
 def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
-    """Make a pass or a target from its options, after checking each of them."""
+    """Make a pass or a format from its options, after checking each of them."""
     given = spec.normalize_parameter_names().parameters
     required = kind.required_fields()
     if not given and not required:

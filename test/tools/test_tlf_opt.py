@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tlf.lowering import pipelines
+from tlf.tools import driver
 from tlf.tools.tlf_opt import main
 
 PROGRAM = "func.func @f() {\n  func.return\n}\n"
@@ -62,8 +63,8 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ),
         (["-p", "%"], "cannot read pipeline `%`: unknown token (column 1)"),
         (["-p", "tidy{x=1}"], "pipeline `tidy` takes no options, got `tidy{x=1}`"),
-        (["-t", "mlri"], "unknown target `mlri`, did you mean `mlir`?"),
-        (["-t", "mlir{"], "cannot read target `mlir{`: expected argument name here"),
+        (["-t", "mlir{wide=1}"], "format `mlir`: unknown option `wide`, expected one"),
+        (["-t", "mlir{"], "cannot read format `mlir{`: expected argument name here"),
         (["no/such/file.mlir"], "cannot read `no/such/file.mlir`: No such file"),
         (["/"], "cannot read `/`: Is a directory"),
         (["-o", "/no/such/file"], "cannot write `/no/such/file`: No such file"),
@@ -76,6 +77,15 @@ def test_wrong_command_line(
     capsys: pytest.CaptureFixture[str], arguments: Sequence[str], message: str
 ):
     assert failure(capsys, *arguments).startswith(f"tlf-opt: error: {message}")
+
+
+def test_unknown_format(capsys: pytest.CaptureFixture[str]):
+    listed = ", ".join(f"`{name}`" for name in sorted(driver.TARGETS))
+    expected = f"tlf-opt: error: unknown format `{{}}`, expected one of {listed}"
+
+    near = expected.format("npuu")
+    assert failure(capsys, "-t", "npuu") == f"{near}, did you mean `npu`?"
+    assert failure(capsys, "-t", "xyz") == expected.format("xyz")
 
 
 def test_pipeline_inside_itself(
