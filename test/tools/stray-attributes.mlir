@@ -14,3 +14,32 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.exp %x {test.note} : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// So would be what a function says of its arguments and results by a name that is not known.
+// expected-error@+1 {{unknown attribute `tlf.parmeter` of argument `w`, expected one of `tlf.layout`, `tlf.parameter`, `tlf.range`, did you mean `tlf.parameter`?}}
+func.func @f(%x: tensor<4xf32>, %w: tensor<4xf32> {tlf.parmeter}) {
+  func.return
+}
+
+// -----
+
+// expected-error@+1 {{unknown attribute `tlf.note` of argument 0, expected one of `tlf.layout`, `tlf.parameter`, `tlf.range`}}
+"func.func"() <{
+  function_type = (tensor<4xf32>) -> (), sym_name = "f", arg_attrs = [{tlf.note = 1}],
+  sym_visibility = "private"}> ({}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{unknown attribute `tlf.parameter` of result 1, expected one of `tlf.layout`}}
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32> {tlf.parameter}) {
+  func.return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32> {test.note, tlf.parameter, tlf.range = [0.5, 1.5]})
+    -> (tensor<4xf32> {test.note, tlf.layout = "any"}) {
+  func.return %x : tensor<4xf32>
+}
