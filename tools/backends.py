@@ -13,12 +13,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.dialects import npu
-from tlf.dialects.interpreters.run import entry_point, result_count
+from tlf.dialects.interpreters.run import result_count
 from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import pipelines_for
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit
+from tlf.tools.entry import entry_of
 from tlf.tools.executables import (
     Executable,
     Interpreted,
@@ -65,7 +66,7 @@ class ReferenceBackend:
         if self.passes is not None:
             passes = build_passes(self.passes, PASSES, pipelines_for(None))
             manager(passes).run(context, module)
-        return Signature.of(entry_point(module, self.entry))
+        return Signature.of(entry_of(module, self.entry))
 
     def build(
         self, context: Context, module: ModuleOp, signature: Signature
@@ -90,7 +91,7 @@ class CompilingBackend:
     def lower(
         self, context: Context, module: ModuleOp, manager: Manager = PassManager
     ) -> Signature:
-        function = entry_point(module, self.entry)
+        function = entry_of(module, self.entry)
         signature = Signature.of(function)
         drop_others(module, function)
         self.target.attach(module)

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.dialects.graph import GroupOp, remarks_of
-from tlf.dialects.interpreters.run import argument_types, entry_point
+from tlf.dialects.interpreters.run import argument_types
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
@@ -22,6 +22,7 @@ from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
+from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.group_costs import costs_of
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
@@ -52,7 +53,9 @@ class CompiledProgram:
         with errors_located(module, "the verifier"):
             verify(module)
         lowered = module.clone()
-        self.types = argument_types(entry_point(module, entry))
+        function = entry_of(module, entry)
+        with errors_located(function, "the arguments"):
+            self.types = argument_types(function)
         self.signature = self._backend.lower(self._context, lowered)
         self.executable = self._backend.build(self._context, lowered, self.signature)
         self._figures: dict[str, float] = {

@@ -12,13 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target, bytes_of, load
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Backend, backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context, parse
+from tlf.tools.entry import entry_of
 from tlf.tools.executables import NotSimulatedError, Outcome, Signature, Simulated
 from tlf.tools.group_costs import GroupTable
 from tlf.tools.npu_rows import Row
@@ -72,7 +73,8 @@ def _run(options: Options) -> bool:
         module = parse(context, source)
     with errors_located(module, "the verifier"):
         verify(module)
-    declare_layouts(entry_point(module, options.entry), options.layout)
+    function = entry_of(module, options.entry)
+    declare_layouts(function, options.layout)
     base = Path(options.file).parent
     name = options.target or _own_target(module)
     target = _resized(name, options.l2) if options.l2 is not None else name
@@ -80,9 +82,7 @@ def _run(options: Options) -> bool:
     table = GroupTable(SourceNames(source))
     if options.timing:
         return _time(context, module, backend, options, _name_of(name), table)
-    inputs = make_inputs(
-        entry_point(module, options.entry), options.input, options.seed
-    )
+    inputs = make_inputs(function, options.input, options.seed)
     if options.dump_dir is not None:
         options.dump_dir.mkdir(parents=True, exist_ok=True)
     references = _references(module, inputs, options) if options.check else None

@@ -255,9 +255,6 @@ def test_wrong_layouts(
         (["no.mlir"], "cannot read `no.mlir`: No such file or directory"),
         (["."], "cannot read `.`: Is a directory"),
         (["x.npy"], "cannot read `x.npy`: byte 0 is not UTF-8"),
-        (["empty.npy"], "expected one function, got none"),
-        (["two.mlir"], "expected one function, got f, g"),
-        (["two.mlir", "--entry", "h"], "expected a function `h`, got f, g"),
         (
             ["one.mlir", "--target", "no"],
             "expected a target (bm1684x-like, h200, npu, npu-4core, "
@@ -280,6 +277,26 @@ def test_wrong_command_lines(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ):
     assert failure(capsys, *arguments).startswith(f"tlf-run: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["empty.npy"], "empty.npy:1:1: error: expected one function, got none"),
+        (["comments"], "comments:2:1: error: expected one function, got none"),
+        (["two.mlir"], "two.mlir:2:1: error: expected one function, got f, g"),
+        (
+            ["two.mlir", "--entry", "h"],
+            "two.mlir:2:1: error: expected a function `h`, got f, g",
+        ),
+    ],
+)
+def test_functions_that_are_not_there(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    Path("comments").write_text("// nothing\n", encoding="utf-8")
+
+    assert failure(capsys, *arguments) == message
 
 
 @pytest.mark.parametrize(

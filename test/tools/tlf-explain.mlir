@@ -84,5 +84,5 @@ func.func @one(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
 // GROUP: tlf-explain: error: expected a group from 0 to 0 of @one, got 3
 // NONE:  tlf-explain: error: expected a program with groups that have plans, got none
 // MODEL: tlf-explain: error: expected a target with a model of its time, of the backend npu, got h200
-// ENTRY: tlf-explain: error: expected a function `other`, got pair, one
+// ENTRY: tlf-explain.mlir:[[#]]:1: error: expected a function `other`, got pair, one
 // HELP:  usage: tlf-explain

@@ -11,7 +11,6 @@ from pathlib import Path
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.interpreters.run import entry_point
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
@@ -21,6 +20,7 @@ from tlf.runtime.npu.errors import NPUError
 from tlf.tools.backends import CompilingBackend, drop_others
 from tlf.tools.diagnostics import CompileError, errors_located
 from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.entry import entry_of
 from tlf.tools.executables import NotSimulatedError, Simulated
 from tlf.tools.pass_manager import PassManager, verify
 from tlf.tools.pipeline import build_passes
@@ -78,7 +78,7 @@ def read_module(file: str) -> ModuleOp:
 
 def lower(module: ModuleOp, target: Target, passes: str) -> None:
     """Run passes over the function of a module that would be run."""
-    drop_others(module, entry_point(module, None))
+    drop_others(module, entry_of(module, None))
     target.attach(module)
     built = build_passes(passes, PASSES, pipelines_for(target))
     PassManager(built, verifies=False).run(new_context(), module)
