@@ -16,6 +16,7 @@ from tlf.dialects.layouts import (
     declared_arguments,
     declared_results,
 )
+from tlf.tools.diagnostics import errors_located
 from tlf.tools.run_inputs import InputError, by_name
 
 
@@ -24,7 +25,8 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
     Declare layouts of the arguments and results of a function.
 
     `given` has words `NAME=0,2,3,1` with the axes of an argument or a result, outermost
-    first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`.
+    first, `NAME=any`, and `any` for all that declare nothing. Raises `InputError`, and
+    `CompileError` for a wrong declaration that the function has.
     """
     named = by_name(
         (_pair(word) for word in given if word != ANY),
@@ -36,9 +38,11 @@ def declare_layouts(function: func.FuncOp, given: Sequence[str]) -> None:
             known = ", ".join(dict.fromkeys((*inputs, *outputs))) or "none"
             raise InputError(f"expected a layout of one of {known}, got `{name}`")
         _check(function, name, layout)
+    with errors_located(function, "the layouts"):
+        before = declared_arguments(function), declared_results(function)
     everything = ANY in given
-    arguments = _numbered(inputs, named, declared_arguments(function), everything)
-    results = _numbered(outputs, named, declared_results(function), everything)
+    arguments = _numbered(inputs, named, before[0], everything)
+    results = _numbered(outputs, named, before[1], everything)
     declare_arguments(function, arguments)
     declare_results(function, results)
 

@@ -318,6 +318,11 @@ def test_functions_that_are_not_there(
             "bad.mlir:1:1: error: expected arguments of static shapes, got tensor<?x",
         ),
         (
+            "func.func @f(%x: tensor<3xf32> {tlf.layout = array<i64: 1>}) {\n"
+            "  func.return\n}",
+            "bad.mlir:1:1: error: func.func: expected `tlf.layout` of argument 0 to ",
+        ),
+        (
             "func.func @f(%x: tensor<3xi24>) {\n  func.return\n}",
             "bad.mlir:1:1: error: expected a known element type, got i24",
         ),
