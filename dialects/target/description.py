@@ -8,7 +8,7 @@ with the module as the attribute `tlf.target`, so that all passes read the same 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -209,7 +209,8 @@ def load(name_or_path: str) -> Target:
     for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`,
     and a number of cores, `npu:cores=4`.
     """
-    name_or_path, settings = split_sizes(name_or_path)
+    written = name_or_path
+    name_or_path, settings = split_sizes(written)
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
@@ -221,35 +222,28 @@ def load(name_or_path: str) -> Target:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise DiagnosticException(
-            f"cannot read target `{name_or_path}`: {error}"
+            f"cannot read target `{name_or_path}`: {reason}"
         ) from error
     if CORES in settings:
         data[CORES] = settings[CORES]
     capacities = {name: each for name, each in settings.items() if name != CORES}
-    return from_data(data).resized(capacities)
+    return from_data(data, written).resized(capacities)
 
 
-def from_data(data: Mapping[str, Data]) -> Target:
+def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
     """
     Build a target from its description, checking that nothing is missing or misspelt.
+    `name` is what its user calls it.
     """
+    where = "target" if name is None else f"target `{name}`"
     try:
         description = msgspec.convert(data, Description)
     except msgspec.ValidationError as error:
-        raise DiagnosticException(f"target: {_sentence(error)}") from error
-    names = [level.name for level in description.levels]
-    if len(set(names)) != len(names):
-        raise DiagnosticException(
-            f"target: expected levels of different names, got {', '.join(names)}"
-        )
-    for level in description.levels:
-        if level.indexed_loads and level.kind is not LevelKind.VALUE:
-            raise DiagnosticException(
-                f"target: expected indexed loads into a level of values, "
-                f"got {level.name} of the kind {level.kind}"
-            )
-    _check_cores(description)
+        raise DiagnosticException(f"{where}: {_sentence(error)}") from error
+    for fault in (*_level_faults(description), *_core_faults(description)):
+        raise DiagnosticException(f"{where}: {fault}")
     return Target(
         name=description.name,
         backend=description.backend,
@@ -263,29 +257,36 @@ def from_data(data: Mapping[str, Data]) -> Target:
     )
 
 
-def _check_cores(description: Description) -> None:
+def _level_faults(description: Description) -> Iterator[str]:
+    names = [level.name for level in description.levels]
+    if len(set(names)) != len(names):
+        yield f"expected levels of different names, got {', '.join(names)}"
+    for level in description.levels:
+        if level.indexed_loads and level.kind is not LevelKind.VALUE:
+            yield (
+                f"expected indexed loads into a level of values, got {level.name} of "
+                f"the kind {level.kind}"
+            )
+
+
+def _core_faults(description: Description) -> Iterator[str]:
     """Where there are several cores, engines work in memories of the cores."""
     if description.cores == 1:
         return
     if description.backend != "npu":
-        raise DiagnosticException(
-            f"target: expected cores of the backend npu, got {description.backend}"
-        )
+        yield f"expected cores of the backend npu, got {description.backend}"
     scopes = [level.scope for level in description.levels]
     if scopes != sorted(scopes, reverse=True) or scopes[0] != "core":
-        raise DiagnosticException(
-            "target: expected levels of the scope core, then of the scope chip, where "
-            f"there are {description.cores} cores, got {', '.join(scopes)}"
+        yield (
+            "expected levels of the scope core, then of the scope chip, where there "
+            f"are {description.cores} cores, got {', '.join(scopes)}"
         )
     if scopes[-1] == "core":
-        raise DiagnosticException(
-            "target: expected a last level of the scope chip, got core"
-        )
+        yield "expected a last level of the scope chip, got core"
     for level in description.levels:
         if level.shared and level.scope == "core":
-            raise DiagnosticException(
-                f"target: expected no channel of {level.name}, of which every core has "
-                "its own"
+            yield (
+                f"expected no channel of {level.name}, of which every core has its own"
             )
 
 

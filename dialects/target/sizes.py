@@ -33,12 +33,16 @@ def split_sizes(text: str) -> tuple[str, Mapping[str, int]]:
     if match is None:
         return text, {}
     pairs = [pair.partition("=") for pair in match["settings"].split(",")]
-    return match["target"], {name: _read(name, value) for name, _, value in pairs}
+    try:
+        settings = {name: _read(name, value) for name, _, value in pairs}
+    except DiagnosticException as error:
+        raise DiagnosticException(f"target `{text}`: {error}") from error
+    return match["target"], settings
 
 
 def _read(name: str, value: str) -> int:
     if name != CORES:
         return bytes_of(value)
     if not value.isdecimal() or int(value) == 0:
-        raise DiagnosticException(f"expected a number of cores, got `{value}`")
+        raise DiagnosticException(f"expected at least 1 core, got `{value}`")
     return int(value)

@@ -125,8 +125,9 @@ def test_cores_by_the_name():
     target = load("npu:L2=512K,cores=4")
     assert (target.cores, target.levels["L2"].capacity) == (4, 512 << 10)
     assert load("npu-4core:cores=1").cores == 1
-    with pytest.raises(DiagnosticException, match="a number of cores, got `0`"):
+    with pytest.raises(DiagnosticException) as found:
         load("npu:cores=0")
+    assert str(found.value) == "target `npu:cores=0`: expected at least 1 core, got `0`"
     with pytest.raises(DiagnosticException, match="expected cores of the backend npu"):
         load("h200:cores=2")
 
@@ -207,9 +208,17 @@ def test_an_attribute_that_no_description_has():
     ],
 )
 def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
+    name = written(tmp_path, text)
     with pytest.raises(DiagnosticException) as found:
-        load(written(tmp_path, text))
-    assert str(found.value) == f"target: {message}"
+        load(name)
+    assert str(found.value) == f"target `{name}`: {message}"
+
+
+def test_a_mistake_in_the_description_of_a_module():
+    attribute = DictionaryAttr({"levels": ArrayAttr([])})
+    module = ModuleOp([], {"tlf.target": attribute})
+    with pytest.raises(DiagnosticException, match=r"^target: expected `array` of"):
+        Target.of(module)
 
 
 def test_a_file_that_is_no_toml(tmp_path: Path):
@@ -308,7 +317,10 @@ def test_capacities_after_the_name(tmp_path: Path):
     ("name", "message"),
     [
         ("npu:L4=1K", "expected a level among L1, L2, L3 of npu, got L4"),
-        ("npu:L2=much", "expected a size such as 512K, got `much`"),
+        (
+            "npu:L2=much",
+            "target `npu:L2=much`: expected a size such as 512K, got `much`",
+        ),
         ("npu:L2", "or a `.toml` file, got `npu:L2`"),
     ],
 )
