@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX, read_array
 from xdsl.dialects import func
 
 from tlf.dialects.interfaces import Array
@@ -76,17 +77,30 @@ def _pair(word: str) -> tuple[str, str]:
 
 def _load(name: str, file: str, model: Array) -> Array:
     try:
-        array: object = np.load(file, allow_pickle=False)
+        with open(file, "rb") as stream:
+            array = _read(name, file, stream)
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"cannot read input `{name}` from {file}: {reason}") from error
+    return _fitted(name, array, model)
+
+
+def _read(name: str, file: str, stream: BinaryIO) -> Array:
+    wanted = f"expected a .npy file of an array for input `{name}`, got {file}"
+    if stream.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
+        raise InputError(wanted)
+    stream.seek(0)
+    try:
+        return cast(Array, read_array(stream, allow_pickle=False))
     except (EOFError, ValueError) as error:
-        raise InputError(f"cannot read input `{name}` from {file}: {error}") from error
-    if not isinstance(array, np.ndarray):
-        raise InputError(
-            f"expected input `{name}` to be an array, got the archive {file}"
-        )
-    return _fitted(name, cast(Array, array), model)
+        raise InputError(f"{wanted}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """What numpy says of a file, without advice to load objects from it."""
+    if "allow_pickle" in str(error):
+        return "its elements are Python objects"
+    return str(error)
 
 
 def _fitted(name: str, array: Array, model: Array) -> Array:
