@@ -80,6 +80,8 @@ class Problem:
     header: str
     lines: Sequence[str]
     names: Sequence[str]
+    places: Sequence[int]
+    """The line of each buffer."""
     buffers: Sequence[Buffer]
     columns: Sequence[str]
 
@@ -108,6 +110,7 @@ class _Reader:
     numbers: dict[str, int] = field(default_factory=dict[str, int])
     buffers: list[Buffer] = field(default_factory=list[Buffer])
     homes: list[Cell | None] = field(default_factory=list["Cell | None"])
+    places: list[int] = field(default_factory=list[int])
 
     def header(self, line: int, text: str) -> None:
         for cell in _cells(line, text):
@@ -133,6 +136,7 @@ class _Reader:
         if row["id"].text in self.numbers:
             raise row["id"].error("a name of its own")
         self.numbers[row["id"].text] = len(self.buffers)
+        self.places.append(line)
         home = row.get("within")
         self.homes.append(home if home is not None and home.text else None)
         self.buffers.append(self.buffer(row))
@@ -225,7 +229,12 @@ def read_problem(text: str, alignment: int = 1, replan: bool = False) -> Problem
     if not reader.columns:
         raise CSVError(1, 1, f"expected columns {', '.join(REQUIRED)}, got nothing")
     return Problem(
-        header, lines, list(reader.numbers), reader.resolved(), reader.columns
+        header,
+        lines,
+        list(reader.numbers),
+        reader.places,
+        reader.resolved(),
+        reader.columns,
     )
 
 

@@ -48,7 +48,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     )
     parser.add_argument(
         "--budget",
-        type=float,
+        type=_seconds,
         default=60.0,
         metavar="SECONDS",
         help="for the search (default: 60)",
@@ -79,4 +79,14 @@ def _positive(text: str) -> int:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number of bytes, got `{text}`")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, got `{text}`")
     return number

@@ -58,14 +58,15 @@ def _read(options: Options) -> Problem:
 
 def _place(options: Options, problem: Problem) -> Placement:
     """Return a placement that was checked and fits; else the tool ends."""
-    from tlf.passes.placement import Budget, faults, live_bytes, pack
+    from tlf.passes.placement import Budget, Fault, faults, live_bytes, pack
 
     enough = None if options.minimize else options.capacity
     budget = Budget(UNLIMITED, monotonic() + options.budget)
     try:
         placement = pack(problem.buffers, budget, enough)
-    except ValueError as error:
-        fail(str(error), str(options.csv))
+    except Fault as fault:
+        line = max((problem.places[number] for number in fault.buffers), default=1)
+        fail(fault.named(problem.names), f"{options.csv}:{line}:1")
     if fault := next(faults(problem.buffers, placement.offsets), None):
         fail(f"internal error: {fault}", str(options.csv))
     if options.capacity is not None and placement.peak > options.capacity:

@@ -17,6 +17,7 @@ from tlf.passes.placement.buffer import (
     pipelined,
 )
 from tlf.passes.placement.check import faults
+from tlf.passes.placement.fault import Fault
 from tlf.passes.placement.lingering import lingering
 from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
 from tlf.passes.placement.ranks import ranked
@@ -27,6 +28,7 @@ __all__ = [
     "ALIGNMENT",
     "Budget",
     "Buffer",
+    "Fault",
     "Loops",
     "Placement",
     "Span",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tlf.passes.placement.buffer import Buffer, Span
+from tlf.passes.placement.fault import Fault
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def blocks_of(buffers: Sequence[Buffer]) -> list[Block]:
     """
     Gather buffers by the place they share.
 
-    Raises `ValueError` if what they ask for contradicts.
+    Raises `Fault` if what they ask for contradicts.
     """
     groups: dict[int, list[tuple[int, int]]] = {}
     for number in range(len(buffers)):
@@ -54,12 +55,13 @@ def _root(buffers: Sequence[Buffer], number: int) -> tuple[int, int]:
             return root, distance
         root, step = within
         if not 0 <= root < len(buffers) or step < 0:
-            raise ValueError(
-                f"expected buffer {number} at a byte of one of {len(buffers)} buffers, "
-                f"got byte {step} of buffer {root}"
+            raise Fault(
+                f"expected buffer {{}} at a byte of one of {len(buffers)} buffers, "
+                f"got byte {step} of buffer {root}",
+                number,
             )
         distance += step
-    raise ValueError(f"expected a buffer that is in no other, got a cycle at {number}")
+    raise Fault("expected a buffer that is in no other, got a cycle at {}", number)
 
 
 def _block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> Block:
@@ -68,15 +70,23 @@ def _block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> Block:
     hints: list[int] = []
     for number, distance in members:
         buffer = buffers[number]
-        modulus, residue = _both(modulus, residue, buffer.alignment, -distance)
+        both = _both(modulus, residue, buffer.alignment, -distance)
+        if both is None:
+            raise Fault(
+                f"expected a distance that suits both alignments, {modulus} and "
+                f"{buffer.alignment} of buffer {{}}",
+                number,
+            )
+        modulus, residue = both
         if buffer.offset is not None:
             fixed = _fixed(number, buffer.offset - distance, fixed)
         if buffer.hint is not None and buffer.hint >= distance:
             hints.append(buffer.hint - distance)
     if fixed is not None and (fixed - residue) % modulus:
-        raise ValueError(
+        raise Fault(
             f"expected an offset that is a multiple of the alignment, got {fixed} of "
-            f"buffer {members[0][0]}"
+            "buffer {}",
+            members[0][0],
         )
     return Block(
         members=tuple(members),
@@ -96,23 +106,22 @@ def _block(buffers: Sequence[Buffer], members: list[tuple[int, int]]) -> Block:
 
 def _fixed(number: int, offset: int, others: int | None) -> int:
     if offset < 0 or others not in (None, offset):
-        raise ValueError(
-            f"expected one offset of at least 0 for the place of buffer {number}, "
-            f"got {offset}"
+        raise Fault(
+            "expected one offset of at least 0 for the place of buffer {}, "
+            f"got {offset}",
+            number,
         )
     return offset
 
 
-def _both(one: int, first: int, other: int, second: int) -> tuple[int, int]:
+def _both(one: int, first: int, other: int, second: int) -> tuple[int, int] | None:
     """
     Return modulus and residue of the numbers that are `first` modulo `one` and `second`
-    modulo `other` (the Chinese remainder theorem).
+    modulo `other` (the Chinese remainder theorem), if there are some.
     """
     common = gcd(one, other)
     if (second - first) % common:
-        raise ValueError(
-            f"expected a distance that suits both alignments, {one} and {other}"
-        )
+        return None
     steps = (second - first) // common * pow(one // common, -1, other // common)
     modulus = one * other // common
     return modulus, (first + one * (steps % (other // common))) % modulus

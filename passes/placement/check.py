@@ -8,44 +8,49 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tlf.passes.placement.buffer import Buffer
+from tlf.passes.placement.fault import Fault
 
 
 def faults(
     buffers: Sequence[Buffer], offsets: Sequence[int], capacity: int | None = None
-) -> Iterator[str]:
+) -> Iterator[Fault]:
     """
-    Yield what is wrong with the offsets of buffers, one line each: none if it is right.
+    Yield what is wrong with the offsets of buffers: nothing if they are right.
 
     Every pair is compared, which takes a second for some thousand buffers.
     """
     if len(offsets) != len(buffers):
-        yield f"expected {len(buffers)} offsets, got {len(offsets)}"
+        yield Fault(f"expected {len(buffers)} offsets, got {len(offsets)}")
         return
     for number, (buffer, offset) in enumerate(zip(buffers, offsets, strict=True)):
         yield from _alone(number, buffer, offset, offsets)
         if capacity is not None and offset + buffer.size > capacity:
-            yield f"buffer {number} ends at byte {offset + buffer.size} of {capacity}"
+            end = offset + buffer.size
+            yield Fault(f"buffer {{}} ends at byte {end} of {capacity}", number)
     homes = [_home(buffers, number) for number in range(len(buffers))]
     for one, other in combinations(range(len(buffers)), 2):
         if homes[one] != homes[other] and _clash(
             buffers[one], offsets[one], buffers[other], offsets[other]
         ):
-            yield f"buffers {one} and {other} share bytes while both are live"
+            text = "buffers {} and {} share bytes while both are live"
+            yield Fault(text, one, other)
 
 
 def _alone(
     number: int, buffer: Buffer, offset: int, offsets: Sequence[int]
-) -> Iterator[str]:
+) -> Iterator[Fault]:
     if offset < 0:
-        yield f"buffer {number} starts at byte {offset}"
+        yield Fault(f"buffer {{}} starts at byte {offset}", number)
     if offset % buffer.alignment:
-        yield f"buffer {number} at {offset} is not aligned to {buffer.alignment} bytes"
+        text = f"buffer {{}} at {offset} is not aligned to {buffer.alignment} bytes"
+        yield Fault(text, number)
     if buffer.offset is not None and offset != buffer.offset:
-        yield f"buffer {number} is at {offset}, expected {buffer.offset}"
+        yield Fault(f"buffer {{}} is at {offset}, expected {buffer.offset}", number)
     if buffer.within is not None:
         other, distance = buffer.within
         if offset != offsets[other] + distance:
-            yield f"buffer {number} is not at byte {distance} of buffer {other}"
+            text = f"buffer {{}} is not at byte {distance} of buffer {{}}"
+            yield Fault(text, number, other)
 
 
 def _home(buffers: Sequence[Buffer], number: int) -> int:

@@ -53,7 +53,7 @@ def pack(
     Orders of first fit come first, then search. It stops at a peak of `enough` bytes,
     at a bound that no placement can go below, or when the budget is spent.
 
-    Raises `ValueError` if what buffers ask for contradicts.
+    Raises `Fault` if what buffers ask for contradicts.
     """
     blocks = blocks_of(buffers)
     grain = _grain(blocks)
@@ -68,7 +68,7 @@ def pack(
     assert best is not None, "first fit always finds a placement"
     if any(block.offset is not None for block in blocks):
         if fault := next(faults(buffers, best.offsets), None):
-            raise ValueError(fault)
+            raise fault
         is_given = all(block.offset is not None for block in blocks)
         return replace(best, method="given") if is_given else best
     if best.peak <= target or (enough is not None and enough < bound):

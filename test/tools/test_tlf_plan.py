@@ -122,8 +122,27 @@ c,0,1,4,,,,,,a+16
             "2:9: error: expected the `id` of a buffer, or `id+bytes`, got `b`",
         ),
         (
-            "id,lower,upper,size,offset\na,2,9,4,0\nb,2,9,4,2\n",
-            " error: buffers 0 and 1 share bytes while both are live",
+            "id,lower,upper,size,offset\na,2,9,4,0\n\nb,2,9,4,2\nc,2,9,4,9\n",
+            "4:1: error: buffers `a` and `b` share bytes while both are live",
+        ),
+        (
+            "id,lower,upper,size,offset,alignment\na,2,9,4,2,4\n",
+            "2:1: error: expected an offset that is a multiple of the alignment, got 2 "
+            "of buffer `a`",
+        ),
+        (
+            "id,lower,upper,size,offset,within\na,2,9,4,2,\nb,2,9,4,3,a\n",
+            "3:1: error: expected one offset of at least 0 for the place of buffer "
+            "`b`, got 3",
+        ),
+        (
+            "id,lower,upper,size,alignment,within\na,2,9,8,4,\nb,2,9,4,4,a+2\n",
+            "3:1: error: expected a distance that suits both alignments, 4 and 4 of "
+            "buffer `b`",
+        ),
+        (
+            "id,lower,upper,size,within\na,2,9,4,b\nb,2,9,4,a\n",
+            "2:1: error: expected a buffer that is in no other, got a cycle at `a`",
         ),
         (
             HEADER + "a,0,4,90\nb,0,4,20\n",
@@ -161,12 +180,23 @@ def test_files_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert error.endswith(": No such file or directory\n")
 
 
-def test_wrong_options(capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("--capacity", "much", "a number of bytes"),
+        ("--budget", "-1", "seconds above 0"),
+        ("--budget", "0", "seconds above 0"),
+        ("--budget", "nan", "seconds above 0"),
+        ("--budget", "soon", "seconds above 0"),
+    ],
+)
+def test_wrong_options(
+    option: str, value: str, expected: str, capsys: pytest.CaptureFixture[str]
+):
     with pytest.raises(SystemExit):
-        main(["--csv", "x.csv", "--capacity", "much"])
-    assert capsys.readouterr().err == (
-        "tlf-plan: error: argument --capacity: expected a number of bytes, got `much`\n"
-    )
+        main(["--csv", "x.csv", option, value])
+    message = f"argument {option}: expected {expected}, got `{value}`"
+    assert capsys.readouterr().err == f"tlf-plan: error: {message}\n"
 
 
 def test_an_offset_that_was_given_is_replaced():

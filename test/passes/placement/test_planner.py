@@ -236,12 +236,14 @@ def test_contradictions_are_refused(buffers: list[Buffer], message: str):
 
 def test_wrong_placements_are_told():
     buffers = [Buffer.during(8, 0, 2, 8), Buffer.during(8, 1, 3, 8)]
-    assert list(faults(buffers, [0, 4], 8)) == [
+    found = list(faults(buffers, [0, 4], 8))
+    assert [str(each) for each in found] == [
         "buffer 1 at 4 is not aligned to 8 bytes",
         "buffer 1 ends at byte 12 of 8",
         "buffers 0 and 1 share bytes while both are live",
     ]
-    assert list(faults(buffers, [0])) == ["expected 2 offsets, got 1"]
+    assert found[2].named("ab") == "buffers `a` and `b` share bytes while both are live"
+    assert str(*faults(buffers, [0])) == "expected 2 offsets, got 1"
 
 
 def test_nothing_to_place():
