@@ -28,6 +28,7 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     elements,
+    read_box,
 )
 from tlf.passes.tiling.rounding import is_rounded_by
 
@@ -131,8 +132,8 @@ class OuterModel:
             if len(costs) != 2:
                 continue
             sums = elements(tiled.result) * WIDEST
-            sizes = [self._share(cost) * self.level.bandwidth for cost in costs]
-            times = repeats(*sizes, sums, self.nearest / 2)
+            left, right = (self._share(cost) * self.level.bandwidth for cost in costs)
+            times = repeats(left, right, sums, self.nearest / 2)
             for cost, count in zip(costs, times, strict=True):
                 if count > 1:
                     found[nests[op]].add(cost, self._share(cost) * (count - 1))
@@ -145,7 +146,8 @@ class OuterModel:
         if not isinstance(tiled.op, ContractionInterface):
             return
         for operand in dict.fromkeys(tiled.op.inputs):
-            if (box := _available(tiling, operand)) is not None:
+            number = tiled.op.operands.index(operand)
+            if (box := _read(tiling, tiled, number)) is not None:
                 yield self.near.into(operand, box)
 
     def _share(self, cost: Cost) -> float:
@@ -165,13 +167,14 @@ class OuterModel:
         own = nests[tiled.op]
         if tiled.op not in without and not _is_rounded(tiled, nests):
             yield from (work or self.work).of(tiled)
-        for operand in dict.fromkeys(tiled.op.operands):
+        read = {operand: n for n, operand in reversed([*enumerate(tiled.op.operands)])}
+        for operand, number in read.items():
             owner = operand.owner
             if isinstance(owner, Operation) and nests.get(owner) == own:
                 continue
             if operand in without:
                 continue
-            if (box := _available(tiling, operand)) is not None:
+            if (box := _read(tiling, tiled, number)) is not None:
                 yield self.near.into(operand, box)
         for result in tiled.op.results:
             if result in without:
@@ -191,6 +194,14 @@ def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:
         and nests.get(product) == nests[tiled.op]
         and is_rounded_by(product, tiled.op)
     )
+
+
+def _read(tiling: GroupTiling, tiled: TiledOperation, operand: int) -> Box | None:
+    """The part that an operation reads of the tile of an operand that is there."""
+    available = _available(tiling, tiled.op.operands[operand])
+    if available is None or tiled.form.operands[operand] is None:
+        return available
+    return read_box(tiling.rules, tiled.op, operand, tiled.box, tiled.form)
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:

@@ -11,6 +11,7 @@ from tlf.passes.cost.nest_work import NestWork, Pace
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.tiling.rolling import Rolling
 from tlf.tools.tlf_run import main as run
 
 TWICE = """
@@ -95,3 +96,36 @@ def test_the_formula_is_near_the_simulator(
     assert found is not None
     predicted, simulated = map(int, found.groups())
     assert 0.8 < predicted / simulated < 1.2
+
+
+RESIDUAL = """
+func.func @residual(%x: tensor<1x64x32x64xf16>, %v: tensor<64x64x1x1xf16>,
+                    %w: tensor<64x64x3x3xf16>) -> tensor<1x64x32x64xf16> {
+  %0 = graph.conv2d %x, %v
+      : (tensor<1x64x32x64xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x32x64xf16>
+  %1 = graph.conv2d %0, %w padding [1, 1, 1, 1]
+      : (tensor<1x64x32x64xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x32x64xf16>
+  %y = graph.add %1, %x
+      : (tensor<1x64x32x64xf16>, tensor<1x64x32x64xf16>) -> tensor<1x64x32x64xf16>
+  func.return %y : tensor<1x64x32x64xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_only_what_is_read_of_a_window_is_moved(leads: bool):
+    """The window of the skip holds more rows than either of both nests reads."""
+    target = load("npu")
+    level = target.levels["L2"]
+    group = only_group(RESIDUAL, target, "level=L2 contractions=2")
+    members = members_of_group(group)
+    model = OuterModel(target, level)
+    rolling = Rolling(2, leads=leads)
+    tiling = members.tiling((1, 64, 8, 64), (), model.rules, rolling)
+    nests = model.works(tiling, nests_of(members, target))
+
+    row = 64 * 64 * 2
+    queue = model.pace.moves[0]
+    moved = [each.busy[queue] * level.bandwidth for each in nests.values()]
+    fresh = 8 * row + 64 * 64 * 2
+    assert sorted(moved) == [fresh, 10 * row + 64 * 64 * 9 * 2 + 8 * row]
