@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
+from typing import NoReturn
 
 from typing_extensions import TypeVar
 from xdsl.context import Context
@@ -18,18 +19,20 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import ParseError, UnresolvedOperand
 from xdsl.utils.exceptions import DiagnosticException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tlf.tools.dense_parser import DenseParser
+from tlf.tools.parser_messages import CLAUSE_EXPECTED, clauses_of, reworded
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
 class LocatedParser(DenseParser):
     """
-    xDSL's parser, with three differences: operations without a `loc(...)` get their
-    own place, every error has a position, and an empty input is an empty module.
+    xDSL's parser, with four differences: operations without a `loc(...)` get their own
+    place, every error has a position and says what was expected and what it got, and
+    an empty input is an empty module.
     """
 
     def __init__(self, context: Context, text: str, name: str) -> None:
@@ -38,6 +41,7 @@ class LocatedParser(DenseParser):
         self._integers: dict[int, IntAttr] = {}
         self._first_uses: dict[str, Span] = {}
         self._operation_start = self._current_token.span
+        self._operation_type: type[Operation] | None = None
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         start = self._current_token.span
@@ -83,9 +87,35 @@ class LocatedParser(DenseParser):
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:
-            return super()._get_op_by_name(name)
+            self._operation_type = super()._get_op_by_name(name)
         except ParseError as error:
             self.raise_error(error.msg, self._operation_start)
+        return self._operation_type
+
+    def raise_error(
+        self,
+        msg: str,
+        at_position: Span | Position | None = None,
+        end_position: Position | None = None,
+    ) -> NoReturn:
+        message = reworded(msg, self._got(msg, at_position))
+        is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
+        if is_keyword and CLAUSE_EXPECTED.match(message):
+            message += clauses_of(self._operation_type)
+        if end_position is not None:
+            assert isinstance(at_position, Position)
+            super().raise_error(message, at_position, end_position)
+        super().raise_error(message, at_position)
+
+    def _got(self, message: str, at_position: Span | Position | None) -> str | None:
+        """What stands at the place of an error, if the error is about that."""
+        token = self._current_token
+        if at_position is None or at_position == token.span:
+            at_end = token.kind is MLIRTokenKind.EOF
+            return "the end of the file" if at_end else f"`{token.text}`"
+        if isinstance(at_position, Span) and message.startswith("Expected `"):
+            return f"`{at_position.text}`"
+        return None
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeT

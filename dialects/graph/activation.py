@@ -35,6 +35,7 @@ from tlf.dialects.types import (
     is_float,
     scalar_attribute,
 )
+from tlf.dialects.words import parse_word
 
 
 class GeluKind(StrEnum):
@@ -58,8 +59,7 @@ class GeluKindAttr(Data[GeluKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> GeluKind:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(GeluKind)
+        return parse_word(parser, GeluKind)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

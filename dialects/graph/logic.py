@@ -43,6 +43,7 @@ from tlf.dialects.types import (
     is_float,
     scalar_attribute,
 )
+from tlf.dialects.words import parse_word
 
 
 class Relation(StrEnum):
@@ -80,8 +81,7 @@ class RelationAttr(Data[Relation]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Relation:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(Relation)
+        return parse_word(parser, Relation)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -53,6 +53,7 @@ from tlf.dialects.interfaces import (
     reduction,
 )
 from tlf.dialects.types import dtype_of, is_float
+from tlf.dialects.words import parse_word
 
 Combine: TypeAlias = (
     arith.FloatingPointLikeBinaryOperation | arith.SignlessIntegerBinaryOperation
@@ -169,8 +170,7 @@ class ReduceKindAttr(Data[ReduceKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ReduceKind:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ReduceKind)
+        return parse_word(parser, ReduceKind)
 
 
 def reduced_shape(

@@ -44,6 +44,7 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.words import parse_word
 
 
 class ScatterKind(StrEnum):
@@ -94,8 +95,7 @@ class ScatterKindAttr(Data[ScatterKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> ScatterKind:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(ScatterKind)
+        return parse_word(parser, ScatterKind)
 
 
 @irdl_op_definition

@@ -8,6 +8,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
+from tlf.dialects.words import parse_word
+
 
 class LoopKind(StrEnum):
     """How the iterations of a loop nest depend on each other."""
@@ -47,8 +49,7 @@ class LoopKindAttr(Data[LoopKind]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> LoopKind:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(LoopKind)
+        return parse_word(parser, LoopKind)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -69,8 +70,7 @@ class MappingAttr(Data[Mapping]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Mapping:
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(Mapping)
+        return parse_word(parser, Mapping)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -105,7 +105,12 @@ def test_pipeline_inside_itself(
         (b'"a.b"() : () -> ()', "<stdin>:1:1: error: Operation a.b is not registered"),
         (b"%0 = arith.nothing", "<stdin>:1:1: error: Operation arith.nothing is not"),
         (b"func.return %x : i32", "<stdin>:1:13: error: %x is used but not defined"),
-        (b"// \xc3\xa9\n  }", "<stdin>:2:3: error: Could not parse entire input!"),
+        (b"// \xc3\xa9\n  }", "<stdin>:2:3: error: expected an operation, got `}`"),
+        (
+            b"func.func @f() {\n  func.return\n",
+            "<stdin>:3:1: error: expected an operation, a block name or `}`, got the "
+            "end of the file",
+        ),
         (
             b'%0 = "test.op"() : () -> tensor<-1xf32>',
             "<stdin>:1:33: error: ",

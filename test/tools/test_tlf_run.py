@@ -302,7 +302,7 @@ def test_functions_that_are_not_there(
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("func.func @f(", "bad.mlir:1:14: error: Expected argument or type"),
+        ("func.func @f(", "bad.mlir:1:14: error: expected argument or type, got "),
         (
             "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n"
             "  %y = graph.exp %x : (tensor<3xf32>) -> tensor<4xf32>\n"

@@ -7,6 +7,7 @@ from xdsl.utils.exceptions import ParseError
 
 from tlf.tools.driver import new_context
 from tlf.tools.located_parser import LocatedParser
+from tlf.tools.type_cache import TypeCachingParser
 
 TYPES = [
     "tensor<4x8xf32>",
@@ -74,6 +75,6 @@ def test_wrong_types_are_as_wrong_the_second_time(type_: str):
         with pytest.raises(ParseError) as expected:
             read(Parser, text)
         with pytest.raises(ParseError) as found:
-            read(LocatedParser, text)
+            read(TypeCachingParser, text)
         assert found.value.msg == expected.value.msg
         assert found.value.span.start == expected.value.span.start

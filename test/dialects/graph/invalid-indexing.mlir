@@ -79,5 +79,5 @@
 // -----
 
 %x, %i, %u = "test.op"() : () -> (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>)
-// expected-error@+1 {{Expected `set`, `add`, `mul`, `max`, or `min`}}
+// expected-error@+1 {{expected `set`, `add`, `mul`, `max`, or `min`}}
 %0 = graph.scatter %x, %i, %u axis 0 <sub> : (tensor<4x8xf32>, tensor<5x8xi32>, tensor<5x8xf32>) -> tensor<4x8xf32>

@@ -13,7 +13,7 @@
 // -----
 
 %a = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{Expected `eq`, `ne`, `lt`, `le`, `gt`, or `ge`}}
+// expected-error@+1 {{expected `eq`, `ne`, `lt`, `le`, `gt`, or `ge`}}
 %0 = graph.compare %a, %a <less> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
 
 // -----

@@ -31,7 +31,7 @@
 // -----
 
 %x = "test.op"() : () -> tensor<4x8xf32>
-// expected-error@+1 {{Expected `sum`, `max`, `min`, or `prod`}}
+// expected-error@+1 {{expected `sum`, `max`, `min`, or `prod`}}
 %0 = graph.reduce %x <median> axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
 
 // -----

@@ -1,0 +1,69 @@
+// RUN: tlf-opt %s --split-input-file --verify-diagnostics
+
+// What xDSL's parser says has what was expected and what it got.
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected `:`, got `tensor`}}
+  %y = graph.relu %x tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// expected-error@+1 {{expected `>` after builtin parameter list, got `)`}}
+func.func @f(%x: tensor<4xf32) {
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected an operand, got `:`}}
+  %y = graph.relu : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected an attribute, got `}`}}
+  %y = "test.op"(%x) {a = } : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// A keyword at the wrong place: what the operation takes, in order.
+
+func.func @f(%x: tensor<1x2x9x9xf32>, %w: tensor<4x2x3x3xf32>) {
+  // expected-error@+1 {{expected `:`, got `strides`: graph.conv2d takes `init`, `strides`, `padding`, `dilation`, `groups`, `acc`, `precision` in this order}}
+  %y = graph.conv2d %x, %w padding [1, 1, 1, 1] strides [2, 2]
+      : (tensor<1x2x9x9xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x5x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected `kernel`, got `window`: graph.max_pool2d takes `init`, `kernel`, `strides`, `padding`, `dilation`, `acc` in this order}}
+  %y = graph.max_pool2d %x window [2, 2] : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// A word in angle brackets.
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected `<erf>` or `<tanh>`, got `:`}}
+  %y = graph.gelu %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected `sum`, `max`, `min`, or `prod`, got `mean`}}
+  %y = graph.reduce %x <mean> axes [0] : (tensor<4xf32>) -> tensor<f32>
+  func.return
+}

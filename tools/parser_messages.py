@@ -1,0 +1,49 @@
+"""What xDSL's parser says, in the words of the other messages."""
+
+from __future__ import annotations
+
+import re
+
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
+
+WHOLE = {
+    "Could not parse entire input!": "expected an operation",
+    " in block definition": "expected an operation, a block name or `}`",
+}
+"""Messages that do not say what was expected."""
+
+QUOTED = (
+    (re.compile(r"^[Ee]xpected '([^']+)'"), r"expected `\1`"),
+    (re.compile(r"^'([^']+)' expected"), r"expected `\1`"),
+)
+TRAILING = re.compile(r"([a-z]+(?: [a-z]+)*) expected")
+CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
+"""Where a clause of an operation may have come at the wrong place."""
+
+KEYWORD = re.compile(r"`(\w+)`")
+
+
+def reworded(message: str, got: str | None) -> str:
+    """
+    A message of xDSL's parser; one that says what was expected also says what it got,
+    if that is known.
+    """
+    message = WHOLE.get(message, message)
+    for pattern, words in QUOTED:
+        message = pattern.sub(words, message)
+    if message.startswith("Expected "):
+        message = f"e{message[1:].rstrip('.!')}"
+    if match := TRAILING.fullmatch(message):
+        message = f"expected {'an' if match[1][0] in 'aeiou' else 'a'} {match[1]}"
+    is_open = message.startswith("expected ") and " got " not in message
+    return f"{message}, got {got}" if got is not None and is_open else message
+
+
+def clauses_of(kind: type[Operation] | None) -> str:
+    """What is to be said of a keyword that an operation does not take at its place."""
+    if kind is None or not issubclass(kind, IRDLOperation):
+        return ""
+    names = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f": {kind.name} takes {listed} in this order" if len(names) > 1 else ""
