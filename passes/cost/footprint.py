@@ -36,6 +36,9 @@ from tlf.passes.tiling.model import (
     same_box,
 )
 
+BEFORE = -1
+"""The step before a loop in which windows roll, where the first ones are made."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -156,8 +159,11 @@ class TileBuffers:
         )
 
     def _rows(self) -> Iterator[Row]:
-        yield from self._inputs()
+        for row in (*self._inputs(), *self._values()):
+            yield row._replace(start=BEFORE) if self._is_there_before(row) else row
         yield from self._first_windows()
+
+    def _values(self) -> Iterator[Row]:
         for op in self.tiling.tiles:
             for value in op.results:
                 if self._has_place(value) and self._is_stored(value):
@@ -189,27 +195,60 @@ class TileBuffers:
                 else:
                     yield self._passing(value, size, box)
 
+    def _is_there_before(self, row: Row) -> bool:
+        """Whether a buffer is live when first windows are made, too."""
+        if self.tiling.rolled is None or row.start:
+            return False
+        if row.kind == "window":
+            return True
+        is_input = row.kind in {"input", "held"}
+        return is_input and not moves_with(row.box, (self.tiling.rolled,))
+
     def _first_windows(self) -> Iterator[Row]:
         """
-        What is cut once for what windows start with, outside of a loop around the one
-        they roll along: it stays there, as every iteration of that starts with it.
+        What is read and computed for what windows start with. What is cut outside of a
+        loop around the one they roll along stays there, as every iteration of that
+        starts with it; all else is there before the windows roll.
         """
         start, rolled = self.tiling.start, self.tiling.rolled
-        around = [loop for loop in self.tiling.loops.values() if loop is not rolled]
-        if start is None or not around:
+        if start is None:
             return
+        around = [loop for loop in self.tiling.loops.values() if loop is not rolled]
         for (value, scope), boxes in start.reads.items():
             if scope is Scope.INNER or value in self.apart or value in self.held:
                 continue
-            there = [
-                box
-                for number, box in enumerate(self.tiling.reads.get((value, scope), ()))
-                if (value, number) not in self.tiling.windows
-            ]
+            there = self._boxes_there(value, scope)
             for box in boxes:
-                is_inside = moves_with(box, around[-1:])
-                if not is_inside and not any(same_box(box, each) for each in there):
-                    yield self._live("window", value, self._bytes(value, box), box)
+                if any(same_box(box, each) for each in there):
+                    continue
+                size = self._bytes(value, box)
+                if around and not moves_with(box, around[-1:]):
+                    yield self._live("window", value, size, box)._replace(start=BEFORE)
+                elif not self._is_first(value, box):
+                    yield Row("window", value, size, BEFORE, 0, box)
+        yield from self._before_windows(start)
+
+    def _before_windows(self, start: GroupTiling) -> Iterator[Row]:
+        """What is computed for what windows start with, and is no window itself."""
+        for op, tiled in start.tiles.items():
+            for value in op.results:
+                if (value, 0) not in self.tiling.windows and self._is_stored(value):
+                    size = self._bytes(value, tiled.result)
+                    yield Row("value", value, size, BEFORE, 0, tiled.result)
+
+    def _boxes_there(self, value: SSAValue, scope: Scope) -> list[Box]:
+        """What the loop reads of an input and does not roll."""
+        windows, boxes = self.tiling.windows, self.tiling.reads.get((value, scope), ())
+        return [
+            box for number, box in enumerate(boxes) if (value, number) not in windows
+        ]
+
+    def _is_first(self, value: SSAValue, box: Box) -> bool:
+        """Whether a box is what a window of an input starts with, in its place."""
+        return any(
+            of is value and same_box(box, window.initial)
+            for (of, _), window in self.tiling.windows.items()
+        )
 
     def _whole(self, value: SSAValue) -> Row:
         """A buffer of all of a value, whatever its tiles."""

@@ -74,16 +74,31 @@ func.func @finer(%x: tensor<1x14x7x12xf16>, %w: tensor<16x14x3x3xf16>)
 """A convolution whose channels are cut: all of them start with the same columns."""
 
 
+LED = """
+func.func @led(%x: tensor<2x12x20x8xf16>, %w: tensor<8x12x3x7xf16>)
+    -> tensor<2x8x18x2xf16> {
+  %0 = graph.neg %x : tensor<2x12x20x8xf16>
+  %y = graph.conv2d %0, %w
+      : (tensor<2x12x20x8xf16>, tensor<8x12x3x7xf16>) -> tensor<2x8x18x2xf16>
+  func.return %y : tensor<2x8x18x2xf16>
+}
+"""
+"""A convolution of what is computed: its first rows are all there at once."""
+
+
 @pytest.mark.parametrize(
     ("text", "tile", "stages", "roll"),
     [
         (GATED, (1, 4, 6, 6), 1, None),
-        (FINER, (1, 1, 7, 2), 2, 3),
-        (FINER, (1, 4, 3, 12), 1, 2),
+        (FINER, (1, 1, 7, 2), 2, Rolling(3)),
+        (FINER, (1, 4, 3, 12), 1, Rolling(2)),
+        (LED, (1, 8, 1, 2), 1, Rolling(2)),
+        (LED, (1, 8, 1, 2), 1, Rolling(2, leads=True)),
+        (LED, (1, 8, 2, 2), 2, Rolling(2, leads=True)),
     ],
 )
 def test_room_of_a_plan(
-    text: str, tile: tuple[int, ...], stages: int, roll: int | None
+    text: str, tile: tuple[int, ...], stages: int, roll: Rolling | None
 ) -> None:
     """A group fits in as much of L2 as its plan is said to take."""
     context, target = new_context(), load("npu-tiny:L1=1K")
@@ -92,12 +107,16 @@ def test_room_of_a_plan(
     run_passes(context, module, target, "graph-decompose,tidy,graph-group{level=L2}")
     (group,) = groups_of(module)
     members = members_of_group(group)
-    rolling = None if roll is None else Rolling(roll)
-    tiling = members.tiling(tile, (), rules_of(target, "L2"), rolling)
+    tiling = members.tiling(tile, (), rules_of(target, "L2"), roll)
     buffers = TileBuffers(tiling, nests_of(members, target))
     needed = buffers.footprint(InFlight(stages, stages)).needed
-    rolls = () if roll is None else (roll,)
-    group.plan = graph.PlanAttr("L2", tile, stages=stages, roll=rolls)
+    group.plan = graph.PlanAttr(
+        "L2",
+        tile,
+        stages=stages,
+        roll=() if roll is None else (roll.axis,),
+        lead=0 if roll is None else int(roll.leads),
+    )
 
     small = target.resized({"L2": needed})
     small.attach(module)
