@@ -49,6 +49,9 @@ HIDDEN = 16
 SHORT = 8
 """Reductions of so few steps, as of the taps of a window, run whole."""
 
+SLOWER = 128
+"""Tiles that take much less room may take one part in so many more time."""
+
 WORTHWHILE = 32
 """A product has at least so many columns, and steps, where it can."""
 
@@ -118,7 +121,22 @@ class NearestSearch:
         if (least := self._small()) is not None:
             return least
         found = self._best_of_grid(TIMED)
-        return None if found is None else self._climb(found)
+        return None if found is None else self._leaner(self._climb(found))
+
+    def _leaner(self, best: Choice) -> Choice:
+        """
+        The best choice, or where that takes more than half of the memory, one of three
+        quarters of its room that is hardly slower: the first tiles of what comes next
+        can be loaded beside it.
+        """
+        if 2 * best.bytes <= self.level.capacity:
+            return best
+        most = best.cycles + best.cycles // SLOWER
+        known = (each for each in self.timed.values() if each is not None)
+        leaner = (
+            e for e in known if e.cycles <= most and 4 * e.bytes <= 3 * best.bytes
+        )
+        return min(leaner, key=rank, default=best)
 
     def rough(self) -> Choice | None:
         """About the best choice, at a fraction of the price."""

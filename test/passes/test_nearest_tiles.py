@@ -11,6 +11,7 @@ from tlf.dialects.target import load
 from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.cost.nearest import Machinery, NearestSearch
 from tlf.passes.cost.program import busy
+from tlf.passes.cost.shortlist import rank
 from tlf.passes.cost.sizes import options
 from tlf.passes.graph_choose_tiles import members_of_group
 
@@ -22,6 +23,19 @@ func.func @conv(%x: tensor<1x64x10x{columns}xf16>, %w: tensor<64x64x3x3xf16>)
       -> tensor<1x64x8x{columns}xf16>
   func.return %y : tensor<1x64x8x{columns}xf16>
 }}
+"""
+
+NARROW = """
+func.func @narrow(%x: tensor<1x256x8x56xf16>, %w: tensor<64x256x1x1xf16>,
+    %b: tensor<64x1x1xf32>) -> tensor<1x64x8x56xf16> {
+  %0 = graph.conv2d %x, %w
+      : (tensor<1x256x8x56xf16>, tensor<64x256x1x1xf16>) -> tensor<1x64x8x56xf32>
+  %1 = graph.add %0, %b
+      : (tensor<1x64x8x56xf32>, tensor<64x1x1xf32>) -> tensor<1x64x8x56xf32>
+  %2 = graph.cast %1 : (tensor<1x64x8x56xf32>) -> tensor<1x64x8x56xf16>
+  %y = graph.relu %2 : tensor<1x64x8x56xf16>
+  func.return %y : tensor<1x64x8x56xf16>
+}
 """
 
 DEPTHWISE = """
@@ -104,6 +118,18 @@ def test_tiles_of_images_fill_the_array(columns: int):
     found = search(CONVOLUTION.format(columns=columns), "npu").best()
     assert found is not None
     assert prod(found.tile[-2:]) % 64 == 0
+
+
+def test_room_is_left_where_that_costs_little():
+    """Of tiles that take about as long, those are chosen that take much less room."""
+    searched = search(NARROW, "npu")
+    found = searched.best()
+    assert found is not None
+    known = [each for each in searched.timed.values() if each is not None]
+    fastest = min(known, key=rank)
+    assert fastest.bytes > searched.level.capacity / 2
+    assert found.bytes <= 0.75 * fastest.bytes
+    assert found.cycles <= 1.01 * fastest.cycles
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(24, 40, 32)])
