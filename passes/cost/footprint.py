@@ -159,15 +159,13 @@ class TileBuffers:
         )
 
     def _rows(self) -> Iterator[Row]:
-        for row in (*self._inputs(), *self._values()):
+        for row in (*self._inputs(), *self._first_windows(), *self._values()):
             yield row._replace(start=BEFORE) if self._is_there_before(row) else row
-        yield from self._first_windows()
 
     def _values(self) -> Iterator[Row]:
         for op in self.tiling.tiles:
-            for value in op.results:
-                if self._has_place(value) and self._is_stored(value):
-                    yield self._value(value)
+            for value in self._placed(op):
+                yield self._value(value)
             if self.nearest:
                 yield from self._temporaries(op)
 
@@ -223,7 +221,7 @@ class TileBuffers:
                     continue
                 size = self._bytes(value, box)
                 if around and not moves_with(box, around[-1:]):
-                    yield self._live("window", value, size, box)._replace(start=BEFORE)
+                    yield self._live("window", value, size, box)
                 elif not self._is_first(value, box):
                     yield Row("window", value, size, BEFORE, 0, box)
         yield from self._before_windows(start)
@@ -231,8 +229,8 @@ class TileBuffers:
     def _before_windows(self, start: GroupTiling) -> Iterator[Row]:
         """What is computed for what windows start with, and is no window itself."""
         for op, tiled in start.tiles.items():
-            for value in op.results:
-                if (value, 0) not in self.tiling.windows and self._is_stored(value):
+            for value in self._placed(op):
+                if (value, 0) not in self.tiling.windows:
                     size = self._bytes(value, tiled.result)
                     yield Row("value", value, size, BEFORE, 0, tiled.result)
 
@@ -307,6 +305,12 @@ class TileBuffers:
             end = max(row.end, self._last_use(part) + 1)
             row = row._replace(start=min(row.start, made), end=end)
         return row
+
+    def _placed(self, op: Operation) -> Iterator[SSAValue]:
+        """The results of an operation that have buffers of their own."""
+        for value in op.results:
+            if self._has_place(value) and self._is_stored(value):
+                yield value
 
     def _has_place(self, value: SSAValue) -> bool:
         """Whether a value is not computed in the place of another one, or in part."""
