@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NoReturn, cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -24,19 +24,15 @@ from tlf.dialects import mem, target
 from tlf.dialects.mixed_index import IntArray
 from tlf.dialects.types import byte_count
 from tlf.passes.mem_early_waits import wait_for_room
-from tlf.passes.mem_liveness import Liveness
+from tlf.passes.mem_liveness import Liveness, users
 from tlf.passes.placement import (
-    Budget,
     Buffer,
-    Loops,
     Placement,
+    Use,
     align,
-    apart,
-    lingering,
+    engine_stage,
     live_bytes,
-    pack,
-    ranked,
-    widened,
+    placed,
 )
 
 ARGUMENTS = "tlf.arguments"
@@ -188,8 +184,9 @@ class _Planner:
     ) -> Placement:
         liveness = self._liveness()
         buffers = self._buffers(ops, level, liveness)
-        loops = [loops_around(op, liveness) for op in ops]
-        return placed(buffers, room, loops, self.share)
+        levels = list(self.machine.levels)
+        uses = [planned_use(op, liveness, levels) for op in ops]
+        return placed(buffers, room, uses, share=self.share)
 
     def _liveness(self) -> Liveness:
         return Liveness.of(self.function.body)
@@ -214,13 +211,6 @@ def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> No
     )
 
 
-WIDE = 20_000
-"""The visits of a plan in which buffers live longer than they have to."""
-
-LINGER = 8
-"""For how many more comings and goings a buffer stays where there is room."""
-
-
 def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
     """
     Return an allocation as the planner takes it: one without uses is live at its step.
@@ -228,6 +218,34 @@ def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffe
     interval = liveness.interval(op.buffer)
     first, last = interval if interval is not None else liveness.spans[op]
     return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)
+
+
+def planned_use(op: mem.AllocOp, liveness: Liveness, levels: Sequence[str]) -> Use:
+    """
+    Return by which instructions an allocation is used; `levels` are the memory levels,
+    the nearest first.
+    """
+    waits = (mem.WaitOp, scf.ForOp)
+    used = [each for each in users(op.buffer) if not isinstance(each, waits)] or [op]
+    used.sort(key=liveness.spans.__getitem__)
+    first, last = used[0], used[-1]
+    return Use(
+        liveness.spans[first][0],
+        liveness.spans[last][0],
+        _engine_stage(first, levels),
+        _engine_stage(last, levels),
+        loops_around(op, liveness),
+    )
+
+
+def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
+    move = None
+    if isinstance(op, mem.DmaOp):
+        source, destination = (
+            levels.index(mem.level_of(end.type)) for end in (op.source, op.destination)
+        )
+        move = source, destination
+    return engine_stage(len(levels), move, product=isinstance(op, mem.ContractOp))
 
 
 def loops_around(op: mem.AllocOp, liveness: Liveness) -> list[tuple[int, int]]:
@@ -241,46 +259,3 @@ def loops_around(op: mem.AllocOp, liveness: Liveness) -> list[tuple[int, int]]:
         found.append((first, last + 1))
         parent = parent.parent_op()
     return found[::-1]
-
-
-def placed(
-    buffers: Sequence[Buffer],
-    capacity: int,
-    loops: Sequence[Loops] | None = None,
-    share: bool = False,
-) -> Placement:
-    """
-    Place buffers side by side, or where they would not fit, or are to `share`, so that
-    they share bytes: first only with those of other loops, of the `loops` around each,
-    and with those that came and went a while ago. The peak is above the capacity if no
-    placement was found.
-    """
-    if share:
-        return pack(ranked(buffers), Budget())
-    placement = apart(buffers)
-    if placement.peak <= capacity:
-        return placement
-    if loops is not None:
-        wide = ranked(widened(buffers, loops, capacity))
-        placement = pack(wide, Budget(WIDE), capacity)
-        if placement.peak <= capacity:
-            return _lingered(wide, placement, capacity)
-    exact = ranked(buffers)
-    placement = pack(exact, Budget(), capacity)
-    if placement.peak > capacity:
-        return placement
-    return _lingered(exact, placement, capacity)
-
-
-def _lingered(
-    buffers: Sequence[Buffer], placement: Placement, capacity: int
-) -> Placement:
-    """A placement that leaves bytes alone that were just in use, as long as it fits."""
-    steps = LINGER
-    while steps:
-        longer = ranked(lingering(buffers, capacity, steps))
-        found = pack(longer, Budget(WIDE), capacity)
-        if found.peak <= capacity:
-            return found
-        steps //= 2
-    return placement

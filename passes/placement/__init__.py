@@ -18,10 +18,12 @@ from tlf.passes.placement.buffer import (
 )
 from tlf.passes.placement.check import faults
 from tlf.passes.placement.fault import Fault
-from tlf.passes.placement.lingering import lingering
+from tlf.passes.placement.hazards import Use, engine_stage, hazards
+from tlf.passes.placement.placing import placed
 from tlf.passes.placement.planner import apart, lower_bound_of, pack, places
 from tlf.passes.placement.ranks import ranked
 from tlf.passes.placement.restarts import Budget
+from tlf.passes.placement.settling import settled
 from tlf.passes.placement.widening import Loops, widened
 
 __all__ = [
@@ -32,16 +34,20 @@ __all__ = [
     "Loops",
     "Placement",
     "Span",
+    "Use",
     "align",
     "apart",
     "arc",
+    "engine_stage",
     "faults",
-    "lingering",
+    "hazards",
     "live_bytes",
     "lower_bound_of",
     "pack",
     "pipelined",
+    "placed",
     "places",
     "ranked",
+    "settled",
     "widened",
 ]

@@ -12,9 +12,9 @@ from xdsl.dialects import func
 from tlf.dialects import mem
 from tlf.dialects.target import Level
 from tlf.passes.mem_liveness import Liveness
-from tlf.passes.mem_plan import placed, planned_buffer
+from tlf.passes.mem_plan import planned_buffer
 from tlf.passes.pipelining.touches import root_of
-from tlf.passes.placement import Buffer, align, apart, places, ranked
+from tlf.passes.placement import Buffer, align, apart, placed, places, ranked
 from tlf.passes.prefetch.line import Line
 
 SHARES = tuple(Fraction(32 - number, 32) for number in range(12))

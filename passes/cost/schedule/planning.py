@@ -7,23 +7,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from tlf.dialects.target import Level
-from tlf.passes.cost.schedule.program import Buffer, Item
+from tlf.dialects.target import Level, Target
+from tlf.passes.cost.schedule.program import Buffer, Item, Step
 from tlf.passes.cost.schedule.room import Spans
-from tlf.passes.mem_plan import placed
 from tlf.passes.placement import Buffer as Live
-from tlf.passes.placement import Loops, Placement, align
+from tlf.passes.placement import Loops, Placement, Use, align, engine_stage, placed
 
 Sharing = Mapping[Buffer, Sequence[Buffer]]
 """The buffers that lie on bytes of another one."""
 
 
-def shared_bytes(items: Sequence[Item], levels: Sequence[Level]) -> Sharing:
-    """Which buffers of the levels share bytes."""
+def shared_bytes(items: Sequence[Item], target: Target) -> Sharing:
+    """Which buffers of a target's levels share bytes; the outermost has room."""
     spans = Spans.of(items)
     found: dict[Buffer, list[Buffer]] = {}
-    for level in levels:
-        _level(buffers_of(spans, level), level, spans, found)
+    for level in target.levels.values():
+        if level is not target.outermost:
+            _level(buffers_of(spans, level), level, spans, list(target.levels), found)
     return found
 
 
@@ -39,21 +39,22 @@ def planned(buffers: Sequence[Buffer], level: Level, spans: Spans) -> list[Live]
 
 
 def placement_of(
-    lives: Sequence[Live], level: Level, loops: Sequence[Loops] | None = None
+    lives: Sequence[Live], level: Level, uses: Sequence[Use] | None = None
 ) -> Placement:
     """Where the planner puts buffers."""
-    return placed(lives, level.capacity, loops)
+    return placed(lives, level.capacity, uses)
 
 
 def _level(
     buffers: Sequence[Buffer],
     level: Level,
     spans: Spans,
+    levels: Sequence[str],
     found: dict[Buffer, list[Buffer]],
 ) -> None:
     lives = planned(buffers, level, spans)
-    loops = [_loops(each, spans) for each in buffers]
-    placement = placement_of(lives, level, loops)
+    uses = [_use(each, spans, levels) for each in buffers]
+    placement = placement_of(lives, level, uses)
     ranges = [
         (buffer, offset, offset + live.size)
         for buffer, live, offset in zip(buffers, lives, placement.offsets, strict=True)
@@ -62,6 +63,26 @@ def _level(
         if low < end and start < high:
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
+
+
+def _use(buffer: Buffer, spans: Spans, levels: Sequence[str]) -> Use:
+    """By which instructions a buffer is used."""
+    first, last = spans.uses[buffer]
+    return Use(
+        spans.steps[first],
+        spans.steps[last],
+        _engine_stage(first, levels),
+        _engine_stage(last, levels),
+        _loops(buffer, spans),
+    )
+
+
+def _engine_stage(step: Step, levels: Sequence[str]) -> int:
+    move = None
+    if step.moves is not None:
+        source, destination = (levels.index(each.level) for each in step.moves)
+        move = source, destination
+    return engine_stage(len(levels), move, product=step.product)
 
 
 def _loops(buffer: Buffer, spans: Spans) -> Loops:

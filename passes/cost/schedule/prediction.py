@@ -49,8 +49,7 @@ def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Read
 def predict(function: func.FuncOp, target: Target) -> Prediction:
     """The time of a function of tiles, on the event model of the target's machine."""
     items, reader = schedule_of(function, target)
-    levels = [each for each in target.levels.values() if each is not target.outermost]
-    clock = run(items, reader.costs, shared_bytes(items, levels))
+    clock = run(items, reader.costs, shared_bytes(items, target))
     totals = clock.totals_by_key()
     far = target.outermost.name
     moved = 0

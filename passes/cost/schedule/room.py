@@ -20,6 +20,10 @@ class Spans:
     nests: dict[Nest, Span]
     buffers: dict[Buffer, Span]
     steps: dict[Step, int] = field(default_factory=dict[Step, int])
+    uses: dict[Buffer, tuple[Step, Step]] = field(
+        default_factory=dict[Buffer, tuple[Step, Step]]
+    )
+    """The first and the last instruction that touches each buffer."""
 
     @staticmethod
     def of(items: Sequence[Item]) -> Spans:
@@ -28,6 +32,9 @@ class Spans:
         touched: list[tuple[Step, int, tuple[Nest, ...]]] = []
         spans._number(items, 0, (), touched)
         for step, at, around in touched:
+            for access in step.touched:
+                first, _ = spans.uses.get(access.buffer, (step, step))
+                spans.uses[access.buffer] = first, step
             ended = (each for move in step.finishes for each in move.touched)
             for access in (*step.touched, *ended):
                 spans._extend(access.buffer, at, around)
