@@ -25,7 +25,7 @@ from tlf.passes.tiling.early import early_products
 from tlf.passes.tiling.group import Axes, Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, Scope, TilingError
 
-STAGES = (1, 2, 3)
+STAGES = (1, 2, 3, 4)
 """How many iterations may be in flight."""
 
 TIMED = 8
