@@ -14,7 +14,7 @@
 // CHECK:         [[R:%.*]] = mem.alloc at {{[0-9]+}} : memref<1x16x{{.*}}, "L2">
 // CHECK:         mem.wait [[XT]]
 // CHECK:         "scf.parallel"
-// CHECK:           [[T:%.*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L1">
+// CHECK:           [[T:%norm1[_0-9]*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L1">
 // CHECK-NEXT:      mem.fill 0.0 into [[T]]
 // CHECK:           scf.for [[K:%.*]] =
 // CHECK-NEXT:        [[P:%.*]] = mem.alloc at {{[0-9]+}} : memref<{{.*}}, "L1">
