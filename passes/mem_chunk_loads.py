@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import add
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.dialects import mem
 from tlf.dialects.target import Level, Target
+from tlf.passes.mem_liveness import users as users_of
 from tlf.passes.pipelining.chunks import cut_of, in_chunks, is_quiet
 from tlf.passes.pipelining.counters import Nest
+from tlf.passes.pipelining.filling import Filling
 from tlf.passes.pipelining.paces import Pace, pace_of
-from tlf.passes.pipelining.touches import root_of, touches
+from tlf.passes.pipelining.touches import root_of, shift_between
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,11 @@ class MemChunkLoadsPass(ModulePass):
     """
     Cut loads into chunks whose user need not wait for all of them.
 
-    A whole buffer that is loaded from the outermost level right before a loop, and read
-    in it by one move that gets further along an axis in its first iterations, is loaded
-    in up to 8 chunks along that axis, none of which shares a burst with another. What
-    takes no longer than the latency of the level stays whole.
+    A buffer, or a box of one, that is loaded from the outermost level before a loop,
+    and read in it by one move that gets further along an axis in its first iterations,
+    is loaded in up to 8 chunks along that axis, none of which shares a burst with
+    another, right before the loop. What takes no longer than the latency of the level
+    stays whole.
     """
 
     name = "mem-chunk-loads"
@@ -46,57 +50,97 @@ def _before(loop: Nest, far: Level) -> None:
     for load in [*_loads(loop, far)][::-1]:
         if (reader := _reader(load, loop)) is None:
             continue
+        if (shift := shift_between(load.destination, reader.source)) is None:
+            continue
+        filling = Filling.of(load)
+        here = filling.here
 
-        def pace(axis: int, starts: range, reader: mem.DmaOp = reader) -> Pace | None:
-            return pace_of(starts, axis, reader, loop)
+        def pace(
+            axis: int,
+            starts: range,
+            reader: mem.DmaOp = reader,
+            first: Sequence[int] = [*map(add, here, shift)],
+        ) -> Pace | None:
+            chunks = [first[axis] + start for start in starts]
+            return pace_of(chunks, axis, reader, loop)
 
-        offsets = load.mixed_source_offsets
-        cut = cut_of(load.source_type, offsets, load.box, far, pace)
-        if cut is not None:
-            in_chunks(load, _place(load, loop), cut.axis, cut.size)
+        cut = cut_of(load.source_type, filling.there, filling.box, far, pace)
+        if cut is not None and filling.ends_with(cut.axis, cut.size):
+            move = filling.move()
+            in_chunks(move, _place(move, loop), cut.axis, cut.size)
 
 
 def _place(load: mem.DmaOp, loop: Nest) -> Operation:
     """Where chunks go: behind other loads for a loop, before those for later ones."""
+    needed = _needed(load, loop)
     op = load.next_op
     while op is not None and op is not loop:
-        if isinstance(op, mem.DmaOp) and not touches(loop, root_of(op.destination)):
+        if isinstance(op, mem.DmaOp) and root_of(op.destination) not in needed:
             return op
         op = op.next_op
     return loop
 
 
+def _needed(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
+    """What a loop uses, itself or through moves between a load and the loop."""
+    found = {
+        root_of(value)
+        for op in loop.walk()
+        for value in op.operands
+        if isinstance(value.type, MemRefType)
+    }
+    op = loop.prev_op
+    while op is not None and op is not load:
+        if isinstance(op, mem.DmaOp) and root_of(op.destination) in found:
+            found.add(root_of(op.source))
+        op = op.prev_op
+    return found
+
+
 def _loads(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
-    """The loads of whole buffers before a loop, with no work between, last first."""
+    """
+    The loads of a fixed box before a loop, with no work between and nothing else that
+    touches what they fill, last first.
+    """
+    between: set[SSAValue] = set()
     op = loop.prev_op
     while op is not None and (is_quiet(op) or isinstance(op, mem.DmaOp)):
         before = op.prev_op
         if isinstance(op, mem.DmaOp):
-            if mem.level_of(op.source.type) != far.name:
+            if mem.level_of(op.destination.type) == far.name:
                 return
-            if _is_whole(op):
+            ends = {root_of(op.source), root_of(op.destination)}
+            is_load = mem.level_of(op.source.type) == far.name
+            if is_load and root_of(op.destination) not in between and _is_fixed(op):
                 yield op
+            between |= ends
         op = before
 
 
-def _is_whole(load: mem.DmaOp) -> bool:
-    """Whether a load fills all of a buffer, from where another one begins."""
+def _is_fixed(load: mem.DmaOp) -> bool:
+    """Whether a load fills a box of a buffer that numbers tell."""
     offsets = (*load.mixed_source_offsets, *load.mixed_destination_offsets)
-    shape = load.destination_type.get_shape()
     return (
-        isinstance(load.destination.owner, mem.AllocOp)
-        and all(offset == 0 for offset in offsets)
-        and load.box == tuple(shape) == tuple(load.source_type.get_shape())
+        isinstance(root_of(load.destination).owner, mem.AllocOp)
+        and all(isinstance(offset, int) for offset in offsets)
+        and load.source_type.has_static_shape()
     )
 
 
 def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
-    """What alone uses a buffer after a load: a move in a loop."""
-    users = {use.operation for use in load.destination.uses} - {load}
-    if len(users) != 1:
+    """What alone uses a buffer after a load and in a loop: a move out of it."""
+    users = {
+        each
+        for each in users_of(root_of(load.destination))
+        if each is not load and not isinstance(each, mem.WaitOp)
+    }
+    inside = {each for each in users if loop.is_ancestor(each)}
+    if len(inside) != 1 or not all(_is_behind(each, loop) for each in users - inside):
         return None
-    (reader,) = users
-    if not isinstance(reader, mem.DmaOp) or reader.source is not load.destination:
+    (reader,) = inside
+    if not isinstance(reader, mem.DmaOp):
+        return None
+    if root_of(reader.source) is not root_of(load.destination):
         return None
     waits = [use.operation for use in load.token.uses]
     is_awaited = all(
@@ -105,4 +149,12 @@ def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
         and each.is_before_in_block(loop)
         for each in waits
     )
-    return reader if is_awaited and loop.is_ancestor(reader) else None
+    return reader if is_awaited else None
+
+
+def _is_behind(op: Operation, loop: Nest) -> bool:
+    """Whether an operation, or what holds it beside a loop, comes after the loop."""
+    around: Operation | None = op
+    while around is not None and around.parent is not loop.parent:
+        around = around.parent_op()
+    return around is not None and loop.is_before_in_block(around)

@@ -27,6 +27,7 @@ from tlf.passes.pipelining.paces import (
     loop_of,
     pace_of,
 )
+from tlf.passes.pipelining.touches import shift_between
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class LoadInChunks:
         if (found := chunks_of(loop, load, load.mixed_destination_offsets)) is None:
             return None
         axis, starts = found
-        if (pace := pace_of(starts, axis, user, nest)) is None:
+        if (shift := shift_between(load.destination, user.source)) is None:
+            return None
+        chunks = [start + shift[axis] for start in starts]
+        if (pace := pace_of(chunks, axis, user, nest)) is None:
             return None
         return LoadInChunks(ends.last, ends.first, pace)
 
@@ -98,6 +102,8 @@ class StoreInChunks:
         if (ends := _ends(pairs)) is None:
             return None
         maker, store = ends.earlier, ends.later
+        if maker.destination is not store.source:
+            return None
         if (found := chunks_of(loop, store, store.mixed_source_offsets)) is None:
             return None
         axis, starts = found
@@ -181,8 +187,6 @@ def _ends(pairs: Sequence[tuple[Leaf, Leaf]]) -> _Ends | None:
         {leaf.move for leaf in leaves} for leaves in zip(*pairs, strict=True)
     )
     if more or others or earlier is None or later is None:
-        return None
-    if earlier.destination is not later.source:
         return None
     last = max((leaf for leaf, _ in pairs), key=_step)
     first = min((leaf for _, leaf in pairs), key=_step)

@@ -27,6 +27,39 @@ def root_of(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
+def shift_between(one: SSAValue, other: SSAValue) -> tuple[int, ...] | None:
+    """
+    How far the first element of one view is behind that of another one along each axis
+    of their buffer; None if that is not known, or if they see it in other shapes.
+    """
+    if root_of(one) is not root_of(other):
+        return None
+    first, second = _origin(one), _origin(other)
+    if first is None or second is None:
+        return None
+    return tuple(mine - theirs for mine, theirs in zip(first, second, strict=True))
+
+
+def _origin(buffer: SSAValue) -> Sequence[int] | None:
+    """Where a view starts in its buffer, if it is a box of it."""
+    owner = buffer.owner
+    if not isinstance(owner, VIEWS):
+        rank = cast("MemRefType[Attribute]", buffer.type).get_num_dims()
+        return [0] * rank
+    if not isinstance(owner, memref.SubviewOp) or owner.sizes or owner.strides:
+        return None
+    before = _origin(owner.source)
+    offsets = mem.mixed(owner.static_offsets, owner.offsets)
+    known = [each for each in offsets if isinstance(each, int)]
+    rank = cast("MemRefType[Attribute]", buffer.type).get_num_dims()
+    steps = set(owner.static_strides.get_values())
+    if before is None or len(known) != len(offsets) or steps - {1}:
+        return None
+    if not len(before) == len(known) == rank:
+        return None
+    return [mine + theirs for mine, theirs in zip(before, known, strict=True)]
+
+
 def region_of(buffer: SSAValue) -> Region:
     """The part of its root that a buffer is; places are counted in elements."""
     match owner := buffer.owner:

@@ -1,10 +1,11 @@
-"""Moves in chunks: products start when the first columns of their weights are there."""
+"""Moves in chunks: products start when the first part of what they need is there."""
 
 import random
 
 import pytest
 from bounded import bounds_in
 from differential import check, compiled_text, make_case
+from example_layers import BlockSizes, bottleneck
 from example_variants import matmul_bias_relu
 
 from tlf.dialects.target import load
@@ -40,3 +41,13 @@ def test_they_hide_loads(size: int, times: float):
 
     assert found < 0.96 * cycles(text, whole)
     assert found < times * bounds_in(text, load("npu")).cycles
+
+
+def test_the_first_window_of_a_chain_comes_in_chunks():
+    """Its first products start when its first rows are there, and values are right."""
+    text = bottleneck(BlockSizes(1, 256, 64, 32, 128), "f16").program.text()
+    pipeline = PIPELINES["npu-pipeline"]
+    whole = pipeline.replace("mem-chunk-loads,", "")
+
+    assert cycles(text, pipeline) < 0.985 * cycles(text, whole)
+    assert check(make_case(text), "npu", stages=False) is None

@@ -122,6 +122,83 @@ func.func @early(%w: memref<256x512xf16, "L3">) {
   func.return
 }
 
+// A loop reads the lower part of what is loaded, after other loads for it, and a later loop
+// all of it. What lies before the source begins is not moved.
+
+// CHECK-LABEL: @window
+// CHECK:       mem.dma %b_1[0] to
+// CHECK:       scf.for %c
+// CHECK:         [[THERE:%.*]] = affine.apply affine_map<(d0) -> (d0)> (%c)
+// CHECK-NEXT:    [[HERE:%.*]] = affine.apply affine_map<(d0) -> ((d0 + 8))> (%c)
+// CHECK-NEXT:    [[T:%.*]] = mem.dma %x[0, [[THERE]], 0] to %{{.*}}[0, [[HERE]], 0] size [64, 1, 256] :
+// CHECK-NEXT:    mem.wait [[T]]
+// CHECK-NEXT:  }
+// CHECK-NEXT:  scf.for %i
+
+// NPU-LABEL: npu.program @window
+// NPU:         scf.for %c
+// NPU:           npu.signal "dma_l3_l2" [[S:[0-9]+]]
+// NPU:         scf.for %i
+// NPU:           npu.wait "dma_l2_l1" [[S]]
+func.func @window(%x: memref<64x56x256xf16, "L3">, %b: memref<300xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %nine = arith.constant 9 : index
+  %ring = mem.alloc : memref<64x24x256xf16, "L2">
+  %first = memref.subview %ring[0, 0, 0] [64, 16, 256] [1, 1, 1] : memref<64x24x256xf16, "L2"> to memref<64x16x256xf16, strided<[6144, 256, 1]>, "L2">
+  %0 = mem.dma %x[0, -8, 0] to %first[0, 0, 0] size [64, 16, 256] : memref<64x56x256xf16, "L3"> to memref<64x16x256xf16, strided<[6144, 256, 1]>, "L2">
+  mem.wait %0
+  %below = memref.subview %ring[0, 8, 0] [64, 8, 256] [1, 1, 1] : memref<64x24x256xf16, "L2"> to memref<64x8x256xf16, strided<[6144, 256, 1], offset: 2048>, "L2">
+  %b_1 = mem.alloc : memref<300xf16, "L2">
+  %1 = mem.dma %b[0] to %b_1[0] size [300] : memref<300xf16, "L3"> to memref<300xf16, "L2">
+  mem.wait %1
+  %b_2 = mem.alloc : memref<300xf16, "L1">
+  %2 = mem.dma %b_1[0] to %b_2[0] size [300] : memref<300xf16, "L2"> to memref<300xf16, "L1">
+  mem.wait %2
+  scf.for %i = %zero to %nine step %one {
+    mem.fill 0.0 into %b_2 : memref<300xf16, "L1">
+    %3 = affine.apply affine_map<(d0) -> ((d0 + -1))> (%i)
+    %4 = mem.alloc : memref<64x1x256xf16, "L1">
+    %5 = mem.dma %below[0, %3, 0] to %4[0, 0, 0] size [64, 1, 256] fill 0.0 : memref<64x8x256xf16, strided<[6144, 256, 1], offset: 2048>, "L2"> to memref<64x1x256xf16, "L1">
+    mem.wait %5
+  }
+  scf.for %i = %zero to %nine step %one {
+    %6 = mem.alloc : memref<64x1x256xf16, "L1">
+    %7 = mem.dma %ring[0, %i, 0] to %6[0, 0, 0] size [64, 1, 256] : memref<64x24x256xf16, "L2"> to memref<64x1x256xf16, "L1">
+    mem.wait %7
+  }
+  func.return
+}
+
+// A chunk more would fill what the load leaves alone, and what is touched in between has to
+// be there.
+
+// CHECK-LABEL: @parts
+// CHECK-NOT:   %c =
+// CHECK:       func.return
+func.func @parts(%x: memref<64x56x256xf16, "L3">, %y: memref<64x16x256xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %eleven = arith.constant 11 : index
+  %x_1 = mem.alloc : memref<64x13x256xf16, "L2">
+  %0 = mem.dma %x[0, 0, 0] to %x_1[0, 0, 0] size [64, 11, 256] : memref<64x56x256xf16, "L3"> to memref<64x13x256xf16, "L2">
+  mem.wait %0
+  %y_1 = mem.alloc : memref<64x16x256xf16, "L2">
+  %1 = mem.dma %y[0, 0, 0] to %y_1[0, 0, 0] size [64, 16, 256] : memref<64x16x256xf16, "L3"> to memref<64x16x256xf16, "L2">
+  mem.wait %1
+  %2 = mem.alloc : memref<64x1x256xf16, "L1">
+  %3 = mem.dma %y_1[0, 7, 0] to %2[0, 0, 0] size [64, 1, 256] : memref<64x16x256xf16, "L2"> to memref<64x1x256xf16, "L1">
+  mem.wait %3
+  scf.for %i = %zero to %eleven step %one {
+    %4 = mem.alloc : memref<64x1x256xf16, "L1">
+    %5 = mem.dma %x_1[0, %i, 0] to %4[0, 0, 0] size [64, 1, 256] : memref<64x13x256xf16, "L2"> to memref<64x1x256xf16, "L1">
+    mem.wait %5
+    %6 = mem.dma %y_1[0, %i, 0] to %4[0, 0, 0] size [64, 1, 256] : memref<64x16x256xf16, "L2"> to memref<64x1x256xf16, "L1">
+    mem.wait %6
+  }
+  func.return
+}
+
 // These stay: a load that takes no longer than its latency; one whose columns would share
 // bursts; one of which the first iteration needs everything; and one that other work
 // stands behind.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 
 from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
@@ -12,14 +13,14 @@ from tlf.passes.cost.schedule.in_chunks import (
     cut_of,
     in_chunks,
     is_quiet,
-    is_start,
-    other_move,
     taking,
     users_of,
     without,
 )
-from tlf.passes.cost.schedule.moves import MovePrice
+from tlf.passes.cost.schedule.moves import MovePrice, Side
+from tlf.passes.cost.schedule.places import Place
 from tlf.passes.cost.schedule.program import (
+    Buffer,
     Chunk,
     Item,
     Nest,
@@ -31,13 +32,15 @@ from tlf.passes.cost.schedule.program import (
 
 @dataclass(frozen=True)
 class Use:
-    """A load of a whole buffer, and the one move that reads it in a nest behind."""
+    """A load of a box, and the one move that reads it in a nest behind."""
 
     load: Step
     loading: MovePrice
     move: Step
     reading: MovePrice
     nest: Nest
+    shift: Mapping[int, int]
+    """By axis, how far what is loaded is behind what is read."""
 
 
 @dataclass(frozen=True)
@@ -59,45 +62,99 @@ def load_in_chunks(items: list[Item], far: Level) -> None:
         for use in list(_uses(items, nest, far)):
             load = use.loading
             cut = cut_of(load.source, load.box, far, _paces(use))
-            if cut is not None:
+            if cut is not None and _ends_with(load, cut):
                 _cut(items, use, cut)
 
 
 def _uses(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Use]:
     """The loads right before a nest that may be cut, in order."""
+
+    def is_load(_: Buffer, destination: Buffer) -> bool:
+        return destination.level != far.name
+
     first = at = items.index(nest)
-    while first and is_quiet(items[first - 1], far, source=True):
+    while first and is_quiet(items[first - 1], is_load):
         first -= 1
-    for load in items[first:at]:
-        if not isinstance(load, Step) or load.moves is None:
+    for number, load in enumerate(items[first:at], first + 1):
+        if not isinstance(load, Step) or not _is_from(load, far):
             continue
-        if not isinstance(price := load.price, MovePrice) or not _is_whole(load, price):
+        if not isinstance(price := load.price, MovePrice) or not _is_fixed(load, price):
             continue
-        if (user := other_move(load, load.moves[1], nest, items)) is None:
+        if (user := _reader(load, items, number, at)) is None:
             continue
         move, reading = user
-        if reading.source.place == price.destination.place:
-            yield Use(load, price, move, reading, nest)
+        if (shift := _shift(price.destination.place, reading.source.place)) is None:
+            continue
+        yield Use(load, _filling(price), move, reading, nest, shift)
 
 
-def _is_whole(load: Step, price: MovePrice) -> bool:
-    """Whether a load fills a buffer of its own, from where another one begins."""
+def _is_from(load: Step, far: Level) -> bool:
+    return load.moves is not None and load.moves[0].level == far.name
+
+
+def _is_fixed(load: Step, price: MovePrice) -> bool:
+    """Whether a load fills a box of a buffer outside of all loops."""
     buffer = price.destination.place.buffer
-    if (
-        load.ahead
-        or buffer.home is not None
-        or buffer.turns is not None
-        or buffer.slices > 1
-    ):
+    if load.ahead or buffer.home is not None or buffer.turns is not None:
         return False
     sides = price.source, price.destination
-    return all(
-        side.place.shape == price.box
-        and is_start(side)
-        and side.place.base == Linear()
-        and side.place.window is None
-        for side in sides
-    )
+    return all(not offset.terms for side in sides for offset in side.offsets)
+
+
+def _reader(
+    load: Step, items: Sequence[Item], behind: int, nest: int
+) -> tuple[Step, MovePrice] | None:
+    """The one move that reads what a load filled, behind it and up to a nest."""
+    assert load.moves is not None
+    users = users_of(load.moves[1], items[behind:])
+    if len(inside := [step for item, step in users if item is items[nest]]) != 1:
+        return None
+    if any(item in items[behind:nest] for item, _ in users):
+        return None
+    if users_of(load.moves[1], items[: behind - 1]):
+        return None
+    (found,) = inside
+    return (found, found.price) if isinstance(found.price, MovePrice) else None
+
+
+def _shift(filled: Place, read: Place) -> Mapping[int, int] | None:
+    """
+    By axis, how far what is filled is behind what is read of a buffer; None if that is
+    not known.
+    """
+    if filled == read:
+        return {}
+    one, other = filled.window, read.window
+    if one is None or other is None or one.axis != other.axis:
+        return None
+    if (filled.buffer, filled.base, filled.strides) != (
+        read.buffer,
+        read.base,
+        read.strides,
+    ):
+        return None
+    distance = one.start - other.start
+    return None if distance.terms else {one.axis: distance.constant}
+
+
+def _filling(price: MovePrice) -> MovePrice:
+    """A load, without what lies before its source begins."""
+    left = [max(0, -each.constant) for each in price.source.offsets]
+    if not any(left):
+        return price
+    sides = [
+        Side(side.place, tuple(map(add, side.offsets, map(Linear, left))))
+        for side in (price.source, price.destination)
+    ]
+    box = tuple(size - cut for size, cut in zip(price.box, left, strict=True))
+    return MovePrice(price.costs, price.engine, sides[0], sides[1], box)
+
+
+def _ends_with(load: MovePrice, cut: Cut[Pace]) -> bool:
+    """Whether chunks fill no more than a load does."""
+    size, axis = load.box[cut.axis], cut.axis
+    end = load.destination.offsets[axis].constant + size
+    return size % cut.size == 0 or end >= load.destination.place.shape[axis]
 
 
 def _paces(use: Use) -> Callable[[int, range], Pace | None]:
@@ -106,13 +163,16 @@ def _paces(use: Use) -> Callable[[int, range], Pace | None]:
 
     def pace(axis: int, starts: range) -> Pace | None:
         offset, size = use.reading.source.offsets[axis], use.reading.box[axis]
+        first = use.loading.destination.offsets[axis].constant
+        first += use.shift.get(axis, 0)
+        chunks = [first + start for start in starts]
         for depth, nest in enumerate(path, 1):
             if not nest.trips:
                 return None
             if any(symbol not in nest.variables for symbol, _ in offset.terms):
                 continue
             found = [value_of(offset, values) for values in iterations(nest)]
-            period = period_of(found, size, starts)
+            period = period_of(found, size, chunks)
             return None if period is None else Pace(path[:depth], period)
         return None
 
@@ -150,11 +210,12 @@ def _cut(items: list[Item], use: Use, cut: Cut[Pace]) -> None:
 
 def _place(items: Sequence[Item], use: Use) -> int:
     """Where chunks go: behind other loads for a nest, before those for later ones."""
-    for at in range(items.index(use.load) + 1, len(items)):
-        item = items[at]
-        if item is use.nest:
-            return at
-        if isinstance(item, Step) and item.moves is not None:
-            if not users_of(item.moves[1], [use.nest]):
-                return at
-    return items.index(use.nest)
+    at, nest = items.index(use.load), items.index(use.nest)
+    needed = {access.buffer for step in use.nest.steps() for access in step.touched}
+    for item in items[nest - 1 : at : -1]:
+        if isinstance(item, Step) and item.moves and item.moves[1] in needed:
+            needed.add(item.moves[0])
+    for number, item in enumerate(items[at + 1 : nest], at + 1):
+        if isinstance(item, Step) and item.moves and item.moves[1] not in needed:
+            return number
+    return nest

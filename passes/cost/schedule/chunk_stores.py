@@ -18,6 +18,7 @@ from tlf.passes.cost.schedule.in_chunks import (
 )
 from tlf.passes.cost.schedule.moves import MovePrice
 from tlf.passes.cost.schedule.program import (
+    Buffer,
     Chunk,
     Item,
     Nest,
@@ -61,8 +62,12 @@ def store_in_chunks(items: list[Item], far: Level, around: Nest | None = None) -
 
 def _stores(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Made]:
     """The stores right behind a nest that may be cut, in order."""
+
+    def is_store(_: Buffer, destination: Buffer) -> bool:
+        return destination.level == far.name
+
     at = items.index(nest) + 1
-    while at < len(items) and is_quiet(item := items[at], far, source=False):
+    while at < len(items) and is_quiet(item := items[at], is_store):
         at += 1
         if not isinstance(item, Step) or item.moves is None:
             continue

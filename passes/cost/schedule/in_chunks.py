@@ -53,13 +53,11 @@ def cut_of(
     return best_cut(box, place.strides, place.item, start, far, pace_of)
 
 
-def is_quiet(item: Item, level: Level, *, source: bool) -> bool:
-    """Whether an item is a wait, or a move from or to a level."""
+def is_quiet(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bool:
+    """Whether an item is a wait, or one of some moves from buffer to buffer."""
     if isinstance(item, Nest):
         return False
-    if item.moves is None:
-        return bool(item.finishes)
-    return item.moves[0 if source else 1].level == level.name
+    return bool(item.finishes) if item.moves is None else is_move(*item.moves)
 
 
 def is_start(side: Side) -> bool:

@@ -1,0 +1,53 @@
+"""What a load fills of a buffer: a box of which all elements are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.rewriter import Rewriter
+
+from tlf.dialects import mem
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A load between fixed places, without what lies before its source begins."""
+
+    load: mem.DmaOp
+    there: tuple[int, ...]
+    """Where the box starts in the source,"""
+    here: tuple[int, ...]
+    """and in the destination."""
+    box: tuple[int, ...]
+
+    @staticmethod
+    def of(load: mem.DmaOp) -> Filling:
+        """
+        Look at a load whose offsets are numbers. With a `fill`, all of it matters.
+        """
+        there, here = load.mixed_source_offsets, load.mixed_destination_offsets
+        first = [each for each in there if isinstance(each, int)]
+        second = [each for each in here if isinstance(each, int)]
+        left = [max(0, -each) if load.fill is None else 0 for each in first]
+        return Filling(
+            load,
+            tuple(map(sum, zip(first, left, strict=True))),
+            tuple(map(sum, zip(second, left, strict=True))),
+            tuple(size - cut for size, cut in zip(load.box, left, strict=True)),
+        )
+
+    def ends_with(self, axis: int, size: int) -> bool:
+        """Whether chunks of a size along an axis fill no more than the load does."""
+        end = self.here[axis] + self.box[axis]
+        bound = self.load.destination_type.get_shape()[axis]
+        return self.box[axis] % size == 0 or end >= bound
+
+    def move(self) -> mem.DmaOp:
+        """The load, with that box alone."""
+        load = self.load
+        if self.box == load.box:
+            return load
+        made = mem.DmaOp(load.source, self.there, load.destination, self.here, self.box)
+        made.location = load.location
+        Rewriter.replace_op(load, made)
+        return made
