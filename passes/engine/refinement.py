@@ -57,7 +57,8 @@ class Refinement:
     Rehearses schedules of a block: the search ranks them by a formula that prices one
     group after the other, the event model knows what runs at once. From the fastest it
     goes on to other plans of one group after the other, as long as one is faster. At
-    last windows of one group after the other are computed ahead where that is faster.
+    last windows of one group after the other are computed ahead where that is faster,
+    in the schedule found and in the formula's own.
 
     The number of rehearsals is limited, not their time, so that the same program gets
     the same plans on every machine.
@@ -88,7 +89,10 @@ class Refinement:
         if not known:
             return ways[0]
         rank, way = min(known, key=lambda each: each[0])
-        return self._led(*self._climb(rank, way))
+        found = [self._led(*self._climb(rank, way))]
+        if known[0][1] is not way:
+            found.append(self._led(*known[0]))
+        return min(found, key=lambda each: each[0])[1]
 
     def told(self, chosen: Schedule, first: Schedule) -> Rehearsed | None:
         """What is known of two schedules, if both were rehearsed."""
@@ -129,17 +133,18 @@ class Refinement:
         """The schedules near it with another plan of one group, the best first."""
         return sorted(self._others(way), key=self._model)
 
-    def _led(self, rank: int, way: Schedule) -> Schedule:
+    def _led(self, rank: int, way: Schedule) -> tuple[int, Schedule]:
         """Let groups compute windows ahead, one after the other, where that helps."""
+        most = self._extra + self.tries // 2
         for number in range(len(way.steps)):
             for other in self._with_lead(way, number):
-                if (self._extra + 1) * 2 > self.tries:
-                    return way
+                if self._extra == most:
+                    return rank, way
                 self._extra += 1
                 found = self._rank(other)
                 if found is not None and found < rank:
                     rank, way = found, other
-        return way
+        return rank, way
 
     def _with_lead(self, way: Schedule, number: int) -> list[Schedule]:
         """The best schedules in which a step computes windows ahead, if it can."""

@@ -1,0 +1,74 @@
+"""Which schedules are rehearsed, and which one is taken."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from differential import parsed
+from example_layers import BlockSizes, bottleneck
+from kept_groups import run_passes
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import graph
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Target, load
+from tlf.passes.cost import rehearsal
+
+
+@dataclass
+class Told:
+    """A rehearsal that tells times by whether there is one group, and a lead."""
+
+    together: int
+    apart: int
+    led: int
+    asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
+
+    def cycles(self, module: ModuleOp) -> int | None:
+        """What is told of a program."""
+        plans = _plans(module)
+        leads = any(plan.leads for plan in plans)
+        self.asked.append((len(plans), leads))
+        time = self.together if len(plans) == 1 else self.apart
+        return min(time, self.led) if leads and len(plans) == 1 else time
+
+
+def _plans(module: ModuleOp) -> list[graph.PlanAttr]:
+    return [
+        op.plan
+        for op in module.walk()
+        if isinstance(op, graph.GroupOp) and op.plan and not _is_prepared(op)
+    ]
+
+
+def _is_prepared(op: graph.GroupOp) -> bool:
+    around = op.parent_op()
+    return around is not None and is_preparation(around)
+
+
+def partitioned(told: Told, monkeypatch: pytest.MonkeyPatch) -> list[graph.PlanAttr]:
+    def offered(_: Target) -> Told:
+        return told
+
+    monkeypatch.setattr(rehearsal, "_offered", [offered])
+    text = bottleneck(BlockSizes(1, 256, 64, 32, 32), "f16").program.text()
+    context, module = parsed(text)
+    target = load("npu")
+    target.attach(module)
+    passes = "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=8}"
+    run_passes(context, module, target, passes)
+    return _plans(module)
+
+
+def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
+    """Also where another schedule is faster that has nothing that could."""
+    told = Told(together=110, apart=100, led=90)
+    (plan,) = partitioned(told, monkeypatch)
+    assert plan.leads
+    assert {(1, False), (1, True)} < set(told.asked)
+    assert len(told.asked) <= 16
+
+
+def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyPatch):
+    told = Told(together=110, apart=100, led=105)
+    assert len(partitioned(told, monkeypatch)) > 1
+    assert (1, True) in told.asked
