@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -39,23 +41,36 @@ class TileRehearsal:
             level.name: TimedTiles.of(target, level) for level in target.tile_levels
         }
         self._known: KnownPlans = {}
+        self.steps = 0
+        """The instructions that were run for all times told."""
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What the functions of a program will take, or None; see `Rehearsal`."""
+        return self._told(module, self._lower)
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """The same where groups have plans for the nearest memory."""
+        return self._told(module, self._finish)
+
+    def _told(self, module: ModuleOp, lower: Callable[[ModuleOp], None]) -> int | None:
         try:
-            self._lower(module)
-            return sum(
-                predict(function, self.target).cycles
+            lower(module)
+            told = [
+                predict(function, self.target)
                 for function in module.ops
                 if isinstance(function, func.FuncOp) and not is_preparation(function)
-            )
+            ]
         except (DiagnosticException, PassFailedException, UnknownTimeError):
             return None
+        self.steps += sum(each.steps for each in told)
+        return sum(each.cycles for each in told)
 
     def _lower(self, module: ModuleOp) -> None:
         for number, level in enumerate(self.target.tile_levels):
             if number:
-                self._apply(module, GraphGroupPass(level.name))
+                self._apply(
+                    module, ConvertGraphToTilePass(), GraphGroupPass(level.name)
+                )
             else:
                 GraphChooseLayoutsPass(level.name).choose(module, self._known)
             self._apply(module, GraphCopyJoinedPass())
@@ -63,8 +78,17 @@ class TileRehearsal:
             self._apply(module, DeadCodeElimination())
             if not number:
                 self._apply(module, GraphMarkInPlacePass())
-            self._apply(module, ConvertGraphToTilePass())
-        self._apply(module, CanonicalizePass(), CsePass(), DeadCodeElimination())
+        self._finish(module)
+
+    def _finish(self, module: ModuleOp) -> None:
+        """From plans for the nearest memory on."""
+        self._apply(
+            module,
+            ConvertGraphToTilePass(),
+            CanonicalizePass(),
+            CsePass(),
+            DeadCodeElimination(),
+        )
 
     def _apply(self, module: ModuleOp, *passes: ModulePass) -> None:
         for each in passes:

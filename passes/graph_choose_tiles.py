@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.estimator import Estimator
 from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.cost.freedom import Freedom
+from tlf.passes.cost.rehearsal import rehearsal_on
+from tlf.passes.cost.timed import TimedTiles
+from tlf.passes.engine.tile_refinement import TRIES, TileRefinement, families_of
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.largest import Chooser, Sizes
@@ -33,6 +39,14 @@ def members_of_group(group: graph.GroupOp) -> Members:
     if not operations:
         raise TilingError(group, "expected a group that computes something")
     return Members(tuple(operations), group.yielded)
+
+
+def _is_prepared(group: graph.GroupOp) -> bool:
+    """Whether a group is part of what is computed before a call."""
+    around = group.parent_op()
+    while around is not None and not isinstance(around, func.FuncOp):
+        around = around.parent_op()
+    return around is not None and is_preparation(around)
 
 
 STRATEGIES = ("fastest", "largest")
@@ -77,6 +91,12 @@ class GraphChooseTilesPass(ModulePass):
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
+    tries: int | None = None
+    """
+    How many programs are rehearsed, at most, to choose among tiles near the engines
+    that take about as long by themselves; only small ones unless given.
+    """
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
@@ -87,12 +107,34 @@ class GraphChooseTilesPass(ModulePass):
             )
         fastest = self.strategy == "fastest"
         estimator = estimator_of(target, level, self._freedom) if fastest else None
-        self.choose(op, target, level, estimator)
+        planned = self.choose(op, target, level, estimator)
+        if isinstance(estimator, TimedTiles) and estimator.is_nearest:
+            self._refine(op, planned, estimator)
+
+    def _refine(
+        self, op: ModuleOp, planned: Sequence[graph.GroupOp], timed: TimedTiles
+    ) -> None:
+        """Choose among the fastest plans of groups by what the program takes."""
+        rehearsal = rehearsal_on(timed.target)
+        if rehearsal is None or self.tries == 0:
+            return
+
+        def plans_of(group: graph.GroupOp) -> Sequence[graph.PlanAttr]:
+            return timed.plans(members_of_group(group))
+
+        groups = [each for each in planned if not _is_prepared(each)]
+        families = families_of(groups, plans_of)
+        tries = TRIES if self.tries is None else self.tries
+        TileRefinement(op, rehearsal, tries).apply(families)
 
     def choose(
         self, op: ModuleOp, target: Target, level: Level, estimator: Estimator | None
-    ) -> None:
-        """Give groups without a plan the best that is known, or else one that fits."""
+    ) -> list[graph.GroupOp]:
+        """
+        Give groups without a plan the best that is known, or else one that fits. Return
+        those that got what is known.
+        """
+        known: list[graph.GroupOp] = []
         for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
             if group.plan is not None:
                 continue
@@ -100,7 +142,10 @@ class GraphChooseTilesPass(ModulePass):
             plan = None
             if estimator is not None and not self.tile:
                 plan = estimator.plan(members)
+            if plan is not None:
+                known.append(group)
             group.plan = plan or self._plan(group, level, target)
+        return known
 
     @property
     def _freedom(self) -> Freedom:

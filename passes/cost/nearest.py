@@ -52,6 +52,9 @@ SHORT = 8
 SLOWER = 128
 """Tiles that take much less room may take one part in so many more time."""
 
+NEAR = 8
+"""Tiles that take at most one part in so many more time may be better among others."""
+
 WORTHWHILE = 32
 """A product has at least so many columns, and steps, where it can."""
 
@@ -122,6 +125,13 @@ class NearestSearch:
             return least
         found = self._best_of_grid(TIMED)
         return None if found is None else self._leaner(self._climb(found))
+
+    def near(self, best: Choice) -> list[Choice]:
+        """The choices known that take little more time than the best, and the best."""
+        most = best.cycles + best.cycles // NEAR
+        known = (each for each in self.timed.values() if each is not None)
+        others = (each for each in known if each.cycles <= most and each != best)
+        return [best, *sorted(others, key=rank)]
 
     def _leaner(self, best: Choice) -> Choice:
         """

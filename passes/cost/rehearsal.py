@@ -25,6 +25,15 @@ class Rehearsal(Protocol):
         """
         ...
 
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """The same of a program whose groups have plans for the nearest memory."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """The instructions that were run for all times told so far."""
+        ...
+
 
 Rehearse: TypeAlias = "Callable[[Target], Rehearsal]"
 

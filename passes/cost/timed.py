@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import cache
 from math import prod
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Operation
 
@@ -18,6 +18,7 @@ from tlf.passes.cost.nests import Nesting, Nests
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.shortlist import Choice
 from tlf.passes.cost.structure import Structures, structure_of
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.nests.systems import loops_of
@@ -25,6 +26,9 @@ from tlf.passes.tiling.group import Members
 from tlf.passes.tiling.model import TilingError
 
 T = TypeVar("T")
+
+RUNNERS_UP = 6
+"""How many other plans of a group are kept that may be better among others."""
 
 
 @cache
@@ -36,8 +40,11 @@ def _answers(circumstances: str) -> dict[Hashable, int | None]:
     return {}
 
 
+Plans: TypeAlias = tuple[graph.PlanAttr, ...]
+
+
 @cache
-def _plans(circumstances: str) -> dict[Hashable, graph.PlanAttr | None]:
+def _plans(circumstances: str) -> dict[Hashable, Plans]:
     """The plans of groups, by structure, as programs that are rehearsed share many."""
     return {}
 
@@ -65,7 +72,7 @@ class TimedTiles:
             self.outer = OuterModel(target, level)
             self.nesting = nesting_on(target)
         self._structures = Structures()
-        self._known: dict[Hashable, graph.PlanAttr | None] = {}
+        self._known: dict[Hashable, Plans] = {}
         circumstances = repr((target.data, level.name, freedom))
         self._answers = _answers(circumstances)
         self._plans = _plans(circumstances)
@@ -84,15 +91,16 @@ class TimedTiles:
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""
+        return next(iter(self.plans(members)), None)
+
+    def plans(self, members: Members) -> Plans:
+        """The fastest plan, and behind it others that take little longer, if known."""
         structure = self._structures.of(members.operations, members.results)
         key = structure, _executions(members.root)
         if key not in self._known:
-            self._known[key] = self._plan(members)
+            find = self._nearest if self.is_nearest else self._outer
+            self._known[key] = _remembered(self._plans, members, find)
         return self._known[key]
-
-    def _plan(self, members: Members) -> graph.PlanAttr | None:
-        find = self._nearest if self.is_nearest else self._outer
-        return _remembered(self._plans, members, find)
 
     def fastest(self, members: Members) -> int | None:
         """About the cycles of a group by itself with the best tiles it has."""
@@ -110,9 +118,14 @@ class TimedTiles:
         plan = self._outer_plan(members)
         return None if plan is None else plan.cost.cycles
 
-    def _nearest(self, members: Members) -> graph.PlanAttr | None:
-        if (choice := self._search(members).best()) is None:
-            return None
+    def _nearest(self, members: Members) -> Plans:
+        search = self._search(members)
+        if (best := search.best()) is None:
+            return ()
+        chosen = search.near(best)[: RUNNERS_UP + 1]
+        return tuple(self._attribute(choice) for choice in chosen)
+
+    def _attribute(self, choice: Choice) -> graph.PlanAttr:
         return graph.PlanAttr(
             self.level.name,
             choice.tile,
@@ -131,9 +144,9 @@ class TimedTiles:
             members, axes, self.level, self.machinery, often, stages, grid
         )
 
-    def _outer(self, members: Members) -> graph.PlanAttr | None:
+    def _outer(self, members: Members) -> Plans:
         best = self._outer_plan(members)
-        return None if best is None else best.attribute(self.level.name)
+        return () if best is None else (best.attribute(self.level.name),)
 
     def _outer_plan(self, members: Members) -> OuterPlan | None:
         nests = self.nesting.of(members)

@@ -36,6 +36,8 @@ class Clock:
     totals: list[int] = field(init=False)
     """What instructions add up to, by `keys`."""
     keys: dict[Key, int] = field(init=False, default_factory=dict[Key, int])
+    steps: int = field(init=False, default=0)
+    """The instructions that were run, not only counted."""
 
     def __post_init__(self) -> None:
         self.model = EventModel.of(self.costs, 0)
@@ -59,6 +61,7 @@ class Clock:
     def _step(self, step: Step) -> None:
         if step.finishes:
             return
+        self.steps += 1
         model, queue = self.model, step.queue
         model.time += self._issue * self.lines.before[step]
         touch = self.layout.steps[step]

@@ -30,6 +30,8 @@ class Prediction:
     """What its instructions add up to, as `tlf.machine.costs` counts."""
     bytes: int
     """Payload from and to the outermost memory."""
+    steps: int
+    """The instructions that were run to tell this."""
 
 
 def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Reader]:
@@ -57,4 +59,4 @@ def predict(function: func.FuncOp, target: Target) -> Prediction:
         if isinstance(engine, DmaEngine):
             moved += totals.get(("read", name), 0) * (engine.source == far)
             moved += totals.get(("wrote", name), 0) * (engine.destination == far)
-    return Prediction(clock.model.end, totals, moved)
+    return Prediction(clock.model.end, totals, moved, clock.steps)

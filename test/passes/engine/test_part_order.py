@@ -34,12 +34,17 @@ class Told:
 
     times: Callable[[Sequence[str]], int | None]
     asked: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    steps: int = 0
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
         order = _order(module)
         self.asked.append(order)
         return self.times(order)
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """Nothing is told of tiles."""
+        return None
 
 
 def _order(module: ModuleOp) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ class Told:
     apart: int
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
+    steps: int = 0
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
@@ -30,6 +31,10 @@ class Told:
         self.asked.append((len(plans), leads))
         time = self.together if len(plans) == 1 else self.apart
         return min(time, self.led) if leads and len(plans) == 1 else time
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """Nothing is told of tiles."""
+        return None
 
 
 def _plans(module: ModuleOp) -> list[graph.PlanAttr]:
