@@ -38,6 +38,19 @@ func.func @narrow(%x: tensor<1x256x8x56xf16>, %w: tensor<64x256x1x1xf16>,
 }
 """
 
+RESIDUAL = """
+func.func @residual(%x: tensor<1x64x8x56xf16>, %w: tensor<256x64x1x1xf16>,
+    %b: tensor<256x1x1xf32>, %s: tensor<1x256x8x56xf16>) -> tensor<1x256x8x56xf16> {
+  %0 = graph.conv2d %x, %w
+      : (tensor<1x64x8x56xf16>, tensor<256x64x1x1xf16>) -> tensor<1x256x8x56xf32>
+  %1 = graph.add %0, %b
+      : (tensor<1x256x8x56xf32>, tensor<256x1x1xf32>) -> tensor<1x256x8x56xf32>
+  %2 = graph.cast %1 : (tensor<1x256x8x56xf32>) -> tensor<1x256x8x56xf16>
+  %y = graph.add %2, %s : tensor<1x256x8x56xf16>
+  func.return %y : tensor<1x256x8x56xf16>
+}
+"""
+
 DEPTHWISE = """
 func.func @depthwise(%x: tensor<1x64x28x28xf16>, %w: tensor<64x1x5x5xf16>)
     -> tensor<1x64x28x28xf16> {
@@ -181,6 +194,31 @@ def test_sums_along_several_axes_are_cut_together():
     found = searched.best()
     assert found is not None
     assert prod(found.reduce) < 12 * 64
+
+
+def test_short_products_have_four_tiles_in_flight():
+    """A product of 64 steps drains from the array for twice as long."""
+    searched = search(RESIDUAL, "npu")
+    found = searched.best()
+    assert found is not None
+    sizes = (*found.tile, *found.reduce)
+    assert found.stages.tiles == 4
+    three = searched.time(sizes, InFlight(3, 3))
+    assert three is not None
+    assert three.cycles > 1.05 * found.cycles
+
+
+def test_what_takes_little_longer_is_known():
+    searched = search(NARROW, "npu")
+    best = searched.best()
+    assert best is not None
+    first, *others = searched.near(best)
+    assert first == best
+    assert others == sorted(others, key=rank)
+    assert best not in others
+    assert all(8 * each.cycles <= 9 * best.cycles for each in others)
+    slower = [e for e in searched.timed.values() if e and e not in (best, *others)]
+    assert all(8 * each.cycles > 9 * best.cycles for each in slower)
 
 
 @pytest.mark.parametrize(
