@@ -10,7 +10,9 @@ CHIP = Chip(small_chips()["near"])
 
 
 @pytest.mark.parametrize("seed", [3, 104, 125])
-def test_tells_what_the_simulator_finds(seed: int):
+def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPatch):
+    """Where tiles near the engines are the fastest by themselves, as it takes them."""
+    monkeypatch.setattr("tlf.passes.graph_choose_tiles.TRIES", 0)
     made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
     figures = CHIP.figures(made)
 
