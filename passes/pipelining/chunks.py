@@ -66,7 +66,9 @@ def in_chunks(move: mem.DmaOp, place: Operation, axis: int, size: int) -> None:
         [starts[each] if at == axis else each for at, each in enumerate(offsets)]
         for offsets in (there, here)
     )
-    chunk = mem.DmaOp(move.source, source, move.destination, destination, box)
+    chunk = mem.DmaOp(
+        move.source, source, move.destination, destination, box, move.fill_value
+    )
     chunk.location = move.location
     body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
     before = Builder(InsertPoint.before(place))

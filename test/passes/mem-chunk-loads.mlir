@@ -170,6 +170,26 @@ func.func @window(%x: memref<64x56x256xf16, "L3">, %b: memref<300xf16, "L3">) {
   func.return
 }
 
+// What lies outside of the source is filled in chunks, too.
+
+// CHECK-LABEL: @padded
+// CHECK:       scf.for %c
+// CHECK:         mem.dma %x[0, {{.*}}, 0] to %x_1[0, {{.*}}, 0] size [64, 2, 256] fill 0.0 :
+func.func @padded(%x: memref<64x15x256xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %sixteen = arith.constant 16 : index
+  %x_1 = mem.alloc : memref<64x16x256xf16, "L2">
+  %0 = mem.dma %x[0, -1, 0] to %x_1[0, 0, 0] size [64, 16, 256] fill 0.0 : memref<64x15x256xf16, "L3"> to memref<64x16x256xf16, "L2">
+  mem.wait %0
+  scf.for %i = %zero to %sixteen step %one {
+    %1 = mem.alloc : memref<64x1x256xf16, "L1">
+    %2 = mem.dma %x_1[0, %i, 0] to %1[0, 0, 0] size [64, 1, 256] : memref<64x16x256xf16, "L2"> to memref<64x1x256xf16, "L1">
+    mem.wait %2
+  }
+  func.return
+}
+
 // A chunk more would fill what the load leaves alone, and what is touched in between has to
 // be there.
 
