@@ -128,10 +128,15 @@ class NearestSearch:
 
     def near(self, best: Choice) -> list[Choice]:
         """The choices known that take little more time than the best, and the best."""
-        most = best.cycles + best.cycles // NEAR
-        known = (each for each in self.timed.values() if each is not None)
-        others = (each for each in known if each.cycles <= most and each != best)
+        others = (each for each in self._within(best, NEAR) if each != best)
         return [best, *sorted(others, key=rank)]
+
+    def _within(self, best: Choice, part: int) -> Iterator[Choice]:
+        """The choices known that take at most one part in so many more time."""
+        most = best.cycles + best.cycles // part
+        for each in self.timed.values():
+            if each is not None and each.cycles <= most:
+                yield each
 
     def _leaner(self, best: Choice) -> Choice:
         """
@@ -141,11 +146,8 @@ class NearestSearch:
         """
         if 2 * best.bytes <= self.level.capacity:
             return best
-        most = best.cycles + best.cycles // SLOWER
-        known = (each for each in self.timed.values() if each is not None)
-        leaner = (
-            e for e in known if e.cycles <= most and 4 * e.bytes <= 3 * best.bytes
-        )
+        known = self._within(best, SLOWER)
+        leaner = (each for each in known if 4 * each.bytes <= 3 * best.bytes)
         return min(leaner, key=rank, default=best)
 
     def rough(self) -> Choice | None:
