@@ -3,15 +3,12 @@
 from dataclasses import dataclass, field
 
 import pytest
-from differential import parsed
-from example_layers import BlockSizes, bottleneck
-from kept_groups import run_passes
+from example_layers import BlockSizes
+from rehearsed_block import rehearsed_block
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target, load
-from tlf.passes.cost import rehearsal
 
 
 @dataclass
@@ -51,17 +48,9 @@ def _is_prepared(op: graph.GroupOp) -> bool:
 
 
 def partitioned(told: Told, monkeypatch: pytest.MonkeyPatch) -> list[graph.PlanAttr]:
-    def offered(_: Target) -> Told:
-        return told
-
-    monkeypatch.setattr(rehearsal, "_offered", [offered])
-    text = bottleneck(BlockSizes(1, 256, 64, 32, 32), "f16").program.text()
-    context, module = parsed(text)
-    target = load("npu")
-    target.attach(module)
     passes = "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=8}"
-    run_passes(context, module, target, passes)
-    return _plans(module)
+    sizes = BlockSizes(1, 256, 64, 32, 32)
+    return _plans(rehearsed_block(told, sizes, passes, monkeypatch))
 
 
 def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from differential import parsed
-from example_layers import BlockSizes, bottleneck
-from kept_groups import run_passes
+from example_layers import BlockSizes
+from rehearsed_block import rehearsed_block
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.dialects.target import Target, load
-from tlf.passes.cost import rehearsal
 from tlf.passes.engine.tile_refinement import STEPS, TRIES
 
 Plans = tuple[graph.PlanAttr, ...]
@@ -55,17 +52,9 @@ def chosen(
     told: Told | None, monkeypatch: pytest.MonkeyPatch, options: str = ""
 ) -> tuple[Plans, Plans]:
     """The plans of a block, and those of what is computed before a call."""
-
-    def offered(_: Target) -> Told | None:
-        return told
-
-    monkeypatch.setattr(rehearsal, "_offered", [offered])
-    text = bottleneck(BlockSizes(1, 64, 32, 32, 32), "f16").program.text()
-    context, module = parsed(text)
-    target = load("npu")
-    target.attach(module)
     passes = f"{PREFIX}graph-choose-tiles{{level=L1{options}}}"
-    run_passes(context, module, target, passes)
+    sizes = BlockSizes(1, 64, 32, 32, 32)
+    module = rehearsed_block(told, sizes, passes, monkeypatch)
     return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")
 
 

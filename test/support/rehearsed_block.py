@@ -1,0 +1,31 @@
+"""A bottleneck block that passes compile while a rehearsal of a test tells times."""
+
+from __future__ import annotations
+
+import pytest
+from differential import parsed
+from example_layers import BlockSizes, bottleneck
+from kept_groups import run_passes
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.target import Target, load
+from tlf.passes.cost import rehearsal
+
+
+def rehearsed_block(
+    told: rehearsal.Rehearsal | None,
+    sizes: BlockSizes,
+    passes: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ModuleOp:
+    """The block, in f16, behind some passes for `npu`; None offers no rehearsal."""
+
+    def offered(_: Target) -> rehearsal.Rehearsal | None:
+        return told
+
+    monkeypatch.setattr(rehearsal, "_offered", [offered])
+    context, module = parsed(bottleneck(sizes, "f16").program.text())
+    target = load("npu")
+    target.attach(module)
+    run_passes(context, module, target, passes)
+    return module
