@@ -35,7 +35,9 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
         f"graph-choose-layouts{{level={outermost}}},"
     )
     first = tiling(outermost, merge, "graph-mark-in-place,")
-    steps = ",".join((first, *map(tiling, nearer)))
+    steps = ",".join(
+        (first, *(tiling(each, "graph-collapse-axes,") for each in nearer))
+    )
     deal = "mem-assign-cores," if cores > 1 else ""
     return (
         f"graph-pipeline,{steps},tidy,convert-tile-to-mem,tidy,mem-fold-fills,"

@@ -21,6 +21,7 @@ from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.cse import CsePass
 from tlf.passes.graph_choose_layouts import GraphChooseLayoutsPass
 from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
+from tlf.passes.graph_collapse_axes import GraphCollapseAxesPass
 from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.graph_group import GraphGroupPass
 from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
@@ -69,7 +70,10 @@ class TileRehearsal:
         for number, level in enumerate(self.target.tile_levels):
             if number:
                 self._apply(
-                    module, ConvertGraphToTilePass(), GraphGroupPass(level.name)
+                    module,
+                    ConvertGraphToTilePass(),
+                    GraphGroupPass(level.name),
+                    GraphCollapseAxesPass(),
                 )
             else:
                 GraphChooseLayoutsPass(level.name).choose(module, self._known)

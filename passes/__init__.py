@@ -15,6 +15,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-bound": ("graph_bound", "GraphBoundPass"),
     "graph-choose-layouts": ("graph_choose_layouts", "GraphChooseLayoutsPass"),
     "graph-share-joined": ("graph_share_joined", "GraphShareJoinedPass"),
+    "graph-collapse-axes": ("graph_collapse_axes", "GraphCollapseAxesPass"),
     "graph-copy-joined": ("graph_copy_joined", "GraphCopyJoinedPass"),
     "graph-choose-tiles": ("graph_choose_tiles", "GraphChooseTilesPass"),
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),

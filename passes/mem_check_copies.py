@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -14,13 +14,12 @@ from xdsl.traits import MemoryEffectKind, get_effects
 
 from tlf.dialects import graph, mem
 from tlf.dialects.linear_map import is_identity
+from tlf.passes.pipelining.touches import VIEWS
 
 NONE = "nothing that was computed is copied within its level"
 
 FARTHEST = 1 << 30
 """Farther from the engines than every memory level."""
-
-VIEWS = (memref.SubviewOp, memref.ReinterpretCastOp, mem.WindowOp)
 
 
 @dataclass

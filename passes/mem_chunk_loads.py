@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from operator import add
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
@@ -19,7 +18,8 @@ from tlf.passes.pipelining.chunks import cut_of, in_chunks, is_quiet
 from tlf.passes.pipelining.counters import Nest
 from tlf.passes.pipelining.filling import Filling
 from tlf.passes.pipelining.paces import Pace, pace_of
-from tlf.passes.pipelining.touches import root_of, shift_between
+from tlf.passes.pipelining.shifts import shift_along
+from tlf.passes.pipelining.touches import root_of
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ def _before(loop: Nest, far: Level) -> None:
     for load in [*_loads(loop, far)][::-1]:
         if (reader := _reader(load, loop)) is None:
             continue
-        if (shift := shift_between(load.destination, reader.source)) is None:
-            continue
         filling = Filling.of(load)
-        here = filling.here
 
         def pace(
             axis: int,
             starts: range,
             reader: mem.DmaOp = reader,
-            first: Sequence[int] = [*map(add, here, shift)],
+            filling: Filling = filling,
         ) -> Pace | None:
-            chunks = [first[axis] + start for start in starts]
+            shift = shift_along(filling.load.destination, reader.source, axis)
+            if shift is None:
+                return None
+            chunks = [filling.here[axis] + shift + start for start in starts]
             return pace_of(chunks, axis, reader, loop)
 
         cut = cut_of(load.source_type, filling.there, filling.box, far, pace)

@@ -12,9 +12,12 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import mem
 from tlf.dialects.target import Level, Target
+from tlf.passes.mem_liveness import users as users_of
 from tlf.passes.pipelining.chunks import cut_of, in_chunks, is_quiet
 from tlf.passes.pipelining.counters import Nest
 from tlf.passes.pipelining.paces import Delay, delay_of
+from tlf.passes.pipelining.shifts import shift_along
+from tlf.passes.pipelining.touches import root_of
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,20 @@ def _is_whole(store: mem.DmaOp) -> bool:
 
 def _behind(nest: Nest, store: mem.DmaOp, far: Level) -> None:
     """Cut a store behind a loop that makes what it stores."""
-    makers = {use.operation for use in store.source.uses} - {store}
+    buffer = root_of(store.source)
+    users = (each for each in users_of(buffer) if not isinstance(each, mem.WaitOp))
+    makers = set(users) - {store}
     if len(makers) != 1:
         return
     (maker,) = makers
-    if not isinstance(maker, mem.DmaOp) or maker.destination is not store.source:
+    if not isinstance(maker, mem.DmaOp) or root_of(maker.destination) is not buffer:
         return
     if not nest.is_ancestor(maker):
         return
 
     def delay(axis: int, starts: range) -> Delay | None:
+        if shift_along(maker.destination, store.source, axis) != 0:
+            return None
         return delay_of(starts, axis, maker, nest)
 
     offsets = store.mixed_destination_offsets

@@ -5,10 +5,11 @@ When every buffer of a `mem` program is live.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tlf.dialects import mem
+from tlf.passes.pipelining.touches import VIEWS
 
 
 @dataclass
@@ -91,7 +92,7 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
             op = use.operation
             values: list[SSAValue] = []
             match op:
-                case memref.SubviewOp() | memref.ReinterpretCastOp() | mem.WindowOp():
+                case _ if isinstance(op, VIEWS):
                     values = list(op.results)
                 case mem.DmaOp():
                     yield op

@@ -28,7 +28,7 @@ from tlf.passes.pipelining.counters import (
 from tlf.passes.pipelining.products import Products, start_products
 from tlf.passes.pipelining.room import Room
 from tlf.passes.pipelining.slots import give_slots, slot_number
-from tlf.passes.pipelining.touches import root_of
+from tlf.passes.pipelining.touches import root_of, window_of
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ LOOP = StringAttr("loop")
 
 def _fills_ring(op: Operation) -> bool:
     """Whether an operation moves slices to their place in a ring."""
-    return isinstance(op, mem.DmaOp) and isinstance(op.destination.owner, mem.WindowOp)
+    return isinstance(op, mem.DmaOp) and window_of(op.destination) is not None
 
 
 def _reason(nest: Sequence[Nest], trips: int | None) -> str | None:

@@ -212,6 +212,13 @@ class MoveFunctions(InterpreterFunctions):
         slices = _inside(source, offsets, sizes)
         return (Window(source[slices], axis, start, op.box[axis]),)
 
+    @impl(mem.CollapseOp)
+    def run_collapse(
+        self, interpreter: Interpreter, op: mem.CollapseOp, args: PythonValues
+    ) -> PythonValues:
+        window = cast(Window, args[0])
+        return (window.collapsed(op.first),)
+
     @impl(memref.ReinterpretCastOp)
     def run_reinterpret_cast(
         self, interpreter: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues

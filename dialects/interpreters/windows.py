@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
+from tlf.dialects.collapsing import collapsed_shape
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.tile import overlap, poison
 
@@ -34,6 +36,15 @@ class Window:
     @property
     def dtype(self) -> np.dtype[np.generic]:
         return self.ring.dtype
+
+    def collapsed(self, axis: int) -> Window:
+        """The same elements, those of two axes along the first one."""
+        row, strides = self.ring.shape[axis + 1], list(self.ring.strides)
+        strides[axis] = strides[axis + 1]
+        shape = collapsed_shape(self.ring.shape, axis)
+        ring = as_strided(self.ring, shape, strides)
+        count = row if axis == self.axis else 1
+        return Window(ring, self.axis, self.start * count, self.size * count)
 
 
 Place: TypeAlias = Array | Window

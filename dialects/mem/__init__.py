@@ -6,7 +6,7 @@ Buffers are memrefs whose memory space names a level (`memref<16x64xf32, "L2">`)
 whose nearest level holds values, `mem.load` and `mem.store` move between memrefs and
 tensors, and the same computation returns tensors. Loops are `scf.parallel` and
 `scf.for`, views are `memref.subview` and `memref.reinterpret_cast`, and `mem.window`
-where indices wrap.
+and `mem.collapse` where indices wrap.
 
 ```mlir
 func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
@@ -46,6 +46,7 @@ from xdsl.ir import Dialect
 from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
 from tlf.dialects.mem.accumulating import AccumulatingOp
 from tlf.dialects.mem.boxes import kept_dimensions, level_of
+from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather import GatherOp
@@ -59,6 +60,7 @@ Mem = Dialect(
     "mem",
     [
         AllocOp,
+        CollapseOp,
         ContractOp,
         DmaOp,
         FillOp,
@@ -81,6 +83,7 @@ __all__ = [
     "COMBINES",
     "AccumulatingOp",
     "AllocOp",
+    "CollapseOp",
     "ContractOp",
     "DmaOp",
     "FillOp",

@@ -29,6 +29,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Accesses, identity
+from tlf.dialects.collapsing import CollapsingInterface, collapsed_shape
 from tlf.dialects.interfaces import (
     Array,
     Iterator,
@@ -47,7 +48,7 @@ from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 
 
 @irdl_op_definition
-class MaskOp(OffsetOperation, PositionInterface):
+class MaskOp(OffsetOperation, PositionInterface, CollapsingInterface):
     """
     Set the elements of a tile whose place in a whole tensor lies outside of it.
 
@@ -148,6 +149,22 @@ class MaskOp(OffsetOperation, PositionInterface):
         if self.valid is not None:
             raise VerifyException("cannot tile a mask with valid extents again")
         return MaskOp(operands[0], offsets, bounds, scalar_value(self.fill))
+
+    def collapsed(
+        self,
+        operands: Sequence[SSAValue],
+        axis: int,
+        scaled: Callable[[Index, int], Index],
+    ) -> Operation | None:
+        static = cast(Sequence[int], self.static_offsets.get_values())
+        offsets = list(get_dynamic_index_list(static, operands[1:], DYNAMIC_INDEX))
+        row = tensor_type(self.source).get_shape()[axis + 1]
+        bounds = cast(Sequence[int], self.bounds.get_values())
+        if self.valid is not None or offsets[axis + 1] != 0 or bounds[axis + 1] != row:
+            return None
+        offsets[axis] = scaled(offsets[axis], row)
+        whole = collapsed_shape(bounds, axis)
+        return MaskOp(operands[0], offsets, whole, scalar_value(self.fill))
 
     def verify_(self) -> None:
         source = tensor_type(self.source)

@@ -39,6 +39,8 @@ class Scope:
         """Those parts, once there are tiles in them."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.storages: dict[SSAValue, Storage] = {}
+        self.shown: dict[SSAValue, SSAValue] = {}
+        """For views of places under another shape, the place under its own."""
         self.destinations: dict[SSAValue, SSAValue] = {}
         """Where the tile that an operation makes is wanted."""
         self.moves = Moves()

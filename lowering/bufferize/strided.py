@@ -11,10 +11,13 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects import mem
+from tlf.dialects.collapsing import collapsed_axis
 from tlf.dialects.cuts import reshaped_strides, row_major
 from tlf.dialects.interfaces import MovementInterface
 from tlf.dialects.types import tensor_type
 from tlf.lowering.bufferize.buffers import AnyBuffer
+from tlf.lowering.bufferize.scope import Scope
 
 
 def cut_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAValue:
@@ -48,11 +51,33 @@ def reshaped_view(
     return None if seen is None else _view(builder, source, shape, offset, seen)
 
 
+def seen_as(scope: Scope, place: SSAValue, shape: Sequence[int]) -> SSAValue | None:
+    """
+    A place under another shape, if strides reach its elements: a window of a ring with
+    two axes as one, or what was seen so under its own shape again.
+    """
+    old = cast(AnyBuffer, place.type).get_shape()
+    if old == tuple(shape):
+        return place
+    whole = scope.shown.get(place)
+    if whole is not None and cast(AnyBuffer, whole.type).get_shape() == tuple(shape):
+        return whole
+    if isinstance(place.owner, mem.WindowOp):
+        axis = collapsed_axis(old, shape)
+        if axis is None:
+            return None
+        seen = scope.builder.insert(mem.CollapseOp(place, axis)).result
+    elif (seen := reshaped_view(scope.builder, place, shape)) is None:
+        return None
+    scope.shown[seen] = place
+    return seen
+
+
 def _is_static(buffer: SSAValue) -> bool:
     """Whether it is known where a buffer lies in the whole one."""
     type_ = cast(AnyBuffer, buffer.type)
     if not isinstance(type_.layout, StridedLayoutAttr):
-        return True
+        return isinstance(type_.layout, NoneAttr)
     return type_.layout.get_offset() is not None
 
 

@@ -32,7 +32,7 @@ from tlf.lowering.bufferize.compute import (
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.errors import BufferizationError
 from tlf.lowering.bufferize.scope import Scope
-from tlf.lowering.bufferize.strided import cut_view, reshaped_view
+from tlf.lowering.bufferize.strided import cut_view, seen_as
 from tlf.passes.analysis.tile_liveness import Storage
 
 
@@ -67,11 +67,11 @@ def _part(scope: Scope, op: ViewInterface) -> SSAValue | None:
 
 
 def _reshaped_part(scope: Scope, op: ViewInterface, place: SSAValue) -> SSAValue | None:
-    """Part of a stored tensor under another shape, where strides reach it."""
-    if level_of(op.results[0].type) is not None:
+    """Part of a tensor under another shape, where strides reach it."""
+    nearest = next(iter(scope.target.levels))
+    if level_of(op.results[0].type) == nearest:
         return None
-    shape = tensor_type(op.results[0]).get_shape()
-    return reshaped_view(scope.builder, place, shape)
+    return seen_as(scope, place, tensor_type(op.results[0]).get_shape())
 
 
 def convert_movement(scope: Scope, op: MovementInterface) -> None:

@@ -17,7 +17,7 @@ from tlf.dialects.types import AnyTensor, tensor_type
 from tlf.lowering.bufferize.buffers import subview
 from tlf.lowering.bufferize.copies import copy, own
 from tlf.lowering.bufferize.scope import Scope
-from tlf.lowering.bufferize.strided import reshaped_view
+from tlf.lowering.bufferize.strided import reshaped_view, seen_as
 from tlf.passes.analysis.parts import around
 from tlf.passes.analysis.rings import SOURCE, Ring, trip_counts
 from tlf.passes.analysis.tile_liveness import Storage
@@ -33,11 +33,15 @@ def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:
     if (ring := scope.rings.nexts.get(value)) is not None:
         scope.moves.wait(scope.builder, writes=[ring.storage])
         ring.following = _behind(scope, ring)
-        return ring.following, Storage(around=ring.storage)
+        place = seen_as(scope, ring.following, type_.get_shape())
+        assert place is not None
+        return place, Storage(around=ring.storage)
     if (ring := scope.rings.inits.get(value)) is not None:
         ring.buffer = scope.allocate(_ring_type(ring))
         ring.first = _start(scope.builder, ring, ring.buffer)
-        return ring.first, Storage()
+        place = seen_as(scope, ring.first, type_.get_shape())
+        assert place is not None
+        return place, Storage()
     return scope.allocate(type_), Storage()
 
 

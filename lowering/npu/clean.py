@@ -14,6 +14,7 @@ from tlf.dialects import mem, npu
 
 VIEWS = (
     mem.AllocOp,
+    mem.CollapseOp,
     mem.WindowOp,
     memref.GetGlobalOp,
     memref.ReinterpretCastOp,

@@ -27,7 +27,7 @@ from tlf.passes.pipelining.paces import (
     loop_of,
     pace_of,
 )
-from tlf.passes.pipelining.touches import shift_between
+from tlf.passes.pipelining.shifts import shift_along
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class LoadInChunks:
         if (found := chunks_of(loop, load, load.mixed_destination_offsets)) is None:
             return None
         axis, starts = found
-        if (shift := shift_between(load.destination, user.source)) is None:
+        if (shift := shift_along(load.destination, user.source, axis)) is None:
             return None
-        chunks = [start + shift[axis] for start in starts]
+        chunks = [start + shift for start in starts]
         if (pace := pace_of(chunks, axis, user, nest)) is None:
             return None
         return LoadInChunks(ends.last, ends.first, pace)
@@ -102,11 +102,11 @@ class StoreInChunks:
         if (ends := _ends(pairs)) is None:
             return None
         maker, store = ends.earlier, ends.later
-        if maker.destination is not store.source:
-            return None
         if (found := chunks_of(loop, store, store.mixed_source_offsets)) is None:
             return None
         axis, starts = found
+        if shift_along(maker.destination, store.source, axis) != 0:
+            return None
         if (delay := delay_of(starts, axis, maker, nest)) is None:
             return None
         return StoreInChunks(ends.last, ends.first, loop, delay)

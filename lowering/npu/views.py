@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.dialects.collapsing import collapsed_shape
 from tlf.dialects.mem import Index
 from tlf.dialects.types import byte_count, dtype_of
 from tlf.lowering.npu.index import IndexBuilder
@@ -154,6 +155,8 @@ class Views:
                 return _whole(buffer, self.globals[owner.name_.string_value()])
             case mem.WindowOp():
                 return _window(owner, self.view(owner.source))
+            case mem.CollapseOp():
+                return _collapse(owner, self.view(owner.source))
             case memref.SubviewOp():
                 return _subview(owner, self.view(owner.source))
             case memref.ReinterpretCastOp():
@@ -225,6 +228,18 @@ def _window(op: mem.WindowOp, source: View) -> View:
     return replace(source.moved(offsets), shape=op.box, ring=ring, slots=slots)
 
 
+def _collapse(op: mem.CollapseOp, source: View) -> View:
+    """A window of the same slices of its ring; along their axis, elements are told."""
+    strides = list(source.strides)
+    strides[op.first] = strides[op.first + 1]
+    ring = source.ring
+    if ring is not None and ring.axis == op.first:
+        start = index_builder(op).mul(ring.start, op.row)
+        ring = Ring(ring.axis, ring.slots * op.row, start)
+    shape = collapsed_shape(source.shape, op.first)
+    return replace(source, shape=shape, strides=tuple(strides), ring=ring)
+
+
 def _has_all_slices(view: View) -> bool:
     """Whether a view is all of a buffer, or all of a slot of it."""
     item = dtype_of(view.element_type).itemsize
@@ -245,7 +260,8 @@ def _slots(
         for size, stride in zip(source.shape[1:], source.strides[1:], strict=True)
     )
     is_whole = source.whole.high - source.whole.low == room * source.shape[0]
-    if not is_whole or source.offset != source.whole.low or inside + item > room:
+    first = source.offset - source.whole.low
+    if not is_whole or first + inside + item > room:
         return ()
     slot = slot_of(offsets[0], source.shape[0], room)
     return () if slot is None else (slot,)

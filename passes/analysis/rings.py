@@ -23,7 +23,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import tile
+from tlf.dialects.collapsing import collapsed_axis
 from tlf.dialects.graph import remark
+from tlf.dialects.interfaces import ViewInterface
 from tlf.dialects.target import Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
@@ -172,6 +174,9 @@ def _computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
                     return user
                 if (found := _computing_user(user.result, roll)) is not None:
                     return found
+            case ViewInterface() if _shows_slices(user, roll):
+                if not _is_only_moved(user.results[0]):
+                    return user
             case tile.DesliceOp() if user.destination is not value:
                 continue
             case tile.RollOp() if user is roll or user.window is not value:
@@ -183,6 +188,13 @@ def _computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
     return None
 
 
+def _shows_slices(op: ViewInterface, roll: tile.RollOp) -> bool:
+    """Whether a view of a window shows whole slices, some axes as one."""
+    before, after = (tensor_type(each) for each in (op.operands[0], op.results[0]))
+    axis = collapsed_axis(before.get_shape(), after.get_shape())
+    return axis is not None and axis + 1 != roll.axis.value.data
+
+
 def is_view(op: tile.SliceOp) -> bool:
     """Whether a slice stays in its memory level."""
     return level_of(op.result.type) == level_of(op.source.type)
@@ -192,7 +204,7 @@ def _place_next(rings: Rings, ring: Ring, liveness: Liveness) -> None:
     """Choose the slots of a ring, and let its next slices be made in it if they can."""
     block, next_ = ring.loop.body.block, ring.roll.next
     writer: Operation = ring.roll
-    origins = _origins(next_, block, rings)
+    origins = _origins(next_, block, rings, ring.axis)
     if origins is not None and origins[0] not in rings.nexts:
         rings.nexts[origins[0]] = ring
         writer = _first_writer(origins, ring.roll)
@@ -218,8 +230,9 @@ def _readers(value: SSAValue, block: Block, roll: tile.RollOp) -> Iterator[Opera
         user = use.operation
         if user is roll and use.index == 0:
             continue
-        if isinstance(user, tile.SliceOp) and is_view(user):
-            yield from _readers(user.result, block, roll)
+        is_cut = isinstance(user, tile.SliceOp) and is_view(user)
+        if is_cut or isinstance(user, ViewInterface):
+            yield from _readers(user.results[0], block, roll)
             continue
         ancestor: Operation | None = user
         while ancestor is not None and ancestor.parent is not block:
@@ -234,17 +247,20 @@ def _place_init(rings: Rings, ring: Ring, liveness: Liveness) -> None:
     block = init.parent if isinstance(init, Operation) else None
     if ring.slots == ring.extent or block is None:
         return
-    origins = _origins(ring.init, block, rings)
+    origins = _origins(ring.init, block, rings, ring.axis)
     if origins is None or origins[0] in rings.nexts or origins[0] in rings.inits:
         return
     if all(liveness.dead_after(each, ring.loop) for each in origins):
         rings.inits[origins[0]] = ring
 
 
-def _origins(value: SSAValue, block: Block, rings: Rings) -> list[SSAValue] | None:
+def _origins(
+    value: SSAValue, block: Block, rings: Rings, axis: int
+) -> list[SSAValue] | None:
     """
     The tiles that a tile is made of in place, in one block and only moved: first one
-    that is new, last the tile itself. None if there are no such.
+    that is new, last the tile itself, maybe with other axes as one with that of a ring.
+    None if there are no such.
     """
     chain: list[SSAValue] = []
     while True:
@@ -261,6 +277,8 @@ def _origins(value: SSAValue, block: Block, rings: Rings) -> list[SSAValue] | No
                 return chain
             case tile.DesliceOp():
                 value = op.destination
+            case ViewInterface() if _is_of_slices(op, axis):
+                value = op.operands[0]
             case tile.WhileOp():
                 number = list[SSAValue](op.results).index(value)
                 if number in rings.of(op):
@@ -268,6 +286,13 @@ def _origins(value: SSAValue, block: Block, rings: Rings) -> list[SSAValue] | No
                 value = op.inits[number]
             case _:
                 return None
+
+
+def _is_of_slices(op: ViewInterface, axis: int) -> bool:
+    """Whether a view shows what has axes as one as slices along an axis of a ring."""
+    before, after = (tensor_type(each) for each in (op.operands[0], op.results[0]))
+    found = collapsed_axis(after.get_shape(), before.get_shape())
+    return found is not None and found + 1 != axis
 
 
 def _is_only_moved(value: SSAValue) -> bool:
@@ -287,6 +312,8 @@ def _moves(value: SSAValue, user: Operation) -> bool:
                 for init, argument in zip(user.inits, user.carried, strict=True)
                 if init is value
             )
+        case ViewInterface():
+            return _is_only_moved(user.results[0])
         case tile.DesliceOp() if user.destination is value:
             return _is_only_moved(user.result)
         case _:

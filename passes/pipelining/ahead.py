@@ -21,6 +21,7 @@ from tlf.passes.pipelining.touches import (
     may_meet,
     root_of,
     touches,
+    window_of,
     written,
 )
 from tlf.passes.pipelining.turns import take_turns
@@ -188,7 +189,7 @@ def _held_up(move: mem.DmaOp, moves: Sequence[mem.DmaOp]) -> Operation | None:
     """
     block = move.parent
     assert block is not None
-    if isinstance(move.destination.owner, mem.WindowOp):
+    if window_of(move.destination) is not None:
         return None
     waits = [use.operation for use in move.token.uses]
     if any(each.parent is not block for each in waits):

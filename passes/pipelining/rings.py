@@ -27,7 +27,7 @@ from xdsl.ir.affine import (
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
 from tlf.passes.pipelining.counters import number_of
-from tlf.passes.pipelining.touches import VIEWS, root_of
+from tlf.passes.pipelining.touches import VIEWS, root_of, window_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Slices:
 
 def ring_of(move: mem.DmaOp, loop: scf.ForOp) -> SSAValue | None:
     """The ring that a move in the body of a loop fills, from outside of the loop."""
-    if not isinstance(move.destination.owner, mem.WindowOp):
+    if window_of(move.destination) is None:
         return None
     owner = root_of(move.destination).owner
     is_outside = isinstance(owner, mem.AllocOp) and not loop.is_ancestor(owner)
@@ -104,8 +104,7 @@ def _in_body(op: Operation, loop: scf.ForOp) -> Operation:
 
 def _slices(view: SSAValue, loop: scf.ForOp) -> Slices | None:
     """The slices of a ring that a view shows, if it is a window of it."""
-    owner = view.owner
-    if not isinstance(owner, mem.WindowOp):
+    if (owner := window_of(view)) is None:
         return None
     axis = owner.ring_axis
     start = _linear(owner.mixed_offsets[axis], loop)

@@ -14,7 +14,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tlf.dialects import mem
 from tlf.passes.analysis.regions import Region, are_apart
 
-VIEWS = (mem.WindowOp, memref.SubviewOp, memref.ReinterpretCastOp)
+VIEWS = (
+    mem.CollapseOp,
+    mem.WindowOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+)
+"""What shows a buffer, or part of it."""
 
 BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
 """What buffers come from, other than arguments."""
@@ -27,37 +33,12 @@ def root_of(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
-def shift_between(one: SSAValue, other: SSAValue) -> tuple[int, ...] | None:
-    """
-    How far the first element of one view is behind that of another one along each axis
-    of their buffer; None if that is not known, or if they see it in other shapes.
-    """
-    if root_of(one) is not root_of(other):
-        return None
-    first, second = _origin(one), _origin(other)
-    if first is None or second is None:
-        return None
-    return tuple(mine - theirs for mine, theirs in zip(first, second, strict=True))
-
-
-def _origin(buffer: SSAValue) -> Sequence[int] | None:
-    """Where a view starts in its buffer, if it is a box of it."""
+def window_of(buffer: SSAValue) -> mem.WindowOp | None:
+    """The window of a ring that a view shows, if it shows one."""
     owner = buffer.owner
-    if not isinstance(owner, VIEWS):
-        rank = cast("MemRefType[Attribute]", buffer.type).get_num_dims()
-        return [0] * rank
-    if not isinstance(owner, memref.SubviewOp) or owner.sizes or owner.strides:
-        return None
-    before = _origin(owner.source)
-    offsets = mem.mixed(owner.static_offsets, owner.offsets)
-    known = [each for each in offsets if isinstance(each, int)]
-    rank = cast("MemRefType[Attribute]", buffer.type).get_num_dims()
-    steps = set(owner.static_strides.get_values())
-    if before is None or len(known) != len(offsets) or steps - {1}:
-        return None
-    if not len(before) == len(known) == rank:
-        return None
-    return [mine + theirs for mine, theirs in zip(before, known, strict=True)]
+    if isinstance(owner, mem.CollapseOp):
+        owner = owner.source.owner
+    return owner if isinstance(owner, mem.WindowOp) else None
 
 
 def region_of(buffer: SSAValue) -> Region:
@@ -67,16 +48,18 @@ def region_of(buffer: SSAValue) -> Region:
             return _cut(owner)
         case mem.WindowOp():
             return region_of(owner.source).somewhere()
+        case mem.CollapseOp():
+            return region_of(owner.source)
         case memref.ReinterpretCastOp() if root_of(buffer) is not owner.source:
             return Region()
         case _:
-            layout = _layout(buffer)
+            layout = layout_of(buffer)
             return Region.whole(*layout) if layout else Region()
 
 
 def _cut(op: memref.SubviewOp) -> Region:
     """The part of a buffer that a view shows."""
-    source, layout = region_of(op.source), _layout(op.source)
+    source, layout = region_of(op.source), layout_of(op.source)
     if layout is None or op.sizes or op.strides:
         return source.somewhere()
     offsets = mem.mixed(op.static_offsets, op.offsets)
@@ -89,7 +72,7 @@ def _cut(op: memref.SubviewOp) -> Region:
     return source.cut(*layout, known, sizes)
 
 
-def _layout(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
+def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
     """The shape and the strides of a buffer, if they are known."""
     type_ = cast("MemRefType[Attribute]", buffer.type)
     strides = type_.get_strides()
@@ -113,9 +96,9 @@ def written(op: Operation) -> Iterator[SSAValue]:
             yield op.destination
         case mem.StructuredOp():
             yield from op.output_operands
-        case mem.LoadOp() | mem.WindowOp() | memref.SubviewOp():
+        case mem.LoadOp():
             return
-        case memref.ReinterpretCastOp():
+        case _ if isinstance(op, VIEWS):
             return
         case _:
             for value in op.operands:

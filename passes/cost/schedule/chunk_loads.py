@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 
@@ -13,12 +13,12 @@ from tlf.passes.cost.schedule.in_chunks import (
     cut_of,
     in_chunks,
     is_quiet,
+    shift_along,
     taking,
     users_of,
     without,
 )
 from tlf.passes.cost.schedule.moves import MovePrice, Side
-from tlf.passes.cost.schedule.places import Place
 from tlf.passes.cost.schedule.program import (
     Buffer,
     Chunk,
@@ -39,8 +39,6 @@ class Use:
     move: Step
     reading: MovePrice
     nest: Nest
-    shift: Mapping[int, int]
-    """By axis, how far what is loaded is behind what is read."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,7 @@ def _uses(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Use]:
         if (user := _reader(load, items, number, at)) is None:
             continue
         move, reading = user
-        if (shift := _shift(price.destination.place, reading.source.place)) is None:
-            continue
-        yield Use(load, _filling(price), move, reading, nest, shift)
+        yield Use(load, _filling(price), move, reading, nest)
 
 
 def _is_from(load: Step, far: Level) -> bool:
@@ -117,26 +113,6 @@ def _reader(
     return (found, found.price) if isinstance(found.price, MovePrice) else None
 
 
-def _shift(filled: Place, read: Place) -> Mapping[int, int] | None:
-    """
-    By axis, how far what is filled is behind what is read of a buffer; None if that is
-    not known.
-    """
-    if filled == read:
-        return {}
-    one, other = filled.window, read.window
-    if one is None or other is None or one.axis != other.axis:
-        return None
-    if (filled.buffer, filled.base, filled.strides) != (
-        read.buffer,
-        read.base,
-        read.strides,
-    ):
-        return None
-    distance = one.start - other.start
-    return None if distance.terms else {one.axis: distance.constant}
-
-
 def _filling(price: MovePrice) -> MovePrice:
     """A load, without what lies before its source begins."""
     left = [max(0, -each.constant) for each in price.source.offsets]
@@ -164,7 +140,12 @@ def _paces(use: Use) -> Callable[[int, range], Pace | None]:
     def pace(axis: int, starts: range) -> Pace | None:
         offset, size = use.reading.source.offsets[axis], use.reading.box[axis]
         first = use.loading.destination.offsets[axis].constant
-        first += use.shift.get(axis, 0)
+        shift = shift_along(
+            use.loading.destination.place, use.reading.source.place, axis
+        )
+        if shift is None:
+            return None
+        first += shift
         chunks = [first + start for start in starts]
         for depth, nest in enumerate(path, 1):
             if not nest.trips:

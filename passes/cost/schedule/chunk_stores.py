@@ -13,6 +13,7 @@ from tlf.passes.cost.schedule.in_chunks import (
     is_quiet,
     is_start,
     other_move,
+    shift_along,
     taking,
     without,
 )
@@ -76,8 +77,7 @@ def _stores(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Made]:
         if (maker := other_move(item, item.moves[0], nest, items)) is None:
             continue
         move, making = maker
-        if making.destination.place == price.source.place:
-            yield Made(item, price, move, making, nest)
+        yield Made(item, price, move, making, nest)
 
 
 def _is_whole(price: MovePrice) -> bool:
@@ -90,6 +90,9 @@ def _delays(made: Made) -> Callable[[int, range], Delay | None]:
     """How many iterations make a chunk along an axis."""
 
     def delay(axis: int, starts: range) -> Delay | None:
+        ends = made.making.destination.place, made.storing.source.place
+        if shift_along(*ends, axis) != 0:
+            return None
         offset, size = made.making.destination.offsets[axis], made.making.box[axis]
         nest = made.nest
         if any(symbol not in nest.variables for symbol, _ in offset.terms):

@@ -9,6 +9,7 @@ from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
 from tlf.passes.analysis.chunks import Cut, P, best_cut
 from tlf.passes.cost.schedule.moves import MovePrice, Side
+from tlf.passes.cost.schedule.places import Place
 from tlf.passes.cost.schedule.program import (
     Buffer,
     Chunk,
@@ -63,6 +64,32 @@ def is_quiet(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bool:
 def is_start(side: Side) -> bool:
     """Whether a side is a place from its first element on."""
     return all(each == Linear() for each in side.offsets)
+
+
+def shift_along(one: Place, other: Place, axis: int) -> int | None:
+    """
+    How far the first element of one place is behind that of another one along an axis;
+    None if that is not known, or if the axis is not the same one of their buffer.
+    """
+    if one == other:
+        return 0
+    if one.buffer is not other.buffer or len(one.shape) != len(other.shape):
+        return None
+    if (stride := one.strides[axis]) != other.strides[axis]:
+        return None
+    if not one.is_alone(axis) or not other.is_alone(axis):
+        return None
+    first, second = one.window, other.window
+    if first is not None and second is not None and axis == first.axis:
+        distance = first.start - second.start
+        return None if distance.terms else distance.constant
+    if one.base.terms or other.base.terms:
+        return 0 if one.base == other.base else None
+    apart = (*one.strides, *other.strides)
+    around = min((each for each in apart if each > stride), default=None)
+    places = [each.base.constant for each in (one, other)]
+    inside = [each if around is None else each % around for each in places]
+    return inside[0] // stride - inside[1] // stride
 
 
 def in_chunks(

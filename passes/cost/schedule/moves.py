@@ -34,6 +34,20 @@ class Side:
                 total += offset * self.place.strides[axis]
         return total
 
+    @property
+    def lap(self) -> Linear:
+        """Elements from the start of a ring along the axis of its slices."""
+        window = self.place.window
+        if window is None:
+            return Linear()
+        return window.start * window.unit + self.offsets[window.axis]
+
+    @property
+    def lapse(self) -> int:
+        """The elements of a ring along the axis of its slices."""
+        window = self.place.window
+        return self.place.buffer.slices * (1 if window is None else window.unit)
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -80,7 +94,7 @@ class MovePrice:
             Phase(*each) for each in places if each[1] > 1 and each[0].terms
         )
         self._starts = [
-            each.place.window.start + each.offsets[each.place.window.axis]
+            each.lap
             for each in (self.source, self.destination)
             if each.place.window is not None
         ]
@@ -105,11 +119,8 @@ class MovePrice:
 
     @staticmethod
     def _lap(side: Side, values: Values) -> int:
-        """The slice of its ring where a side starts."""
-        if (window := side.place.window) is None:
-            return 0
-        start = window.start + side.offsets[window.axis]
-        return value_of(start, values) % side.place.buffer.slices
+        """Where in its ring a side starts, in elements along the axis of slices."""
+        return value_of(side.lap, values) % side.lapse if side.place.window else 0
 
     def _instructions(
         self,
@@ -130,7 +141,7 @@ class MovePrice:
         first = max(0, -there)
         end = min(self.box[axis], self.destination.place.shape[axis] - there)
         ends = [
-            side.place.buffer.slices - lap
+            side.lapse - lap
             for side, lap in zip((self.source, self.destination), laps, strict=True)
             if side.place.window is not None and side.place.window.axis == axis
         ]
@@ -182,7 +193,7 @@ class MovePrice:
         window, stride = side.place.window, side.place.strides[axis]
         if window is None or window.axis != axis:
             return elements * stride
-        return (lap + elements) % side.place.buffer.slices * stride
+        return (lap + elements) % side.lapse * stride
 
 
 def _walked_end(

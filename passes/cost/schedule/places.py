@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tlf.dialects.access import Linear
+from tlf.dialects.collapsing import collapsed_axis
 from tlf.dialects.cuts import reshaped_strides, row_major
 from tlf.passes.analysis.regions import Region
 from tlf.passes.cost.schedule.program import Access, Buffer
@@ -23,6 +24,8 @@ class Window:
     axis: int
     start: Linear
     extent: int
+    unit: int = 1
+    """The elements of a slice, where axes of it are seen as one with this axis."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Place:
             zip(offsets, self.strides, strict=True)
         ):
             if window is not None and axis == window.axis:
-                window = Window(axis, window.start + offset, shape[axis])
+                window = replace(
+                    window, start=window.start + offset, extent=shape[axis]
+                )
             else:
                 base += offset * stride
         region = self._region(offsets, shape)
@@ -73,9 +78,37 @@ class Place:
         if shape == self.shape:
             return self
         if self.window is not None:
-            return None
+            return self._reshaped_window(self.window, shape)
         strides = reshaped_strides(self.shape, self.strides, shape)
         return None if strides is None else replace(self, shape=shape, strides=strides)
+
+    def _reshaped_window(self, window: Window, shape: Shape) -> Place | None:
+        """The same slices of a ring with two axes as one, or again as two."""
+        strides = list(self.strides)
+        if (axis := collapsed_axis(self.shape, shape)) is not None:
+            row, unit = self.shape[axis + 1], window.unit * self.shape[axis + 1]
+            strides[axis] = strides[axis + 1]
+            if self.strides[axis] != row * strides[axis]:
+                return None
+        elif (axis := collapsed_axis(shape, self.shape)) is not None:
+            row, unit = shape[axis + 1], window.unit // shape[axis + 1]
+            strides[axis] *= row
+        else:
+            return None
+        if window.axis == axis + 1:
+            return None
+        if window.axis == axis:
+            window = replace(window, unit=unit)
+        return replace(self, shape=shape, strides=tuple(strides), window=window)
+
+    def is_alone(self, axis: int) -> bool:
+        """Whether elements along an axis are along no other one."""
+        same = zip(self.shape, self.strides, strict=True)
+        return not any(
+            size > 1 and stride == self.strides[axis]
+            for other, (size, stride) in enumerate(same)
+            if other != axis
+        )
 
     @property
     def is_contiguous(self) -> bool:

@@ -35,12 +35,20 @@ def make_place(reader: Reader, value: SSAValue) -> tuple[Place, Storage]:
     if (ring := reader.rings.nexts.get(value)) is not None:
         reader.wait(writes=[ring.storage])
         reader.following[ring] = behind(reader, ring)
-        return reader.following[ring], Storage(around=ring.storage)
+        place = _seen(reader, reader.following[ring], value)
+        return place, Storage(around=ring.storage)
     if (ring := reader.rings.inits.get(value)) is not None:
         reader.buffers[ring] = ring_place(reader, ring)
         reader.firsts[ring] = start_of(reader.buffers[ring], ring)
-        return reader.firsts[ring], Storage()
+        return _seen(reader, reader.firsts[ring], value), Storage()
     return reader.allocate(tensor_type(value)), Storage()
+
+
+def _seen(reader: Reader, place: Place, value: SSAValue) -> Place:
+    """The slices of a ring under the shape of a tile that is made there."""
+    if (seen := place.reshaped(tensor_type(value).get_shape())) is None:
+        raise UnknownTimeError(reader.function, "expected slices of a ring as they are")
+    return seen
 
 
 def _part(reader: Reader, value: SSAValue) -> tuple[Place, Storage] | None:

@@ -1,0 +1,129 @@
+"""Windows of ring buffers with two of their axes as one."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, MemRefType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects.collapsing import collapsed_shape
+from tlf.dialects.mem.boxes import level_of
+from tlf.dialects.mem.window import WindowOp
+
+
+def collapsed_window_type(
+    window: MemRefType[Attribute], axis: int
+) -> MemRefType[Attribute]:
+    """The type of a window whose axes `axis` and the next one are seen as one."""
+    assert isinstance(window.layout, AffineMapAttr)
+    shape, rank = window.get_shape(), window.get_num_dims()
+    seen: list[AffineExpr] = [AffineExpr.dimension(each) for each in range(rank)]
+    row = shape[axis + 1]
+    seen[axis + 1] = seen[axis] % row + seen[axis + 1]
+    seen[axis] = seen[axis] // row
+    results = [
+        each.replace_dims_and_symbols(seen, [AffineExpr.symbol(0)])
+        for each in window.layout.data.results
+    ]
+    layout = AffineMapAttr(AffineMap(rank, 1, tuple(results)))
+    return MemRefType(
+        window.element_type, collapsed_shape(shape, axis), layout, window.memory_space
+    )
+
+
+@irdl_op_definition
+class CollapseOp(IRDLOperation):
+    """
+    View a window of a ring with the elements of two neighbouring axes along the first
+    of them, and a single one along the other.
+
+    The window shows whole rows along `axis`: all that its ring has along the next axis.
+    The ring wraps along `axis`, or along one that stays as it is. Only `mem.dma` reads
+    and writes the view, as it does the window.
+
+    ```mlir
+    %w = mem.window %ring[%p, 0] size [3, 8] axis 0 : memref<5x8xf32, "L2">
+        to memref<3x8xf32, affine_map<(d0, d1)[s0] -> ((d0 + s0) mod 5, d1)>, "L2">
+    %v = mem.collapse %w axis 0
+        : memref<3x8xf32, affine_map<(d0, d1)[s0] -> ((d0 + s0) mod 5, d1)>, "L2">
+        to memref<24x1xf32, affine_map<(d0, d1)[s0]
+            -> (((d0 floordiv 8) + s0) mod 5, (d0 mod 8) + d1)>, "L2">
+    ```
+    """
+
+    name = "mem.collapse"
+
+    source = operand_def(MemRefType)
+    axis = prop_def(IntegerAttr.constr(i64))
+
+    result = result_def(MemRefType)
+
+    traits = traits_def(Pure())
+
+    assembly_format = (
+        "$source `axis` $axis attr-dict `:` type($source) `to` type($result)"
+    )
+
+    def __init__(self, source: SSAValue | Operation, axis: int) -> None:
+        window = cast(MemRefType[Attribute], SSAValue.get(source).type)
+        super().__init__(
+            operands=[source],
+            result_types=[collapsed_window_type(window, axis)],
+            properties={"axis": IntegerAttr(axis, i64)},
+        )
+
+    @property
+    def source_type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.source.type)
+
+    @property
+    def first(self) -> int:
+        """The first of the two axes."""
+        return self.axis.value.data
+
+    @property
+    def row(self) -> int:
+        """The elements along the second one."""
+        return self.source_type.get_shape()[self.first + 1]
+
+    def verify_(self) -> None:
+        level_of(self.source.type)
+        window = self.source.owner
+        if not isinstance(window, WindowOp):
+            raise VerifyException(f"expected a mem.window, got {self.source.type}")
+        rank = self.source_type.get_num_dims()
+        if not 0 <= self.first < rank - 1:
+            raise VerifyException(
+                f"expected an axis below {rank - 1}, with one behind it, "
+                f"got {self.first}"
+            )
+        self._verify_rows(window)
+        expected = collapsed_window_type(self.source_type, self.first)
+        if self.result.type != expected:
+            raise VerifyException(f"expected a view {expected}, got {self.result.type}")
+
+    def _verify_rows(self, window: WindowOp) -> None:
+        if window.ring_axis == self.first + 1:
+            raise VerifyException(
+                f"expected a ring that does not wrap along axis {window.ring_axis}"
+            )
+        ring: Sequence[int] = window.source_type.get_shape()
+        if self.row != ring[self.first + 1]:
+            raise VerifyException(
+                f"expected all {ring[self.first + 1]} elements of the ring along axis "
+                f"{self.first + 1}, got {self.row}"
+            )
+        strides = window.source_type.get_strides() or ()
+        if strides[self.first] != self.row * (strides[self.first + 1] or 0):
+            raise VerifyException("expected rows that follow each other in memory")

@@ -1,0 +1,1 @@
+"""Neighbouring axes as one."""

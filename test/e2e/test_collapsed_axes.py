@@ -1,0 +1,81 @@
+"""Rows of images as one axis: values are right, and products take fewer passes."""
+
+import pytest
+from differential import check, compiled_text, make_case, parsed, steps_of, tiled
+from example_layers import BlockSizes, bottleneck
+from xdsl.dialects import func
+
+from tlf.dialects import mem
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.cost.schedule.prediction import predict
+from tlf.runtime import npu
+from tlf.tools.pass_manager import PassManager
+
+PIPELINE = PIPELINES["npu-pipeline"]
+APART = PIPELINE.replace("graph-collapse-axes,", "")
+
+TARGET = "npu-tiny:L2=16K"
+"""Its array has 8 columns, and its memory no room for whole images."""
+
+BLOCKS = {
+    "21-f16": (BlockSizes(1, 8, 4, 40, 21), "f16"),
+    "13-bf16": (BlockSizes(1, 8, 8, 40, 13), "bf16"),
+    "12-f16": (BlockSizes(1, 16, 4, 40, 12), "f16"),
+    "13-f32": (BlockSizes(1, 4, 4, 33, 13), "f32"),
+}
+"""Bottleneck blocks whose rows do not fill columns; all but the last roll rows."""
+
+
+def cycles(text: str, target: str, pipeline: str = PIPELINE) -> int:
+    program = npu.parse(compiled_text(text, target, pipeline))
+    return npu.run(program, {}, functional=False).cycles
+
+
+def text_of(block: str) -> str:
+    sizes, element = BLOCKS[block]
+    return bottleneck(sizes, element).program.text()
+
+
+@pytest.mark.parametrize("block", list(BLOCKS)[:-1])
+def test_rows_of_rings_are_one_axis(block: str):
+    context, module = parsed(text_of(block))
+    load(TARGET).attach(module)
+    passes = steps_of(load(TARGET))
+    count = [each.name for each in passes].index("convert-tile-to-mem") + 1
+
+    PassManager(passes[:count]).run(context, module)
+
+    assert any(isinstance(op, mem.CollapseOp) for op in module.walk())
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_values_at_every_stage(block: str):
+    assert check(make_case(text_of(block)), TARGET) is None
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("block", BLOCKS)
+def test_values_with_any_tiles(block: str, seed: int):
+    """Tiles that end in the middle of a row, or where a ring does."""
+    fault = check(make_case(text_of(block)), TARGET, stages=False, plans=seed)
+    assert fault is None or fault.kind == "refused"
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_the_model_knows(block: str):
+    target, text = load(TARGET), text_of(block)
+    predicted = sum(
+        predict(function, target).cycles
+        for function in tiled(text, target).ops
+        if isinstance(function, func.FuncOp) and not is_preparation(function)
+    )
+    assert predicted == pytest.approx(cycles(text, TARGET), rel=0.02)
+
+
+def test_products_take_fewer_passes():
+    """Rows of 24 pixels leave 40 of 64 columns of the array idle."""
+    text = bottleneck(BlockSizes(1, 256, 64, 24, 24), "f16").program.text()
+
+    assert cycles(text, "npu") < 0.98 * cycles(text, "npu", APART)
