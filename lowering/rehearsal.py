@@ -21,7 +21,7 @@ from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.cse import CsePass
 from tlf.passes.graph_choose_layouts import GraphChooseLayoutsPass
 from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
-from tlf.passes.graph_collapse_axes import GraphCollapseAxesPass
+from tlf.passes.graph_collapse_axes import collapse
 from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.graph_group import GraphGroupPass
 from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
@@ -49,6 +49,10 @@ class TileRehearsal:
         """What the functions of a program will take, or None; see `Rehearsal`."""
         return self._told(module, self._lower)
 
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        """The same where groups are those for the nearest memory."""
+        return self._told(module, self._tile)
+
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """The same where groups have plans for the nearest memory."""
         return self._told(module, self._finish)
@@ -73,8 +77,8 @@ class TileRehearsal:
                     module,
                     ConvertGraphToTilePass(),
                     GraphGroupPass(level.name),
-                    GraphCollapseAxesPass(),
                 )
+                collapse(module, self.target)
             else:
                 GraphChooseLayoutsPass(level.name).choose(module, self._known)
             self._apply(module, GraphCopyJoinedPass())
@@ -82,6 +86,12 @@ class TileRehearsal:
             self._apply(module, DeadCodeElimination())
             if not number:
                 self._apply(module, GraphMarkInPlacePass())
+        self._finish(module)
+
+    def _tile(self, module: ModuleOp) -> None:
+        """From groups for the nearest memory on."""
+        self._apply(module, GraphCopyJoinedPass())
+        self._choose_tiles(module, self.target.tile_levels[-1])
         self._finish(module)
 
     def _finish(self, module: ModuleOp) -> None:

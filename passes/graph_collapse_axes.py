@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.dialects import graph
+from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.bands import SystolicArray
@@ -16,9 +17,17 @@ from tlf.passes.collapsing.pairs import Pairs
 from tlf.passes.collapsing.rebuild import CollapsedGroup
 from tlf.passes.collapsing.rows import has_whole_rows
 from tlf.passes.cost.machine import machine_of
+from tlf.passes.cost.rehearsal import Rehearsal, rehearsal_on
 from tlf.passes.cost.timed import is_timed
+from tlf.passes.engine.tile_refinement import SMALL
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members
+
+CLOSE = 256
+"""
+Axes are one where a program takes at most one part in so many more time: tiles are
+still to be chosen for the whole program, and there is more to gain then.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,25 +39,59 @@ class GraphCollapseAxesPass(ModulePass):
     All operations of the group must go along both axes together, element by element,
     and its inputs and results must lie in memory row by row, without gaps. They are
     seen with all elements along the first of the axes, and a single one along the
-    other.
+    other. Small programs are rehearsed with and without.
     """
 
     name = "graph-collapse-axes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
-        if not is_timed(target):
+        rehearsal = rehearsal_on(target) if _is_small(op) else None
+        made = op.clone()
+        if not collapse(made, target):
             return
-        array = SystolicArray.of(machine_of(target))
-        if array is None:
-            return
-        for group in [each for each in op.walk() if isinstance(each, graph.GroupOp)]:
-            if group.plan is None:
-                _collapse(group, array)
+        if rehearsal is None or _pays(rehearsal, op.clone(), made):
+            collapse(op, target)
 
 
-def _collapse(group: graph.GroupOp, array: SystolicArray) -> None:
-    """Collapse the first two axes of a group that may be one, and had better be."""
+def collapse(module: ModuleOp, target: Target) -> bool:
+    """Collapse axes of all groups that may have them as one; whether any did."""
+    array = SystolicArray.of(machine_of(target)) if is_timed(target) else None
+    groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
+    if array is None:
+        return False
+    done = [_collapse(each, array) for each in groups if each.plan is None]
+    return any(done)
+
+
+def _is_small(module: ModuleOp) -> bool:
+    """Whether a program may be rehearsed."""
+    groups = [
+        each
+        for function in module.ops
+        if not is_preparation(function)
+        for each in function.walk()
+        if isinstance(each, graph.GroupOp)
+    ]
+    return sum(len(each.body.block.ops) - 1 for each in groups) <= SMALL
+
+
+def _pays(rehearsal: Rehearsal, apart: ModuleOp, collapsed: ModuleOp) -> bool:
+    """
+    Whether a program takes hardly longer with axes as one: tiles that fill the array
+    may take more room, which others need.
+    """
+    before, after = map(rehearsal.grouped_cycles, (apart, collapsed))
+    if before is None or after is None:
+        return before is None
+    return after <= before + before // CLOSE
+
+
+def _collapse(group: graph.GroupOp, array: SystolicArray) -> bool:
+    """
+    Collapse the first two axes of a group that may be one, and had better be; whether
+    there are any.
+    """
     members = members_of_group(group)
     shape = tensor_type(members.results[0]).get_shape()
     for axis in range(len(shape) - 1):
@@ -61,7 +104,8 @@ def _collapse(group: graph.GroupOp, array: SystolicArray) -> None:
             _lies_in_rows(group, members, pairs)
             and CollapsedGroup(group, pairs).replace()
         ):
-            return
+            return True
+    return False
 
 
 def _lies_in_rows(group: graph.GroupOp, members: Members, pairs: Pairs) -> bool:

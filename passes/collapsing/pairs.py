@@ -20,6 +20,9 @@ from tlf.passes.bands import SystolicArray
 from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.group import Members
 
+PASSES = 2
+"""Tiles of several rows are taken to be at most so many passes wide."""
+
 
 class _NotAPairError(Exception):
     """The axes are not the same two neighbours everywhere."""
@@ -107,7 +110,12 @@ class Pairs:
 
 
 def _gains(rows: int, row: int, side: int) -> bool:
-    return -(-rows * row // side) < rows * -(-row // side)
+    """Whether all elements take fewer passes than tiles of whole rows do."""
+    most = max(1, PASSES * side // row)
+    apart = min(
+        -(-rows // count) * -(-count * row // side) for count in range(1, most + 1)
+    )
+    return -(-rows * row // side) < apart
 
 
 def _iterator(access: Access) -> int:

@@ -25,6 +25,10 @@ class Rehearsal(Protocol):
         """
         ...
 
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        """The same of a program of groups for the nearest memory, without plans."""
+        ...
+
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """The same of a program whose groups have plans for the nearest memory."""
         ...

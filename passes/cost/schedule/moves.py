@@ -35,7 +35,7 @@ class Side:
         return total
 
     @property
-    def lap(self) -> Linear:
+    def ring_offset(self) -> Linear:
         """Elements from the start of a ring along the axis of its slices."""
         window = self.place.window
         if window is None:
@@ -43,7 +43,7 @@ class Side:
         return window.start * window.unit + self.offsets[window.axis]
 
     @property
-    def lapse(self) -> int:
+    def ring_length(self) -> int:
         """The elements of a ring along the axis of its slices."""
         window = self.place.window
         return self.place.buffer.slices * (1 if window is None else window.unit)
@@ -94,7 +94,7 @@ class MovePrice:
             Phase(*each) for each in places if each[1] > 1 and each[0].terms
         )
         self._starts = [
-            each.lap
+            each.ring_offset
             for each in (self.source, self.destination)
             if each.place.window is not None
         ]
@@ -120,7 +120,11 @@ class MovePrice:
     @staticmethod
     def _lap(side: Side, values: Values) -> int:
         """Where in its ring a side starts, in elements along the axis of slices."""
-        return value_of(side.lap, values) % side.lapse if side.place.window else 0
+        return (
+            value_of(side.ring_offset, values) % side.ring_length
+            if side.place.window
+            else 0
+        )
 
     def _instructions(
         self,
@@ -141,7 +145,7 @@ class MovePrice:
         first = max(0, -there)
         end = min(self.box[axis], self.destination.place.shape[axis] - there)
         ends = [
-            side.lapse - lap
+            side.ring_length - lap
             for side, lap in zip((self.source, self.destination), laps, strict=True)
             if side.place.window is not None and side.place.window.axis == axis
         ]
@@ -193,7 +197,7 @@ class MovePrice:
         window, stride = side.place.window, side.place.strides[axis]
         if window is None or window.axis != axis:
             return elements * stride
-        return (lap + elements) % side.lapse * stride
+        return (lap + elements) % side.ring_length * stride
 
 
 def _walked_end(

@@ -42,6 +42,9 @@ class Told:
         self.asked.append(order)
         return self.times(order)
 
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """Nothing is told of tiles."""
         return None

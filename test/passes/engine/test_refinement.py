@@ -29,6 +29,9 @@ class Told:
         time = self.together if len(plans) == 1 else self.apart
         return min(time, self.led) if leads and len(plans) == 1 else time
 
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """Nothing is told of tiles."""
         return None

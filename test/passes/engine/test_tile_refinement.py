@@ -34,6 +34,9 @@ class Told:
         """Nothing is told of groups without plans for the nearest memory."""
         return None
 
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
         self.steps += self.each

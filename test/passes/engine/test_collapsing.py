@@ -1,0 +1,63 @@
+"""Axes of small programs are one where rehearsals tell that it takes no longer."""
+
+from dataclasses import dataclass
+
+import pytest
+from example_layers import BlockSizes
+from rehearsed_block import rehearsed_block
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import graph
+
+PASSES = (
+    "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,"
+    "convert-graph-to-tile,graph-group{level=L1},graph-collapse-axes"
+)
+
+
+def is_collapsed(module: ModuleOp) -> bool:
+    """Whether views show rows of 24 pixels as one axis."""
+    return any(
+        isinstance(op, graph.ReshapeOp)
+        and not isinstance(op.parent_op(), graph.GroupOp)
+        and op.result.type.get_shape()[-1] == 1
+        for op in module.walk()
+    )
+
+
+@dataclass
+class Told:
+    """A rehearsal that tells one time for axes apart, and one for axes as one."""
+
+    apart: int | None
+    together: int | None
+    steps: int = 0
+
+    def cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        """What is told of a program."""
+        return self.together if is_collapsed(module) else self.apart
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("told", "collapsed"),
+    [
+        (None, True),
+        (Told(100, 99), True),
+        (Told(100, 100), True),
+        (Told(1000, 1003), True),
+        (Told(1000, 1004), False),
+        (Told(99, None), False),
+        (Told(None, None), True),
+    ],
+)
+def test_what_takes_hardly_longer_is_taken(
+    told: Told | None, collapsed: bool, monkeypatch: pytest.MonkeyPatch
+):
+    module = rehearsed_block(told, BlockSizes(1, 256, 64, 24, 24), PASSES, monkeypatch)
+    assert is_collapsed(module) == collapsed
