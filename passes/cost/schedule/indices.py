@@ -46,7 +46,10 @@ class Indices:
             return Linear(index)
         if index not in self.known and isinstance(owner := index.owner, ApplyOp):
             self.apply(owner)
-        return self.known[index]
+        if (known := self.known.get(index)) is None:
+            user = next(iter(index.uses)).operation
+            raise UnknownTimeError(user, "expected an index that loops count")
+        return known
 
     def all(self, indices: Sequence[Index]) -> tuple[Linear, ...]:
         """Several indices."""
