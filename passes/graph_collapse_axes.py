@@ -19,7 +19,7 @@ from tlf.passes.collapsing.rows import has_whole_rows
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.rehearsal import Rehearsal, rehearsal_on
 from tlf.passes.cost.timed import is_timed
-from tlf.passes.engine.tile_refinement import SMALL
+from tlf.passes.engine.tile_refinement import is_small
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members
 
@@ -47,10 +47,11 @@ class GraphCollapseAxesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         rehearsal = rehearsal_on(target) if _is_small(op) else None
-        made = op.clone()
-        if not collapse(made, target):
+        if rehearsal is None:
+            collapse(op, target)
             return
-        if rehearsal is None or _pays(rehearsal, op.clone(), made):
+        made = op.clone()
+        if collapse(made, target) and _pays(rehearsal, op.clone(), made):
             collapse(op, target)
 
 
@@ -66,14 +67,13 @@ def collapse(module: ModuleOp, target: Target) -> bool:
 
 def _is_small(module: ModuleOp) -> bool:
     """Whether a program may be rehearsed."""
-    groups = [
+    return is_small(
         each
         for function in module.ops
         if not is_preparation(function)
         for each in function.walk()
         if isinstance(each, graph.GroupOp)
-    ]
-    return sum(len(each.body.block.ops) - 1 for each in groups) <= SMALL
+    )
 
 
 def _pays(rehearsal: Rehearsal, apart: ModuleOp, collapsed: ModuleOp) -> bool:

@@ -36,7 +36,7 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     parallel,
 )
-from tlf.dialects.mixed_index import Index, split
+from tlf.dialects.mixed_index import Index, mixed, split
 from tlf.dialects.tile.offsets import (
     Number,
     OffsetOperation,
@@ -142,8 +142,7 @@ class MaskOp(OffsetOperation, PositionInterface, CollapsingInterface):
         position: Sequence[Index],
         add: Callable[[Index, Index], Index],
     ) -> Operation:
-        static = cast(Sequence[int], self.static_offsets.get_values())
-        old = get_dynamic_index_list(static, operands[1:], DYNAMIC_INDEX)
+        old = mixed(self.static_offsets, operands[1:])
         offsets = [add(*pair) for pair in zip(old, position, strict=True)]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None:
@@ -156,8 +155,7 @@ class MaskOp(OffsetOperation, PositionInterface, CollapsingInterface):
         axis: int,
         scaled: Callable[[Index, int], Index],
     ) -> Operation | None:
-        static = cast(Sequence[int], self.static_offsets.get_values())
-        offsets = list(get_dynamic_index_list(static, operands[1:], DYNAMIC_INDEX))
+        offsets = list(mixed(self.static_offsets, operands[1:]))
         row = tensor_type(self.source).get_shape()[axis + 1]
         bounds = cast(Sequence[int], self.bounds.get_values())
         if self.valid is not None or offsets[axis + 1] != 0 or bounds[axis + 1] != row:

@@ -4,22 +4,17 @@ Removing what instructions have replaced.
 
 from collections.abc import Sequence
 
-from xdsl.dialects import func, memref, scf
+from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
+from tlf.passes.pipelining import touches
 
-VIEWS = (
-    mem.AllocOp,
-    mem.CollapseOp,
-    mem.WindowOp,
-    memref.GetGlobalOp,
-    memref.ReinterpretCastOp,
-    memref.SubviewOp,
-)
+VIEWS = (*touches.BUFFERS, *touches.VIEWS)
+"""Buffers, and what shows them."""
 
 
 def clean(body: Block, converted: Sequence[Operation]) -> None:

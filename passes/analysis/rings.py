@@ -174,7 +174,9 @@ def _computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
                     return user
                 if (found := _computing_user(user.result, roll)) is not None:
                     return found
-            case ViewInterface() if _shows_slices(user, roll):
+            case ViewInterface() if _shows_slices(
+                value, user.results[0], roll.axis.value.data
+            ):
                 if not _is_only_moved(user.results[0]):
                     return user
             case tile.DesliceOp() if user.destination is not value:
@@ -188,11 +190,11 @@ def _computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
     return None
 
 
-def _shows_slices(op: ViewInterface, roll: tile.RollOp) -> bool:
-    """Whether a view of a window shows whole slices, some axes as one."""
-    before, after = (tensor_type(each) for each in (op.operands[0], op.results[0]))
-    axis = collapsed_axis(before.get_shape(), after.get_shape())
-    return axis is not None and axis + 1 != roll.axis.value.data
+def _shows_slices(whole: SSAValue, seen: SSAValue, axis: int) -> bool:
+    """Whether a tile is another one with axes as one, but for that behind `axis`."""
+    before, after = (tensor_type(each).get_shape() for each in (whole, seen))
+    first = collapsed_axis(before, after)
+    return first is not None and first + 1 != axis
 
 
 def is_view(op: tile.SliceOp) -> bool:
@@ -277,7 +279,7 @@ def _origins(
                 return chain
             case tile.DesliceOp():
                 value = op.destination
-            case ViewInterface() if _is_of_slices(op, axis):
+            case ViewInterface() if _shows_slices(value, op.operands[0], axis):
                 value = op.operands[0]
             case tile.WhileOp():
                 number = list[SSAValue](op.results).index(value)
@@ -286,13 +288,6 @@ def _origins(
                 value = op.inits[number]
             case _:
                 return None
-
-
-def _is_of_slices(op: ViewInterface, axis: int) -> bool:
-    """Whether a view shows what has axes as one as slices along an axis of a ring."""
-    before, after = (tensor_type(each) for each in (op.operands[0], op.results[0]))
-    found = collapsed_axis(after.get_shape(), before.get_shape())
-    return found is not None and found + 1 != axis
 
 
 def _is_only_moved(value: SSAValue) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -77,12 +77,17 @@ def _give(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
         group.plan = plan
 
 
+def is_small(groups: Iterable[graph.GroupOp]) -> bool:
+    """Whether groups have few enough operations to be rehearsed."""
+    return sum(len(group.body.block.ops) - 1 for group in groups) <= SMALL
+
+
 def families_of(
     groups: Sequence[graph.GroupOp],
     plans_of: Callable[[graph.GroupOp], Sequence[graph.PlanAttr]],
 ) -> Families:
     """Groups that may have the same plans; none where there are too many of them."""
-    if sum(len(group.body.block.ops) - 1 for group in groups) > SMALL:
+    if not is_small(groups):
         return {}
     found: dict[Sequence[graph.PlanAttr], list[graph.GroupOp]] = {}
     for group in groups:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import AffineMapAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import mem
+from tlf.passes.analysis.strided import is_alone, steps_between
 from tlf.passes.pipelining.touches import layout_of, root_of
 
 
@@ -26,16 +27,13 @@ def shift_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
         return None
     if len(first.shape) != len(second.shape):
         return None
-    stride = first.stride(axis)
-    if stride is None or stride != second.stride(axis) or first.slot is not second.slot:
+    if not all(is_alone(each.shape, each.strides, axis) for each in (first, second)):
         return None
-    apart = {*first.strides, *second.strides, *whole.strides}
-    around = min((each for each in apart if each > stride), default=None)
-    places = [
-        (each.offset if around is None else each.offset % around) // stride
-        for each in (first, second)
-    ]
-    return places[0] - places[1]
+    stride = first.strides[axis]
+    if stride != second.strides[axis] or first.slot is not second.slot:
+        return None
+    apart = (*first.strides, *second.strides, *whole.strides)
+    return steps_between(first.offset, second.offset, stride, apart)
 
 
 @dataclass(frozen=True)
@@ -47,15 +45,6 @@ class _Placed:
     strides: tuple[int, ...]
     slot: SSAValue | None = None
     """The number of the slot of the buffer that it is in, if there are several."""
-
-    def stride(self, axis: int) -> int | None:
-        """The stride of an axis, if elements along it are along no other one."""
-        found = self.strides[axis]
-        others = zip(self.shape, self.strides, strict=True)
-        same = [
-            n for n, (size, each) in enumerate(others) if each == found and size > 1
-        ]
-        return found if same in ([], [axis]) else None
 
 
 def _placed(buffer: SSAValue) -> _Placed | None:

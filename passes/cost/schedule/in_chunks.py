@@ -8,6 +8,7 @@ from dataclasses import replace
 from tlf.dialects.access import Linear
 from tlf.dialects.target import Level
 from tlf.passes.analysis.chunks import Cut, P, best_cut
+from tlf.passes.analysis.strided import is_alone, steps_between
 from tlf.passes.cost.schedule.moves import MovePrice, Side
 from tlf.passes.cost.schedule.places import Place
 from tlf.passes.cost.schedule.program import (
@@ -77,7 +78,7 @@ def shift_along(one: Place, other: Place, axis: int) -> int | None:
         return None
     if (stride := one.strides[axis]) != other.strides[axis]:
         return None
-    if not one.is_alone(axis) or not other.is_alone(axis):
+    if not all(is_alone(each.shape, each.strides, axis) for each in (one, other)):
         return None
     first, second = one.window, other.window
     if first is not None and second is not None and axis == first.axis:
@@ -85,11 +86,8 @@ def shift_along(one: Place, other: Place, axis: int) -> int | None:
         return None if distance.terms else distance.constant
     if one.base.terms or other.base.terms:
         return 0 if one.base == other.base else None
-    apart = (*one.strides, *other.strides)
-    around = min((each for each in apart if each > stride), default=None)
-    places = [each.base.constant for each in (one, other)]
-    inside = [each if around is None else each % around for each in places]
-    return inside[0] // stride - inside[1] // stride
+    places = one.base.constant, other.base.constant
+    return steps_between(*places, stride, (*one.strides, *other.strides))
 
 
 def in_chunks(

@@ -101,15 +101,6 @@ class Place:
             window = replace(window, unit=unit)
         return replace(self, shape=shape, strides=tuple(strides), window=window)
 
-    def is_alone(self, axis: int) -> bool:
-        """Whether elements along an axis are along no other one."""
-        same = zip(self.shape, self.strides, strict=True)
-        return not any(
-            size > 1 and stride == self.strides[axis]
-            for other, (size, stride) in enumerate(same)
-            if other != axis
-        )
-
     @property
     def is_contiguous(self) -> bool:
         """Whether it is a whole buffer in row-major order."""

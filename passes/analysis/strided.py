@@ -1,0 +1,24 @@
+"""Strided views of one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def is_alone(shape: Sequence[int], strides: Sequence[int], axis: int) -> bool:
+    """Whether elements along an axis of a view are along no other one."""
+    return not any(
+        size > 1 and stride == strides[axis]
+        for other, (size, stride) in enumerate(zip(shape, strides, strict=True))
+        if other != axis
+    )
+
+
+def steps_between(one: int, other: int, stride: int, strides: Iterable[int]) -> int:
+    """
+    How many steps of a stride one place is behind another one in a buffer of some
+    strides, whatever else lies between them.
+    """
+    around = min((each for each in strides if each > stride), default=None)
+    first, second = (each if around is None else each % around for each in (one, other))
+    return first // stride - second // stride
