@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations, product
-from math import prod
+from math import ceil, prod
 
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
@@ -209,8 +209,7 @@ class NearestSearch:
         """Fewer steps of a sum are not worth while, along all of its axes together."""
         extents = self.axes.reduction
         return [
-            1 if prod(extents[axis + 1 :]) >= WORTHWHILE else WORTHWHILE
-            for axis in range(len(extents))
+            ceil(WORTHWHILE / prod(extents[axis + 1 :])) for axis in range(len(extents))
         ]
 
     def _parallel_floors(self) -> list[int]:

@@ -196,6 +196,16 @@ def test_sums_along_several_axes_are_cut_together():
     assert prod(found.reduce) < 12 * 64
 
 
+def test_pieces_of_windows_count_their_taps():
+    """With 3 x 3 taps, few channels keep the array busy while the first are loaded."""
+    searched = search(CONVOLUTION.format(columns=56), "npu")
+    found = searched.best()
+    assert found is not None
+    assert found.reduce[0] < 32
+    many = searched.time((*found.tile, 32, *found.reduce[1:]), found.stages)
+    assert many is None or many.cycles > found.cycles
+
+
 def test_short_products_have_four_tiles_in_flight():
     """A product of 64 steps drains from the array for twice as long."""
     searched = search(RESIDUAL, "npu")
