@@ -28,6 +28,7 @@ class Options(argparse.Namespace):
     target: str
     json: bool
     jobs: int
+    layout: str | None
     l2: str | None
     plot: Path | None
     model: bool
@@ -77,6 +78,11 @@ def _add_common(command: argparse.ArgumentParser) -> None:
         "--target",
         default="npu",
         help="an NPU, a target description by name or file (default: npu)",
+    )
+    command.add_argument(
+        "--layout",
+        choices=["any"],
+        help="let arguments and results lie in any order in memory",
     )
     command.add_argument("--json", action="store_true", help="print JSON, no table")
     command.add_argument(

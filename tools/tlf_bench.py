@@ -17,6 +17,7 @@ from tlf.tools.bench_options import Options, fail, parse_arguments
 
 if TYPE_CHECKING:
     from tlf.dialects.target import Target
+    from tlf.tools.bench.program import Program
     from tlf.tools.bench.table import Table
 
 OCTAVES = range(16, 27)
@@ -47,28 +48,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _table(options: Options) -> Table:
     from tlf.dialects.target import load
     from tlf.tools.bench import chips, strategies, ways
-    from tlf.tools.bench.measure import read_module
+    from tlf.tools.bench.program import Program
 
     target = load(options.target)
     target.check_backend("npu")
-    for file in options.files:
-        read_module(file)
-    files, jobs = options.files, options.jobs
+    programs = [Program(each, options.layout is not None) for each in options.files]
+    for program in programs:
+        program.read()
+    jobs = options.jobs
     match options.experiment:
         case "baselines":
-            return ways.baselines(files, target, jobs)
+            return ways.baselines(programs, target, jobs)
         case "ablate":
-            return ways.ablations(files, target, jobs)
+            return ways.ablations(programs, target, jobs)
         case "targets":
             variants = (
                 {options.target: target} if options.only else chips.balances(target)
             )
-            return chips.gaps(files, variants, jobs)
+            return chips.gaps(programs, variants, jobs)
         case "strategies":
             sizes = _sized(options, target)
-            return strategies.compared(files, sizes, jobs, not options.model)
+            return strategies.compared(programs, sizes, jobs, not options.model)
         case _:
-            return _sweep(options, target)
+            return _sweep(options, programs, target)
 
 
 def _sized(options: Options, target: Target) -> Mapping[str, Target]:
@@ -83,7 +85,7 @@ def _sized(options: Options, target: Target) -> Mapping[str, Target]:
     }
 
 
-def _sweep(options: Options, target: Target) -> Table:
+def _sweep(options: Options, programs: Sequence[Program], target: Target) -> Table:
     from tlf.dialects.target import bytes_of
     from tlf.tools.bench.curves import picture
     from tlf.tools.bench.sweep import listed, swept
@@ -92,7 +94,7 @@ def _sweep(options: Options, target: Target) -> Table:
     sizes = [1 << power for power in OCTAVES]
     if options.l2 is not None:
         sizes = [bytes_of(size) for size in options.l2.split(",")]
-    curves = swept(options.files, target, "L2", sizes, options.jobs)
+    curves = swept(programs, target, "L2", sizes, options.jobs)
     if options.plot is not None:
         write_text(str(options.plot), picture(curves, "L2"))
     return listed(curves, "L2")

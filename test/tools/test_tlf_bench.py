@@ -110,6 +110,15 @@ def test_chips_have_bounds_of_their_own(
     assert all(bool(row["binds"]) == (row["of bound"] > 1.15) for row in found)
 
 
+def test_free_layouts_fill_bursts(program: str, capsys: pytest.CaptureFixture[str]):
+    common = ["targets", program, "--target", "npu:L2=32K", "--only"]
+    (given,) = rows(capsys, *common)
+    (free,) = rows(capsys, *common, "--layout", "any")
+
+    assert free["on bus"] < given["on bus"]
+    assert free["cycles"] < given["cycles"]
+
+
 def test_searches_are_compared_by_model_and_simulator(
     program: str, capsys: pytest.CaptureFixture[str]
 ):
@@ -196,6 +205,7 @@ def test_tables_align_texts_to_the_left():
         (["targets"], "the following arguments are required: FILE"),
         (["targets", "missing.mlir"], "cannot read `missing.mlir`: No such file"),
         (["targets", "x", "--jobs", "0"], "expected a number from 1, got `0`"),
+        (["targets", "x", "--layout", "0,1"], "invalid choice: '0,1'"),
         (["targets", "x", "--target", "h200"], "expected a target of the backend npu"),
     ],
 )

@@ -9,9 +9,9 @@ from tlf.dialects.target import Target, from_data
 from tlf.passes.analysis.bounds import Bounds
 from tlf.tools.bench.measure import Failure, Measured, Task, least_of, measured
 from tlf.tools.bench.pipelines import changed
+from tlf.tools.bench.program import Program
 from tlf.tools.bench.table import CYCLES, RATIO, TEXT, Table
 from tlf.tools.bench.variants import WHOLE
-from tlf.tools.bench.ways import title
 
 NEAR = 1.15
 """What takes so many times the bound at most needs no explanation."""
@@ -33,24 +33,24 @@ def balances(target: Target) -> Mapping[str, Target]:
     }
 
 
-def gaps(files: Sequence[str], chips: Mapping[str, Target], jobs: int) -> Table:
+def gaps(programs: Sequence[Program], chips: Mapping[str, Target], jobs: int) -> Table:
     """How far programs are from what no schedule beats, and why."""
     formats = {"program": TEXT, "chip": TEXT, "cycles": CYCLES, "bound": CYCLES}
     formats |= {"of bound": RATIO, "in passes": CYCLES, "of passes": RATIO}
-    formats |= {"bytes": RATIO, "binds": TEXT}
+    formats |= {"bytes": RATIO, "on bus": RATIO, "binds": TEXT}
     table = Table(formats)
-    cases = [(file, name, chip) for file in files for name, chip in chips.items()]
-    tasks = [Task(file, chip, changed(chip, WHOLE)) for file, _, chip in cases]
-    for (file, name, chip), result in zip(cases, measured(tasks, jobs), strict=True):
-        least = least_of(file, chip)
+    cases = [(each, name, chip) for each in programs for name, chip in chips.items()]
+    tasks = [Task(each, chip, changed(chip, WHOLE)) for each, _, chip in cases]
+    for (program, name, chip), result in zip(cases, measured(tasks, jobs), strict=True):
+        least = least_of(program, chip)
         if isinstance(result, Failure):
-            table.rows.append((title(file), name, *[None] * 6, result.reason))
+            table.rows.append((program.title, name, *[None] * 7, result.reason))
             continue
         gap = result.cycles / max(1, least.cycles)
         quantised = least.cycles_quantised
         table.rows.append(
             (
-                title(file),
+                program.title,
                 name,
                 result.cycles,
                 least.cycles,
@@ -58,6 +58,7 @@ def gaps(files: Sequence[str], chips: Mapping[str, Target], jobs: int) -> Table:
                 quantised,
                 result.cycles / max(1, quantised),
                 result.bytes / max(1, least.payload_bytes),
+                result.bus_bytes / max(1, least.bus_bytes),
                 binding(result, least) if gap > NEAR else "",
             )
         )

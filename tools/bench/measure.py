@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -18,21 +17,21 @@ from tlf.passes.analysis.bounds import Bounds, bounds_of
 from tlf.runtime import npu
 from tlf.runtime.npu.errors import NPUError
 from tlf.tools.backends import CompilingBackend, drop_others
-from tlf.tools.diagnostics import CompileError, errors_located
-from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.bench.program import Program
+from tlf.tools.diagnostics import CompileError
+from tlf.tools.driver import PASSES, new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import NotSimulatedError, Simulated
-from tlf.tools.pass_manager import PassManager, verify
+from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
 from tlf.tools.prepared_program import PreparedProgram
-from tlf.tools.source import read_source
 
 
 @dataclass(frozen=True)
 class Task:
     """A program to be compiled and timed."""
 
-    file: str
+    program: Program
     target: Target
     passes: str
 
@@ -66,16 +65,6 @@ class Failure:
     reason: str
 
 
-def read_module(file: str) -> ModuleOp:
-    """The program of a file, verified; a wrong one raises `CompileError`."""
-    source = read_source(file)
-    with errors_located(None, "the parser"):
-        module = parse(new_context(), source)
-    with errors_located(module, "the verifier"):
-        verify(module)
-    return module
-
-
 def lower(module: ModuleOp, target: Target, passes: str) -> None:
     """Run passes over the function of a module that would be run."""
     drop_others(module, entry_of(module, None))
@@ -84,9 +73,9 @@ def lower(module: ModuleOp, target: Target, passes: str) -> None:
     PassManager(built, verifies=False).run(new_context(), module)
 
 
-def least_of(file: str, target: Target) -> Bounds:
+def least_of(program: Program, target: Target) -> Bounds:
     """What no schedule of a program can beat, once whole tensors are rewritten."""
-    module = read_module(file)
+    module = program.read()
     lower(module, target, "graph-pipeline")
     return bounds_of(main_function(module), target)
 
@@ -135,8 +124,8 @@ def measured(tasks: Sequence[Task], jobs: int) -> Iterator[Measured | Failure]:
 
 
 def _report(task: Task) -> npu.Report:
-    context, module = new_context(), read_module(task.file)
-    backend = CompilingBackend(task.target, None, Path(task.file).parent, task.passes)
+    context, module = new_context(), task.program.read()
+    backend = CompilingBackend(task.target, None, task.program.folder, task.passes)
     executable = backend.build(context, module, backend.lower(context, module))
     if isinstance(executable, PreparedProgram):
         executable = executable.main

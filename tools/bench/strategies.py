@@ -21,12 +21,11 @@ from tlf.tools.bench.measure import (
     lower,
     main_function,
     measured,
-    read_module,
 )
 from tlf.tools.bench.pipelines import before_partition, changed
+from tlf.tools.bench.program import Program
 from tlf.tools.bench.table import CYCLES, MEGABYTES, SHARE, TEXT, Cell, Table
 from tlf.tools.bench.variants import strategy
-from tlf.tools.bench.ways import title
 
 NAMES = ("dp", "beam", "interval", "greedy", "unfused")
 SETTINGS = GraphPartitionPass()
@@ -104,7 +103,10 @@ def _shape(step: Step) -> tuple[object, ...]:
 
 
 def compared(
-    files: Sequence[str], chips: Mapping[str, Target], jobs: int, simulates: bool
+    programs: Sequence[Program],
+    chips: Mapping[str, Target],
+    jobs: int,
+    simulates: bool,
 ) -> Table:
     """The searches over programs and chips, by the model and by the simulator."""
     formats = {"program": TEXT, "chip": TEXT, "search": TEXT, "groups": ","}
@@ -113,27 +115,27 @@ def compared(
     if simulates:
         formats |= {"cycles": CYCLES, "L3 MB": MEGABYTES, "beyond dp": SHARE}
     table = Table(formats)
-    for file in files:
+    for program in programs:
         for label, chip in chips.items():
-            found = searches(read_module(file), chip)
+            found = searches(program.read(), chip)
             results: Mapping[str, Measured | Failure] = {}
             if simulates:
-                results = _simulated(file, chip, found, jobs)
+                results = _simulated(program, chip, found, jobs)
             for name, each in found.items():
                 row = _row(found, name, each)
                 more = _more(results, name) if simulates else ()
-                table.rows.append((title(file), label, name, *row, *more))
-            table.notes += _verdict(f"{title(file)} on {label}", found, results)
+                table.rows.append((program.title, label, name, *row, *more))
+            table.notes += _verdict(f"{program.title} on {label}", found, results)
     return table
 
 
 def _simulated(
-    file: str, chip: Target, found: Mapping[str, Found | None], jobs: int
+    program: Program, chip: Target, found: Mapping[str, Found | None], jobs: int
 ) -> Mapping[str, Measured | Failure]:
     """What schedules take, those that do the same looked at once."""
     shapes = {each.shape: name for name, each in found.items() if each is not None}
     names = list(shapes.values())
-    tasks = [Task(file, chip, changed(chip, strategy(name))) for name in names]
+    tasks = [Task(program, chip, changed(chip, strategy(name))) for name in names]
     known = dict(zip(names, measured(tasks, jobs), strict=True))
     return {
         name: known[shapes[each.shape]]

@@ -9,9 +9,9 @@ from itertools import pairwise
 from tlf.dialects.target import Target
 from tlf.tools.bench.measure import Failure, Measured, Task, least_of, measured
 from tlf.tools.bench.pipelines import changed
+from tlf.tools.bench.program import Program
 from tlf.tools.bench.table import CYCLES, MEGABYTES, RATIO, TEXT, Table
 from tlf.tools.bench.variants import WHOLE
-from tlf.tools.bench.ways import title
 
 FALL = 0.05
 """A fall of traffic by so much of the least that there can be counts as one."""
@@ -70,20 +70,26 @@ def capacities(target: Target, level: str, sizes: Sequence[int]) -> list[Target]
 
 
 def swept(
-    files: Sequence[str], target: Target, level: str, sizes: Sequence[int], jobs: int
+    programs: Sequence[Program],
+    target: Target,
+    level: str,
+    sizes: Sequence[int],
+    jobs: int,
 ) -> list[Curve]:
     """The traffic of programs over capacities of a level, in bytes."""
     sizes = sorted(set(sizes))
     chips = capacities(target, level, sizes)
-    tasks = [Task(file, chip, changed(chip, WHOLE)) for file in files for chip in chips]
+    tasks = [
+        Task(each, chip, changed(chip, WHOLE)) for each in programs for chip in chips
+    ]
     results = measured(tasks, jobs)
     curves: list[Curve] = []
-    for file in files:
+    for program in programs:
         points: list[Point] = []
         for size, chip in zip(sizes, chips, strict=True):
-            least = least_of(file, chip)
+            least = least_of(program, chip)
             points.append(Point(size, least.payload_bytes, least.cycles, next(results)))
-        curves.append(Curve(title(file), tuple(points)))
+        curves.append(Curve(program.title, tuple(points)))
     return curves
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from tlf.dialects.target import Target
 from tlf.passes.analysis.bounds import Bounds
 from tlf.tools.bench.measure import Failure, Measured, Task, least_of, measured
 from tlf.tools.bench.pipelines import Change, changed
+from tlf.tools.bench.program import Program
 from tlf.tools.bench.table import CYCLES, MEGABYTES, RATIO, SHARE, TEXT, Cell, Table
 from tlf.tools.bench.variants import ABLATIONS, BASELINES
 
@@ -23,11 +23,6 @@ Results = Mapping[str, Measured | Failure]
 """By the name of the way."""
 
 
-def title(file: str) -> str:
-    """What a program is called in tables."""
-    return Path(file).stem
-
-
 def figures(result: Measured, least: Bounds) -> tuple[Cell, ...]:
     """The cells of `FIGURES`."""
     return (
@@ -39,38 +34,40 @@ def figures(result: Measured, least: Bounds) -> tuple[Cell, ...]:
 
 
 def compared(
-    files: Sequence[str], target: Target, ways: Mapping[str, Change], jobs: int
-) -> Iterator[tuple[str, Bounds, Results]]:
+    programs: Sequence[Program], target: Target, ways: Mapping[str, Change], jobs: int
+) -> Iterator[tuple[Program, Bounds, Results]]:
     """For each program its bounds, and what it takes each way."""
     tasks = [
-        Task(file, target, changed(target, way))
-        for file in files
+        Task(program, target, changed(target, way))
+        for program in programs
         for way in ways.values()
     ]
     results = measured(tasks, jobs)
-    for file in files:
+    for program in programs:
         found = {name: next(results) for name in ways}
-        yield file, least_of(file, target), found
+        yield program, least_of(program, target), found
 
 
-def baselines(files: Sequence[str], target: Target, jobs: int) -> Table:
+def baselines(programs: Sequence[Program], target: Target, jobs: int) -> Table:
     """
     What fusion gains over each operation by itself, and over groups of a contraction
     with what follows it; and what is possible.
     """
     gains = {"gain on unfused": RATIO, "on naive": RATIO}
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, **gains})
-    for file, least, results in compared(files, target, BASELINES, jobs):
+    for program, least, results in compared(programs, target, BASELINES, jobs):
         for name, result in results.items():
             if isinstance(result, Failure):
-                table.rows.append(_failed(file, name, table))
-                table.notes.append(f"{title(file)}, {name}: {result.reason}")
+                table.rows.append(_failed(program, name, table))
+                table.notes.append(f"{program.title}, {name}: {result.reason}")
                 continue
             row = figures(result, least)
             gained = _gains(results, result.cycles)
-            table.rows.append((title(file), name, *row, *gained))
+            table.rows.append((program.title, name, *row, *gained))
         row = (least.payload_bytes / 1e6, 1.0, least.cycles, 1.0)
-        table.rows.append((title(file), "bound", *row, *_gains(results, least.cycles)))
+        table.rows.append(
+            (program.title, "bound", *row, *_gains(results, least.cycles))
+        )
     return table
 
 
@@ -83,23 +80,23 @@ def _gains(results: Results, cycles: int) -> tuple[Cell, Cell]:
     )
 
 
-def ablations(files: Sequence[str], target: Target, jobs: int) -> Table:
+def ablations(programs: Sequence[Program], target: Target, jobs: int) -> Table:
     """What the compiler takes without one of its means each."""
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, "costs": SHARE})
-    for file, least, results in compared(files, target, ABLATIONS, jobs):
+    for program, least, results in compared(programs, target, ABLATIONS, jobs):
         whole = next(iter(results.values()))
         for name, result in results.items():
             if isinstance(result, Failure):
-                table.rows.append(_failed(file, name, table))
-                table.notes.append(f"{title(file)}, {name}: {result.reason}")
+                table.rows.append(_failed(program, name, table))
+                table.notes.append(f"{program.title}, {name}: {result.reason}")
                 continue
             cost = None
             if isinstance(whole, Measured) and result is not whole:
                 cost = result.cycles / max(1, whole.cycles) - 1
             row = figures(result, least)
-            table.rows.append((title(file), name, *row, cost))
+            table.rows.append((program.title, name, *row, cost))
     return table
 
 
-def _failed(file: str, name: str, table: Table) -> Sequence[Cell]:
-    return (title(file), name, *[None] * (len(table.formats) - 2))
+def _failed(program: Program, name: str, table: Table) -> Sequence[Cell]:
+    return (program.title, name, *[None] * (len(table.formats) - 2))

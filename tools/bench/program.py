@@ -1,0 +1,46 @@
+"""A program that experiments compile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.passes.graph_free_layouts import GraphFreeLayoutsPass
+from tlf.tools.diagnostics import errors_located
+from tlf.tools.driver import new_context, parse
+from tlf.tools.pass_manager import verify
+from tlf.tools.source import read_source
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file with a program of whole tensors."""
+
+    file: str
+    free: bool = False
+    """Whether arguments and results without a layout may lie in any order."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in tables."""
+        return Path(self.file).stem
+
+    @property
+    def folder(self) -> Path:
+        """Where its weights may lie."""
+        return Path(self.file).parent
+
+    def read(self) -> ModuleOp:
+        """The program, verified; a wrong one raises `CompileError`."""
+        source = read_source(self.file)
+        context = new_context()
+        with errors_located(None, "the parser"):
+            module = parse(context, source)
+        with errors_located(module, "the verifier"):
+            verify(module)
+        if self.free:
+            with errors_located(module, "the layouts"):
+                GraphFreeLayoutsPass().apply(context, module)
+        return module
