@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tlf.passes.cost.schedule.credits import credits_of
 from tlf.passes.cost.schedule.program import (
     Buffer,
     Chunk,
@@ -28,9 +29,6 @@ ADVANCE = 3
 
 CHUNK = 10
 """Lines that find out whether to wait for another chunk."""
-
-Stream = tuple[int, bool]
-"""An engine, and whether what it does is issued ahead."""
 
 Use = tuple[Buffer, int, bool]
 """A buffer, an engine, and whether it writes."""
@@ -56,7 +54,7 @@ class Lines:
             for access in step.touched:
                 users.setdefault(access.buffer, set()).add(step.queue)
         lines._count(items, None, set(), users)
-        lines.start = sum(_credits(nest) for nest in nests_of(items))
+        lines.start = credits_of(nests_of(items))
         return lines
 
     def _count(
@@ -108,32 +106,3 @@ def _takes_turns(step: Step, nest: Nest) -> bool:
 def _terms(step: Step) -> int:
     """The multiplications and additions of the addresses of a move."""
     return sum(len(phase.place.terms) for phase in step.price.phases)
-
-
-def _credits(nest: Nest) -> int:
-    """
-    The signals at the start for the buffers of a nest: whoever touches a buffer first
-    waits for whoever did last, so many iterations before, unless that is known.
-    """
-    known: dict[tuple[Stream, int], int] = {}
-    total = 0
-    for buffer, touches in _local(nest).items():
-        first = touches[0][1]
-        last = max((at for at, stream in touches if stream[0] != first[0]), default=-1)
-        key = first, buffer.slots
-        if last > known.get(key, -1):
-            known[key] = last
-            total += buffer.slots
-    return total
-
-
-def _local(nest: Nest) -> dict[Buffer, list[tuple[int, Stream]]]:
-    """The buffers of a nest, with where in its body which stream touches them."""
-    found: dict[Buffer, list[tuple[int, Stream]]] = {}
-    for number, item in enumerate(nest.body):
-        for step in steps_of([item]):
-            for access in step.touched:
-                if access.buffer.home is nest:
-                    stream = step.queue, step.ahead > 0
-                    found.setdefault(access.buffer, []).append((number, stream))
-    return found
