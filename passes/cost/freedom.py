@@ -21,10 +21,12 @@ class Freedom:
 
     def cut(self, axes: Axes) -> Axes:
         """The axes of a group, those free that may be cut."""
-        if self.axes is None:
-            return axes
-        free = (is_free and at in self.axes for at, is_free in enumerate(axes.free))
+        free = (is_free and self.may_cut(at) for at, is_free in enumerate(axes.free))
         return replace(axes, free=tuple(free))
+
+    def may_cut(self, axis: int) -> bool:
+        """Whether tiles may cut an axis, if that is legal."""
+        return self.axes is None or axis in self.axes
 
     def counts(self, stages: Sequence[int]) -> tuple[int, ...]:
         """Those of some numbers of iterations in flight that are few enough."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Self
@@ -10,7 +10,7 @@ from typing import Self
 from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.outer_plan import OuterPlan, Sizes
 from tlf.passes.cost.sizes import halves
-from tlf.passes.cost.tile_search import TileSearch
+from tlf.passes.cost.tile_search import STAGES, TileSearch
 
 POOR = 1.25
 """
@@ -55,10 +55,43 @@ class OuterSearch(TileSearch):
         return best
 
     def ranked(self, count: int) -> list[OuterPlan]:
-        plans = super().ranked(count)
+        """
+        The best few of the plans that are on the way to the best one, of those near the
+        best with tiles in flight, and of those that compute products anew.
+        """
+        for roll in (None, *self._rolled_axes()):
+            for stages in self.freedom.counts((STAGES, 1)):
+                for start in self._starts(roll, stages):
+                    self._climb(start)
+        self.whole()
+        in_flight = (plan for plan in self._priced() if plan.stages >= STAGES)
+        if (best := min(in_flight, key=_rank_of, default=None)) is not None:
+            self._refined(best)
+        if not self.reduce:
+            self._price_anew()
+        plans = [*self._priced()]
         for search in self._cut.values():
             plans += search.ranked(count)
-        return sorted(plans, key=lambda plan: plan.rank)[:count]
+        return sorted(plans, key=_rank_of)[:count]
+
+    def _priced(self) -> Iterator[OuterPlan]:
+        """The plans that were priced and fit, but for those that lead."""
+        for plan in self.known.values():
+            if plan is not None and not plan.leads and plan.needed <= self.capacity:
+                yield plan
+
+    def _price_anew(self) -> None:
+        """
+        Price two tiles in flight along each axis along which products are computed anew
+        for every tile: what is moved may take longer than that.
+        """
+        whole = self.axes.parallel
+        for axis, size in enumerate(whole):
+            if size % 2 or self.axes.free[axis] or not self.freedom.may_cut(axis):
+                continue
+            sizes = (*whole[:axis], size // 2, *whole[axis + 1 :])
+            for stages in self.freedom.counts((STAGES,)):
+                self.plan(sizes, None, stages)
 
     def least(self) -> int | None:
         least = super().least()
@@ -112,3 +145,7 @@ class OuterSearch(TileSearch):
         found = self._cut[reduce]
         found.capacity = self.capacity
         return found
+
+
+def _rank_of(plan: OuterPlan) -> tuple[int, int, int]:
+    return plan.rank

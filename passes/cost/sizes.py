@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
+SHORT = 8
+"""Any size of an axis of so many elements is worth a closer look."""
+
 
 def options(extent: int) -> tuple[int, ...]:
     """The tile sizes worth a try: whole parts of an axis, and powers of two."""
@@ -11,6 +14,11 @@ def options(extent: int) -> tuple[int, ...]:
     parts |= {ceil(extent / (1 << power)) for power in range(extent.bit_length())}
     parts |= {1 << power for power in range(extent.bit_length())}
     return tuple(sorted(parts))
+
+
+def nearby(extent: int) -> tuple[int, ...]:
+    """The sizes worth a closer look: those worth a try, and any of a short axis."""
+    return tuple(range(1, extent + 1)) if extent <= SHORT else options(extent)
 
 
 def halves(extent: int, floor: int) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from tlf.passes.cost.outer_plan import (
     floor_of,
     is_enough,
 )
-from tlf.passes.cost.sizes import divisors, halves, options
+from tlf.passes.cost.sizes import divisors, halves, nearby, options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.tiled_group import OuterCost, TiledGroup
 from tlf.passes.tiling.group import Members
@@ -145,20 +145,6 @@ class TileSearch:
         """The cycles in which loops of small tiles could load some of the inputs."""
         return 0 if self.bound is None else self.bound.streamable(values)
 
-    def ranked(self, count: int) -> list[OuterPlan]:
-        """The best few of the plans that are on the way to the best one."""
-        for roll in (None, *self._rolled_axes()):
-            for stages in self.freedom.counts((STAGES, 1)):
-                for start in self._starts(roll, stages):
-                    self._climb(start)
-        self.whole()
-        plans = (
-            plan
-            for plan in self.known.values()
-            if plan is not None and not plan.leads and plan.needed <= self.capacity
-        )
-        return sorted(plans, key=lambda plan: plan.rank)[:count]
-
     def led(self, plan: OuterPlan) -> OuterPlan | None:
         """The plan with windows computed an iteration ahead, if they can be."""
         if plan.roll is None or plan.leads:
@@ -258,16 +244,16 @@ class TileSearch:
     def _nearby(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """The plans with any size worth a try along an axis."""
         for axis, size in enumerate(plan.tile):
-            for other in self._fine(axis):
+            for other in self._fine(axis, nearby):
                 if other != size:
                     yield self._resized(plan, {axis: other})
 
-    def _fine(self, axis: int) -> Sizes:
-        """All sizes worth a try along an axis."""
+    def _fine(self, axis: int, sizes: Callable[[int], Sizes] = options) -> Sizes:
+        """All sizes worth a try along an axis, of those of an extent."""
         chain = self.chains[axis]
         if self.keeping.kept or len(chain) < 2:
             return chain
-        return options(max(chain))
+        return sizes(max(chain))
 
     def _neighbours(self, plan: OuterPlan) -> Iterator[OuterPlan | None]:
         """

@@ -9,6 +9,7 @@ from tlf.dialects.target import load
 from tlf.passes.cost.outer import OuterModel
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
+from tlf.passes.cost.sizes import nearby, options
 from tlf.passes.cost.tile_search import TileSearch
 from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
@@ -164,6 +165,24 @@ def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
     assert len(costs) > 3
     assert all(cycles <= cost.cycles and moved <= cost.bytes for cost in costs)
     assert min(cost.cycles for cost in costs) <= nearest * cycles
+
+
+def test_products_are_computed_anew_for_two_tiles():
+    """Channels of the second product need all of the first one."""
+    search = search_of(PAIR, 4096)
+    assert not search.axes.free[1]
+
+    search.ranked(1)
+    plan = search.known[(1, 32, 56, 56), None, 2, False]
+    whole = search.whole()
+    assert plan is not None
+    assert whole is not None
+    assert plan.cost.compute > whole.cost.compute / 2
+
+
+def test_any_size_of_a_short_axis_is_near():
+    assert nearby(7) == (1, 2, 3, 4, 5, 6, 7)
+    assert nearby(56) == options(56)
 
 
 def test_bound_of_strided_reads_counts_what_is_used():
