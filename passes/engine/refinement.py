@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,6 +14,7 @@ from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.rehearsal import Rehearsal
 from tlf.passes.engine.carried import carry_out
 from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.orders import Orders
 from tlf.passes.engine.problem import BlockProblem
 from tlf.passes.engine.rehearsed import rehearsed
 from tlf.passes.search import Objective, Option, Schedule
@@ -35,8 +37,15 @@ LEADS = 4
 PATIENCE = 4
 """After one in so many of the tries in a row that are no faster no more are made."""
 
+CLOSE = 1.02
+"""Other plans are tried of another schedule that takes so many times the best."""
+
 NEAR = 1.5
 """What takes more than so many times what is best by the formula is not tried."""
+
+
+Ranked: TypeAlias = "tuple[int, Schedule]"
+"""A schedule with what it is compared by, once it was rehearsed."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +93,17 @@ class Refinement:
         near = [way for way in ways if self._is_near(way, ways[0])]
         if len(near) == 1 and next(self._changed(ways[0]), None) is None:
             return ways[0]
-        ranked = self._ranked(near[: (self.tries + 1) // 2])
+        ranked = self._ranked(near[: (self.tries + 1) // 2], self._patience)
         known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
-        rank, way = min(known, key=lambda each: each[0])
-        found = [self._led(*self._climb(rank, way))]
+        known += self._ordered([way for _, way in known], min(known, key=_rank_of)[0])
+        rank, way = min(known, key=_rank_of)
+        found = [self._led(*self._climb(rank, way, self._patience))]
+        found += self._climbed_beside(known, rank, way)
         if known[0][1] is not way:
             found.append(self._led(*known[0]))
-        return min(found, key=lambda each: each[0])[1]
+        return min(found, key=_rank_of)[1]
 
     def told(self, chosen: Schedule, first: Schedule) -> Rehearsed | None:
         """What is known of two schedules, if both were rehearsed."""
@@ -101,8 +112,35 @@ class Refinement:
             return None
         return Rehearsed(len(self._known), cycles, known)
 
+    @property
+    def _patience(self) -> int:
+        """After how many in a row that are no better no more are tried."""
+        return -(-self.tries // PATIENCE)
+
+    def _ordered(self, ways: Sequence[Schedule], best: int) -> list[Ranked]:
+        """Those of some schedules in another order, the best by the formula first."""
+        orders = Orders(self.stated.problem, self.costs)
+        found = {_key(each): each for way in ways for each in orders.around(way)}
+        near = [way for key, way in found.items() if key not in self._known]
+        near = [way for way in near if self._is_near(way, ways[0])]
+        patience = (self._patience + 1) // 2
+        ranked = self._ranked(sorted(near, key=self._model), patience, best)
+        return [(rank, way) for rank, way in ranked if rank is not None]
+
+    def _climbed_beside(
+        self, known: Sequence[Ranked], rank: int, way: Schedule
+    ) -> Iterator[Ranked]:
+        """
+        What other plans make of the next schedule of other groups, if it is about as
+        fast, as long as each is better.
+        """
+        others = [each for each in known if each[1].groups != way.groups]
+        other = min(others, key=_rank_of, default=None)
+        if other is not None and other[0] <= CLOSE * rank:
+            yield self._climb(*other, 1)
+
     def _ranked(
-        self, ways: Iterable[Schedule], best: int | None = None
+        self, ways: Iterable[Schedule], patience: int, best: int | None = None
     ) -> Iterator[tuple[int | None, Schedule]]:
         """Schedules with their ranks, up to many in a row that are no better."""
         worse = 0
@@ -111,19 +149,19 @@ class Refinement:
             yield rank, way
             if best is None or (rank is not None and rank < best):
                 best, worse = rank, 0
-            elif (worse := worse + 1) * PATIENCE >= self.tries:
+            elif (worse := worse + 1) >= patience:
                 return
 
     @property
     def _block(self) -> Block:
         return _block_of(self.stated)
 
-    def _climb(self, rank: int, way: Schedule) -> tuple[int, Schedule]:
+    def _climb(self, rank: int, way: Schedule, patience: int) -> Ranked:
         """Go on to other plans of groups, one after the other, while that helps."""
         better = True
         while better:
             better = False
-            for found, other in self._ranked(self._around(way), rank):
+            for found, other in self._ranked(self._around(way), patience, rank):
                 if found is not None and found < rank:
                     rank, way, better = found, other, True
                     break
@@ -133,7 +171,7 @@ class Refinement:
         """The schedules near it with another plan of one group, the best first."""
         return sorted(self._others(way), key=self._model)
 
-    def _led(self, rank: int, way: Schedule) -> tuple[int, Schedule]:
+    def _led(self, rank: int, way: Schedule) -> Ranked:
         """Let groups compute windows ahead, one after the other, where that helps."""
         most = self._extra + self.tries // 2
         for number in range(len(way.steps)):
@@ -201,6 +239,10 @@ class Refinement:
             carry_out(stated, way, self.level)
 
         return rehearsed(self._block, change, self.target, self.rehearsal)
+
+
+def _rank_of(ranked: Ranked) -> int:
+    return ranked[0]
 
 
 def _exchanged(way: Schedule, number: int, option: Option) -> Schedule:
