@@ -117,14 +117,18 @@ class Refinement:
         """After how many in a row that are no better no more are tried."""
         return -(-self.tries // PATIENCE)
 
+    @property
+    def _less_patience(self) -> int:
+        """The same for what comes beside."""
+        return (self._patience + 1) // 2
+
     def _ordered(self, ways: Sequence[Schedule], best: int) -> list[Ranked]:
         """Those of some schedules in another order, the best by the formula first."""
         orders = Orders(self.stated.problem, self.costs)
         found = {_key(each): each for way in ways for each in orders.around(way)}
         near = [way for key, way in found.items() if key not in self._known]
         near = [way for way in near if self._is_near(way, ways[0])]
-        patience = (self._patience + 1) // 2
-        ranked = self._ranked(sorted(near, key=self._model), patience, best)
+        ranked = self._ranked(sorted(near, key=self._model), self._less_patience, best)
         return [(rank, way) for rank, way in ranked if rank is not None]
 
     def _climbed_beside(
@@ -132,12 +136,12 @@ class Refinement:
     ) -> Iterator[Ranked]:
         """
         What other plans make of the next schedule of other groups, if it is about as
-        fast, as long as each is better.
+        fast: half as many of them are tried.
         """
         others = [each for each in known if each[1].groups != way.groups]
         other = min(others, key=_rank_of, default=None)
         if other is not None and other[0] <= CLOSE * rank:
-            yield self._climb(*other, 1)
+            yield self._climb(*other, self._less_patience)
 
     def _ranked(
         self, ways: Iterable[Schedule], patience: int, best: int | None = None
