@@ -12,7 +12,8 @@ from tlf.dialects import graph
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import build_group
 from tlf.passes.identity import copy_for
-from tlf.passes.joined_values import copied_operands
+from tlf.passes.joined_room import crowded_operands
+from tlf.passes.joined_values import Copied, copied_operands
 from tlf.passes.tiling.group import Members
 
 
@@ -25,6 +26,10 @@ class GraphCopyJoinedPass(ModulePass):
     What groups compute for one such operation alone is made there, and so is what is
     loaded from a farther memory. Arguments, constants, views, what is returned, and
     what is joined with several tensors get a copy: a group that permutes no axes.
+
+    A group with a plan gets copies inside of it, of what it joins in the level of its
+    tiles, all of it, and finds or leaves there. It does so where the level has no room
+    for all that is joined from when the first part of it is made to the last use.
     """
 
     name = "graph-copy-joined"
@@ -37,6 +42,13 @@ class GraphCopyJoinedPass(ModulePass):
             for each in list(copied_operands(block)):
                 copy = copy_for(each.op, each.number)
                 build_group(Members((copy,), (copy.result,)))
-                text = f"operand {each.number} is copied: {each.reason}"
-                notes.add(each.op, "missed", text)
+                _tell(notes, each)
+            for each in list(crowded_operands(block, op)):
+                copy_for(each.op, each.number)
+                _tell(notes, each)
         notes.write()
+
+
+def _tell(notes: Notes, copied: Copied) -> None:
+    text = f"operand {copied.number} is copied: {copied.reason}"
+    notes.add(copied.op, "missed", text)

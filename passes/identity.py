@@ -19,3 +19,10 @@ def copy_for(user: Operation, number: int) -> graph.TransposeOp:
     Rewriter.insert_op(copy, InsertPoint.before(user))
     user.operands[number] = copy.result
     return copy
+
+
+def is_copy(op: Operation) -> bool:
+    """Whether an operation copies a tensor."""
+    if not isinstance(op, graph.TransposeOp):
+        return False
+    return list(op.axis_list) == sorted(op.axis_list)

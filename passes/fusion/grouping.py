@@ -26,6 +26,7 @@ from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.notes import Notes, listed
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
+from tlf.passes.identity import is_copy
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import (
     Members,
@@ -36,6 +37,9 @@ from tlf.passes.tiling.group import (
 )
 from tlf.passes.tiling.kinds import Kinds
 from tlf.passes.tiling.uniform import UniformGroups
+
+COPY = "a copy near the engines is made when it is needed, not before"
+"""Why a copy is apart from what makes the tensor that it is of."""
 
 Groups: TypeAlias = dict[Operation, list[TilingInterface]]
 """For each operation of a block, those that it runs with, in program order."""
@@ -115,11 +119,17 @@ class Grouping:
         """Let the groups of two operations become one, or say what stands against."""
         if groups[first] is groups[second]:
             return None
+        if is_copy(second) and self._lies_near(second):
+            return COPY
         joined = [*groups[first], *groups[second]]
         joined.sort(key=self.position.__getitem__)
         if (reason := self.objection(joined, groups)) is None:
             groups.update((member, joined) for member in joined)
         return reason
+
+    def _lies_near(self, op: Operation) -> bool:
+        """Whether the result of an operation is not in the outermost memory."""
+        return self.home is not None or level_of(op.results[0].type) is not None
 
     def _join_siblings(self, groups: Groups) -> None:
         """
