@@ -36,7 +36,7 @@ class Forward:
                 for leaves, late in item.turns(waiting):
                     self._wait(number, waiting, leaves, late)
             for each in self.chunked:
-                if each.before == number:
+                if each.before == number and each.whole:
                     self._learn(self.known[each.waiting], each.stream, each.after)
             for stream in item.leaves:
                 self.after[number, stream] = dict(self.known.get(stream, {}))
@@ -90,8 +90,13 @@ class Forward:
             find = StoreInChunks
         else:
             return None
-        pairs = list(self._meeting(item.leaves[stream], later.leaves[waiting]))
+        leaves = item.leaves[stream]
+        pairs = list(self._meeting(leaves, later.leaves[waiting]))
         if any(touch.writes for _, _, touch in pairs):
             return None
         found = find.of([pair[:2] for pair in pairs], item.op, later.op)
-        return found and Chunked(stream, position, waiting, number, found)
+        if found is None:
+            return None
+        last = max(leaves, key=lambda leaf: leaf.step)
+        whole = last.op is found.earlier
+        return Chunked(stream, position, waiting, number, found, whole)

@@ -34,8 +34,10 @@ from tlf.passes.pipelining.shifts import shift_along
 class LoadInChunks:
     """A load in chunks, by a loop of its own, and what uses them in other loops."""
 
-    load: Operation
-    user: Operation
+    earlier: Operation
+    """The last instruction of the load,"""
+    later: Operation
+    """and the first one of a use."""
     pace: Pace
 
     @staticmethod
@@ -63,11 +65,11 @@ class LoadInChunks:
         self, engine: str, waiting: str, semaphore: int
     ) -> dict[Operation, Operation]:
         """Insert signals of an engine and waits of another one."""
-        signal = _signal(self.load, engine, semaphore)
-        first = _in_body(self.user, loop_of(self.pace.loops[-1]))
+        signal = _signal(self.earlier, engine, semaphore)
+        first = _in_body(self.later, loop_of(self.pace.loops[-1]))
         index = IndexBuilder(Builder(InsertPoint.before(first)))
         waits = _waits(index, self._count(index), waiting, semaphore)
-        return {self.load: signal, self.user: waits}
+        return {self.earlier: signal, self.later: waits}
 
     def _count(self, index: IndexBuilder) -> Index:
         """How often to wait in an iteration: once or not at all."""
@@ -86,8 +88,10 @@ class LoadInChunks:
 class StoreInChunks:
     """A store in chunks, by a loop of its own, of what a loop before it makes."""
 
-    maker: Operation
-    store: Operation
+    earlier: Operation
+    """The last instruction that moves there what is stored,"""
+    later: Operation
+    """and the first one of the store."""
     loop: scf.ForOp
     pace: Delay
 
@@ -116,15 +120,15 @@ class StoreInChunks:
     ) -> dict[Operation, Operation]:
         """Insert signals of an engine and waits of another one."""
         signal = _signal(
-            _in_body(self.maker, loop_of(self.pace.loop)), engine, semaphore
+            _in_body(self.earlier, loop_of(self.pace.loop)), engine, semaphore
         )
-        index = IndexBuilder(Builder(InsertPoint.before(self.store)))
+        index = IndexBuilder(Builder(InsertPoint.before(self.later)))
         pace, number = self.pace, _number(index, self.loop)
         is_last = index.floordiv(number, pace.chunks - 1)
         more = pace.trips - pace.chunks * pace.period
         count = index.add(pace.period, index.mul(is_last, more))
         waits = _waits(index, count, waiting, semaphore)
-        return {self.maker: signal, self.store: waits}
+        return {self.earlier: signal, self.later: waits}
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,8 @@ class Chunked:
     before: int
     """The item with the loops that use them."""
     move: LoadInChunks | StoreInChunks
+    whole: bool
+    """Whether the stream does nothing behind that in the item: then it is done."""
 
     def place(self, semaphore: int) -> dict[Operation, Operation]:
         """Insert signals and loops of waits, and return each with what it is beside."""

@@ -12,6 +12,22 @@ from tlf.dialects.target import load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import npu
 
+NORMALIZED = """
+func.func @normalized(%a: tensor<2x24x{rows}x17xf16>, %b: tensor<2x12x{rows}x17xf16>,
+    %g: tensor<17xf16> {{tlf.parameter}})
+    -> (tensor<2x36x{rows}x17xf16>, tensor<2x36xf32>) {{
+  %c = graph.concat %a, %b axis 1
+      : (tensor<2x24x{rows}x17xf16>, tensor<2x12x{rows}x17xf16>)
+      -> tensor<2x36x{rows}x17xf16>
+  %n = graph.layer_norm %c weight %g epsilon 1.0e-05
+      : (tensor<2x36x{rows}x17xf16>, tensor<17xf16>) -> tensor<2x36x{rows}x17xf16>
+  %f = graph.cast %n : (tensor<2x36x{rows}x17xf16>) -> tensor<2x36x{rows}x17xf32>
+  %s = graph.reduce %f <max> axes [2, 3]
+      : (tensor<2x36x{rows}x17xf32>) -> tensor<2x36xf32>
+  func.return %n, %s : tensor<2x36x{rows}x17xf16>, tensor<2x36xf32>
+}}
+"""
+
 
 def cycles(text: str, pipeline: str) -> int:
     program = npu.parse(compiled_text(text, "npu", pipeline))
@@ -51,3 +67,10 @@ def test_the_first_window_of_a_chain_comes_in_chunks():
 
     assert cycles(text, pipeline) < 0.985 * cycles(text, whole)
     assert check(make_case(text), "npu", stages=False) is None
+
+
+@pytest.mark.parametrize("rows", [9, 25])
+def test_what_is_stored_beside_chunks_is_waited_for(rows: int):
+    """A loop makes two results, of which one leaves in chunks and the other whole."""
+    case = make_case(NORMALIZED.format(rows=rows))
+    assert check(case, "u85-like", stages=False) is None
