@@ -32,7 +32,7 @@ def test_whole_has_no_room(seed: int, room: str):
     assert is_copied(skipping_program(seed), f"npu-tiny:L2={room},L1=2K")
 
 
-@pytest.mark.one_in(16)
+@pytest.mark.one_in(32)
 @pytest.mark.parametrize("room", ["4K", "6K", "8K", "10K"])
 @pytest.mark.parametrize("seed", range(10, 26))
 def test_joined_room(seed: int, room: str):
