@@ -23,7 +23,12 @@ from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from tlf.tools.dense_parser import DenseParser
-from tlf.tools.parser_messages import CLAUSE_EXPECTED, clauses_of, reworded
+from tlf.tools.parser_messages import (
+    CLAUSE_EXPECTED,
+    clauses_of,
+    reworded,
+    unknown_operation,
+)
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
@@ -88,9 +93,15 @@ class LocatedParser(DenseParser):
     def _get_op_by_name(self, name: str) -> type[Operation]:
         try:
             self._operation_type = super()._get_op_by_name(name)
-        except ParseError as error:
-            self.raise_error(error.msg, self._operation_start)
+        except ParseError:
+            message = unknown_operation(name, self._known_operations(name))
+            self.raise_error(message, self._operation_start)
         return self._operation_type
+
+    def _known_operations(self, name: str) -> list[str]:
+        """The operations of the dialect that a name says it is of."""
+        dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
+        return [] if dialect is None else [op.name for op in dialect.operations]
 
     def raise_error(
         self,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
+
+from tlf.tools.unknown import meant
 
 WHOLE = {
     "Could not parse entire input!": "expected an operation",
@@ -22,6 +25,16 @@ CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
 """Where a clause of an operation may have come at the wrong place."""
 
 KEYWORD = re.compile(r"`(\w+)`")
+
+
+def unknown_operation(name: str, known: Sequence[str]) -> str:
+    """What is to be said of a name that is none of the operations of its dialect."""
+    if "." not in name:
+        return f"expected an operation, got `{name}`"
+    if not known:
+        dialect = name.partition(".")[0]
+        return f"unknown operation `{name}`: there is no dialect `{dialect}`"
+    return f"unknown operation `{name}`{meant(name, known)}"
 
 
 def reworded(message: str, got: str | None) -> str:

@@ -67,3 +67,30 @@ func.func @f(%x: tensor<4xf32>) {
   %y = graph.reduce %x <mean> axes [0] : (tensor<4xf32>) -> tensor<f32>
   func.return
 }
+
+// -----
+
+// Operations that there are not.
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{unknown operation `graph.rleu`, did you mean `graph.relu`?}}
+  %y = graph.rleu %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{unknown operation `grph.relu`: there is no dialect `grph`}}
+  %y = grph.relu %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %y = graph.cast %x : (tensor<4xf32>) -> tensor<4xf16>
+  // expected-error@+1 {{expected an operation, got `to`}}
+  to %y
+  func.return
+}

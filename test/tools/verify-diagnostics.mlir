@@ -10,7 +10,7 @@ func.func @f(%a: i32) -> i64 {
 
 // An error of the parser.
 
-// expected-error@+1 {{not registered}}
+// expected-error@+1 {{unknown operation}}
 "no.such_op"() : () -> ()
 
 // -----
