@@ -282,6 +282,16 @@ def test_links(page: Path):
         assert not heading or heading in anchors(to), link["to"]
 
 
+def test_files_of_one_name_are_the_same():
+    """Whoever saves the files of several pages in one folder loses none."""
+    first: dict[str, str] = {}
+    for page in PAGES.values():
+        for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+            name, text = block["name"], block["text"]
+            if name:
+                assert first.setdefault(name, text) == text, (page, name)
+
+
 @pages
 def test_pages_are_short(page: Path):
     assert len(page.read_text(encoding="utf-8").splitlines()) < MAX_LINES

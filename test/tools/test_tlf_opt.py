@@ -103,7 +103,10 @@ def test_pipeline_inside_itself(
         (b"\xff", "cannot read `<stdin>`: byte 0 is not UTF-8"),
         (b"func.func @f(", "<stdin>:1:14: error: "),
         (b'"a.b"() : () -> ()', "<stdin>:1:1: error: unknown operation `a.b`"),
-        (b"%0 = arith.nothing", "<stdin>:1:1: error: unknown operation `arith.nothing`"),
+        (
+            b"%0 = arith.nothing",
+            "<stdin>:1:1: error: unknown operation `arith.nothing`",
+        ),
         (b"func.return %x : i32", "<stdin>:1:13: error: %x is used but not defined"),
         (b"// \xc3\xa9\n  }", "<stdin>:2:3: error: expected an operation, got `}`"),
         (
