@@ -91,7 +91,7 @@ def formed(text: str, element: str) -> str:
     return text if element[0] != "i" else text.replace("-3.0", "-3")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @on_targets
 @pytest.mark.parametrize("text", [ELEMENTWISE, REDUCE], ids=["elementwise", "reduce"])
 def test_numbers(text: str, target: str, element: str):

@@ -51,7 +51,7 @@ def test_random_programs(seed: int, target: str):
     expect_right(check(make_case(program.text()), target), target, program)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("seed", CHAIN_SEEDS)
 def test_random_chains(seed: int, target: str):
@@ -61,7 +61,7 @@ def test_random_chains(seed: int, target: str):
     expect_right(check(make_case(program.text()), target), target, program)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("target", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("seed", LOOKUP_SEEDS)
 def test_random_lookups(seed: int, target: str):
@@ -71,7 +71,7 @@ def test_random_lookups(seed: int, target: str):
     expect_right(check(make_case(program.text()), target), target, program)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("target", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("seed", WEIGHTED_SEEDS)
 def test_random_weights(seed: int, target: str):
