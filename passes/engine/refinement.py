@@ -25,9 +25,6 @@ EFFORT = 400
 TRIES = 16
 """Programs that are rehearsed unless it is given how many, in small ones."""
 
-STEPS = 1_000_000
-"""No more programs are rehearsed once so many instructions were run for that."""
-
 SMALL = 16
 """Operations of a small program."""
 
@@ -72,8 +69,8 @@ class Refinement:
     last windows of one group after the other are computed ahead where that is faster,
     in the schedule found and in the formula's own.
 
-    The number of rehearsals and of the instructions they run is limited, not their
-    time, so that the same program gets the same plans on every machine.
+    The number of rehearsals is limited, not their time, so that the same program gets
+    the same plans on every machine.
     """
 
     stated: BlockProblem
@@ -231,16 +228,10 @@ class Refinement:
         """What the program takes with a schedule, or None where that is not told."""
         key = _key(way)
         if key not in self._known:
-            if self._has_enough:
+            if len(self._known) == self.tries + self._extra:
                 return None
             self._known[key] = self._rehearsed(way)
         return self._known[key]
-
-    @property
-    def _has_enough(self) -> bool:
-        """Whether no more programs are to be rehearsed."""
-        tried = len(self._known) == self.tries + self._extra
-        return tried or self.rehearsal.steps >= STEPS
 
     def _rehearsed(self, way: Schedule) -> int | None:
         def change(

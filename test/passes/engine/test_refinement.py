@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
-from tlf.passes.engine.refinement import STEPS
 
 
 @dataclass
@@ -21,12 +20,9 @@ class Told:
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
     steps: int = 0
-    each: int = 1
-    """The instructions that one takes."""
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
-        self.steps += self.each
         plans = _plans(module)
         leads = any(plan.leads for plan in plans)
         self.asked.append((len(plans), leads))
@@ -73,11 +69,3 @@ def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyP
     told = Told(together=110, apart=100, led=105)
     assert len(partitioned(told, monkeypatch)) > 1
     assert (1, True) in told.asked
-
-
-def test_instructions_that_are_run_are_limited(monkeypatch: pytest.MonkeyPatch):
-    """The schedules that were rehearsed by then are compared."""
-    told = Told(together=110, apart=100, led=90, each=STEPS // 2)
-    assert len(partitioned(told, monkeypatch)) > 1
-    assert len(told.asked) == 2
-    assert not any(leads for _, leads in told.asked)
