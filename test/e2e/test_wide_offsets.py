@@ -64,7 +64,7 @@ def test_every_byte_is_moved_once(text: str):
         assert len({box.low for box in found}) == len(found)
 
 
-@pytest.mark.parametrize("text", [POOLING, SUMS], ids=["pool", "sum"])
+@pytest.mark.parametrize("text", [ADDITION, POOLING, SUMS], ids=["add", "pool", "sum"])
 def test_traffic_of_moves_one_by_one(text: str):
     """What steady loops add up to is what their moves take one by one."""
     program = compiled(text)
