@@ -83,4 +83,4 @@ def _behind(nest: Nest, store: mem.DmaOp, far: Level) -> None:
     offsets = store.mixed_destination_offsets
     cut = cut_of(store.destination_type, offsets, store.box, far, delay)
     if cut is not None:
-        in_chunks(store, store, cut.axis, cut.size)
+        in_chunks(store, store, cut.axis, cut.size, clipped=True)

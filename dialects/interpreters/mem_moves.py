@@ -66,9 +66,16 @@ class Move:
         destination_offsets: Sequence[int],
     ) -> "Move":
         """Read the source and poison the destination."""
-        moved = fetch(source, source_offsets, op.box, op.fill_value)
-        read = [each for each, _ in parts(source, source_offsets, op.box)]
-        written = parts(destination, destination_offsets, op.box)
+        box: Sequence[int] = op.box
+        if op.clipped is not None:
+            whole, kept = overlap(source_offsets, box, source.shape)
+            box = [each.stop - each.start for each in whole]
+            source_offsets = [each.start for each in whole]
+            pairs = zip(destination_offsets, kept, strict=True)
+            destination_offsets = [offset + each.start for offset, each in pairs]
+        moved = fetch(source, source_offsets, box, op.fill_value)
+        read = [each for each, _ in parts(source, source_offsets, box)]
+        written = parts(destination, destination_offsets, box)
         move = Move(
             read,
             [each for each, _ in written],

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     MemRefType,
+    UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import DynamicIndexList
@@ -101,7 +102,8 @@ class DmaOp(IRDLOperation):
 
     The box has `sizes` elements per dimension and starts at the offsets of each side.
     Elements outside the source read as `fill`, and as an unspecified value without it;
-    elements outside the destination are not written. Offsets may be negative.
+    elements outside the destination are not written. With `clipped`, those outside the
+    source are not moved at all. Offsets may be negative.
     The destination holds the elements after the `mem.wait` of the token, and until then
     neither side may be touched in a conflicting way.
 
@@ -126,6 +128,7 @@ class DmaOp(IRDLOperation):
     static_destination_offsets = prop_def(DenseArrayBase.constr(i64))
     sizes = prop_def(DenseArrayBase.constr(i64))
     fill = opt_prop_def()
+    clipped = opt_prop_def(UnitAttr)
     ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     token = result_def(TokenType())
@@ -139,7 +142,8 @@ class DmaOp(IRDLOperation):
         "$source `` custom<DynamicIndexList>($source_offsets, $static_source_offsets) "
         "`to` $destination `` custom<DynamicIndexList>($destination_offsets, "
         "$static_destination_offsets) `size` $sizes (`fill` custom<Number>($fill)^)? "
-        "(`ahead` $ahead^)? attr-dict `:` type($source) `to` type($destination)"
+        "(`clipped` $clipped^)? (`ahead` $ahead^)? attr-dict `:` type($source) `to` "
+        "type($destination)"
     )
 
     def __init__(
@@ -150,6 +154,7 @@ class DmaOp(IRDLOperation):
         destination_offsets: Sequence[Index],
         sizes: Sequence[int],
         fill: float | None = None,
+        clipped: bool = False,
     ) -> None:
         static_source, dynamic_source = split(source_offsets)
         static_destination, dynamic_destination = split(destination_offsets)
@@ -161,6 +166,7 @@ class DmaOp(IRDLOperation):
                 "static_destination_offsets": static_destination,
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 "fill": None if fill is None else number_attr(fill),
+                "clipped": UnitAttr() if clipped else None,
             },
         )
 
@@ -221,6 +227,11 @@ class DmaOp(IRDLOperation):
                 f"{destination.get_num_dims()}"
             )
         if self.fill is not None:
+            if self.clipped is not None:
+                raise VerifyException(
+                    "expected no `fill` of a `clipped` move: what would be filled is "
+                    "not moved"
+                )
             verify_number(self.fill, source.element_type)
 
 

@@ -59,8 +59,8 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]
     Build the instructions for a move before it: two for a side that may straddle the
     end of a ring, of which one may have no elements, else one.
 
-    Elements outside the source become the ranges `inside`; elements outside the
-    destination are cut off.
+    Elements outside the source become the ranges `inside`, or are cut off where a move
+    is clipped; elements outside the destination are cut off.
     """
     source, destination = views.view(op.source), views.view(op.destination)
     _check_levels(machine, source.level, destination.level)
@@ -77,11 +77,14 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]
 def _spans(
     index: IndexBuilder, op: mem.DmaOp, number: int, source: View, destination: View
 ) -> list[_Span]:
-    """The elements that the destination has along a dimension, cut at wraps."""
+    """The elements to write along a dimension, cut at wraps."""
     source_offset = op.mixed_source_offsets[number]
     destination_offset = op.mixed_destination_offsets[number]
     first = index.max(0, index.sub(0, destination_offset))
     last = index.sub(destination.shape[number], destination_offset)
+    if op.clipped is not None:
+        first = index.max(first, index.sub(0, source_offset))
+        last = index.min(last, index.sub(source.shape[number], source_offset))
     whole = _Span(first, index.min(op.box[number], last))
     spans = [whole]
     if (wrap := _wrap(index, destination, number, destination_offset)) is not None:
@@ -163,6 +166,8 @@ def _read(
     source: View,
 ) -> tuple[Index, Index]:
     """The range of the elements written that the source has."""
+    if op.clipped is not None:
+        return 0, extent
     bound, offset = source.shape[number], op.mixed_source_offsets[number]
     if isinstance(offset, int) and 0 <= offset <= bound - op.box[number]:
         return 0, extent

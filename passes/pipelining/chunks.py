@@ -50,10 +50,13 @@ def cut_of(
     return best_cut(box, steps, item, gcd(*place), far, pace_of)
 
 
-def in_chunks(move: mem.DmaOp, place: Operation, axis: int, size: int) -> None:
+def in_chunks(
+    move: mem.DmaOp, place: Operation, axis: int, size: int, clipped: bool = False
+) -> None:
     """
     Replace a move by a loop, before a place, over chunks of so many elements along an
-    axis. Whoever waits for the move need not: the loop does.
+    axis. Whoever waits for the move need not: the loop does. What the last chunk has
+    beyond the buffers is not moved if that is so for the move, or `clipped`.
     """
     body = Block(arg_types=[IndexType()])
     body.args[0].name_hint = "c"
@@ -66,8 +69,15 @@ def in_chunks(move: mem.DmaOp, place: Operation, axis: int, size: int) -> None:
         [starts[each] if at == axis else each for at, each in enumerate(offsets)]
         for offsets in (there, here)
     )
+    clipped = move.clipped is not None or (clipped and move.box[axis] % size > 0)
     chunk = mem.DmaOp(
-        move.source, source, move.destination, destination, box, move.fill_value
+        move.source,
+        source,
+        move.destination,
+        destination,
+        box,
+        move.fill_value,
+        clipped,
     )
     chunk.location = move.location
     body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])

@@ -47,7 +47,15 @@ class Filling:
         load = self.load
         if self.box == load.box:
             return load
-        made = mem.DmaOp(load.source, self.there, load.destination, self.here, self.box)
+        made = mem.DmaOp(
+            load.source,
+            self.there,
+            load.destination,
+            self.here,
+            self.box,
+            load.fill_value,
+            load.clipped is not None,
+        )
         made.location = load.location
         Rewriter.replace_op(load, made)
         return made

@@ -48,6 +48,20 @@ def test_exactly_once(name: str):
     stored_once(compiled.ir("program.npu"))
 
 
+@pytest.mark.parametrize("rows", [250, 700, 1025])
+def test_exactly_once_in_chunks(rows: int):
+    """Stores in chunks, where rows of a tile are no multiple of eight."""
+    kind = f"tensor<{rows}x512xf16>"
+    compiled = tlf.compile(
+        f"""func.func @f(%x: {kind}, %y: {kind}) -> {kind} {{
+          %0 = graph.add %x, %y : ({kind}, {kind}) -> {kind}
+          func.return %0 : {kind}
+        }}""",
+        target="u85-like",
+    )
+    stored_once(compiled.ir("program.npu"))
+
+
 def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
     """Random groups that keep and hold tensors in L2, several results, layouts."""
     context, target = new_context(), load("npu-tiny")

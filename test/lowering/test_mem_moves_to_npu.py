@@ -48,6 +48,36 @@ def test_move_across_both_bounds(offset: int, check_mem: Check) -> None:
     check_mem(text, inputs, [moved, wide[16:24, 16:22]], 0)
 
 
+@pytest.mark.parametrize("offset", [-9, -3, 0, 5, 9])
+def test_a_clipped_move_across_both_bounds(offset: int, check_mem: Check) -> None:
+    """Neither what the source nor what the destination has not is moved."""
+    x, y = np.random.default_rng(7).standard_normal((2, 8, 6)).astype(np.float32)
+    far, mid = memref((8, 6), "f32", "L3"), memref((8, 6), "f32", "L2")
+    lines = [
+        f"%w = mem.alloc : {mid}",
+        f"%p = mem.dma %x0[0, 0] to %w[0, 0] size [8, 6] : {far} to {mid}",
+        "mem.wait %p",
+        f"%i0 = arith.constant {offset} : index",
+        f"%i1 = arith.constant {offset + 1} : index",
+        "%d = arith.constant 1 : index",
+        f"%v = mem.alloc : {mid}",
+        f"%o = mem.dma %x1[0, 0] to %v[0, 0] size [8, 6] : {far} to {mid}",
+        "mem.wait %o",
+        f"%n = mem.dma %v[0, 0] to %y2[0, 0] size [8, 6] : {mid} to {far}",
+        "mem.wait %n",
+        "scf.for %i = %i0 to %i1 step %d {",
+        f"%q = mem.dma %w[%i, -1] to %y2[2, 1] size [9, 5] clipped : {mid} to {far}",
+        "mem.wait %q",
+        "}",
+    ]
+    text = wrapped([((8, 6), "f32")] * 3, 1, "")
+    text = text.replace("func.return", "\n".join([*lines, "func.return"]))
+    expected = y.copy()
+    for row in range(max(offset, 0), min(offset + 6, 8)):
+        expected[row - offset + 2, 2:6] = x[row, :4]
+    check_mem(text, [x, y, np.zeros_like(x)], [expected], 0)
+
+
 MOVES = """
 func.func @main(%x: memref<64xf32, "L3">, %y: memref<64xf32, "L3">)
     attributes {{tlf.results = 1 : i64}} {{

@@ -52,10 +52,13 @@ class Ring:
         return tuple(shape)
 
 
-def program(ring: Ring, starts: range, into: int, out_of: int) -> str:
+def program(
+    ring: Ring, starts: range, into: int, out_of: int, clipped: bool = False
+) -> str:
     """
     In every iteration, move a box of `x` to `into` of a window that starts where the
-    loop is, and back from `out_of` of it to a place of its own in `y`.
+    loop is, and back from `out_of` of it to a place of its own in `y`, over what is
+    there if the move is clipped.
     """
     far, mid = memref(ring.shape, "f32", "L3"), memref(ring.whole, "f32", "L2")
     result = memref((len(starts), *ring.shape), "f32", "L3")
@@ -64,6 +67,7 @@ def program(ring: Ring, starts: range, into: int, out_of: int) -> str:
         ', "L3"', f', strided<{strides[1:]}, offset: ?>, "L3"'
     )
     size, zeros = f"size {list(ring.shape)}", ring.offsets("0")
+    plain, rest = memref(ring.shape, "f32", "L2"), "clipped" if clipped else "fill 7.0"
     rows = f"[{', '.join(map(str, (1, *ring.shape)))}]"
     ones = f"[{', '.join('1' for _ in (1, *ring.shape))}]"
     count = f"affine_map<(i) -> ((i - {starts.start}) floordiv {starts.step})>"
@@ -83,7 +87,12 @@ func.func @main(%x: {far}, %y: {result}) attributes {{tlf.results = 1 : i64}} {{
     %t = mem.dma %x{zeros} to %w{ring.offsets(str(into))} {size} : {far} to {ring.type}
     mem.wait %t
     %v = memref.subview %y[%n, {zeros[1:-1]}] {rows} {ones} : {result} to {flat}
-    %u = mem.dma %w{ring.offsets(str(out_of))} to %v{zeros} {size} fill 7.0
+    %b = mem.alloc : {plain}
+    %l = mem.dma %x{zeros} to %b{zeros} {size} : {far} to {plain}
+    mem.wait %l
+    %s = mem.dma %b{zeros} to %v{zeros} {size} : {plain} to {flat}
+    mem.wait %s
+    %u = mem.dma %w{ring.offsets(str(out_of))} to %v{zeros} {size} {rest}
         : {ring.type} to {flat}
     mem.wait %u
   }}
@@ -91,7 +100,9 @@ func.func @main(%x: {far}, %y: {result}) attributes {{tlf.results = 1 : i64}} {{
 }}"""
 
 
-def expected(ring: Ring, x: Array, into: int, out_of: int) -> Array:
+def expected(
+    ring: Ring, x: Array, into: int, out_of: int, clipped: bool = False
+) -> Array:
     """What one iteration moves: the same wherever the window starts."""
     axis, count = ring.axis, ring.shape[ring.axis]
     moved = np.moveaxis(x, axis, 0)
@@ -101,15 +112,16 @@ def expected(ring: Ring, x: Array, into: int, out_of: int) -> Array:
     for slot in range(count):
         if 0 <= into + slot < ring.extent:
             window[into + slot] = moved[slot]
-    result = np.full_like(moved, 7)
+    result = moved.copy() if clipped else np.full_like(moved, 7)
     for slot in range(count):
         if 0 <= out_of + slot < ring.extent:
             result[slot] = window[out_of + slot]
     return np.moveaxis(result, 0, axis)
 
 
+@pytest.mark.parametrize("clipped", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_boxes_of_windows(seed: int, check_mem: Check) -> None:
+def test_boxes_of_windows(seed: int, clipped: bool, check_mem: Check) -> None:
     generator = random.Random(seed)
     rank = generator.randint(1, 3)
     shape = tuple(generator.randint(1, 5) for _ in range(rank))
@@ -120,5 +132,5 @@ def test_boxes_of_windows(seed: int, check_mem: Check) -> None:
     starts = range(first, first + 3 * slots * step, step)
     into, out_of = generator.randint(-5, 5), generator.randint(-5, 5)
     x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
-    wanted = np.stack([expected(ring, x, into, out_of)] * len(starts))
-    check_mem(program(ring, starts, into, out_of), [x], [wanted], 0)
+    wanted = np.stack([expected(ring, x, into, out_of, clipped)] * len(starts))
+    check_mem(program(ring, starts, into, out_of, clipped), [x], [wanted], 0)

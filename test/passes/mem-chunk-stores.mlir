@@ -11,7 +11,7 @@
 // CHECK:       scf.for %c
 // CHECK-NEXT:    [[FROM:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 32))> (%c)
 // CHECK-NEXT:    [[TO:%.*]] = affine.apply affine_map<(d0) -> (((d0 * 32) + 64))> (%c)
-// CHECK-NEXT:    [[T:%.*]] = mem.dma %near[[[FROM]], 0] to %y[[[TO]], 0] size [32, 512]
+// CHECK-NEXT:    [[T:%.*]] = mem.dma %near[[[FROM]], 0] to %y[[[TO]], 0] size [32, 512] :
 // CHECK-NEXT:    mem.wait [[T]]
 // CHECK-NEXT:  }
 // CHECK-NEXT:  func.return
@@ -39,6 +39,28 @@ func.func @rows(%y: memref<512x512xf16, "L3">) {
     mem.wait %3
   }
   %0 = mem.dma %near[0, 0] to %y[64, 0] size [256, 512] : memref<256x512xf16, "L2"> to memref<512x512xf16, "L3">
+  mem.wait %0
+  func.return
+}
+
+// 250 rows are three times 63 and some: what the last chunk has beyond them is not stored.
+
+// CHECK-LABEL: @uneven
+// CHECK:       scf.for %c
+// CHECK:         mem.dma %near[{{.*}}, 0] to %y[{{.*}}, 0] size [63, 512] clipped :
+func.func @uneven(%y: memref<512x512xf16, "L3">) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %ten = arith.constant 10 : index
+  %near = mem.alloc : memref<250x512xf16, "L2">
+  scf.for %i = %zero to %ten step %one {
+    %1 = affine.apply affine_map<(d0) -> ((d0 * 25))> (%i)
+    %2 = mem.alloc : memref<25x512xf16, "L1">
+    mem.fill 1.0 into %2 : memref<25x512xf16, "L1">
+    %3 = mem.dma %2[0, 0] to %near[%1, 0] size [25, 512] : memref<25x512xf16, "L1"> to memref<250x512xf16, "L2">
+    mem.wait %3
+  }
+  %0 = mem.dma %near[0, 0] to %y[64, 0] size [250, 512] : memref<250x512xf16, "L2"> to memref<512x512xf16, "L3">
   mem.wait %0
   func.return
 }
@@ -122,7 +144,7 @@ func.func @between(%y: memref<64x8x448xf16, "L3">) {
 
 // CHECK-LABEL: @even
 // CHECK:       scf.for %c
-// CHECK:         mem.dma %near[0, 0, {{.*}}] to %y[0, {{.*}}, {{.*}}] size [64, 1, 256]
+// CHECK:         mem.dma %near[0, 0, {{.*}}] to %y[0, {{.*}}, {{.*}}] size [64, 1, 256] clipped :
 func.func @even(%y: memref<64x8x448xf16, "L3">) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

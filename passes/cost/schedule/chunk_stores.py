@@ -106,7 +106,9 @@ def _delays(made: Made) -> Callable[[int, range], Delay | None]:
 
 def _cut(items: list[Item], made: Made, cut: Cut[Delay], around: Nest | None) -> None:
     """Put a nest over chunks in place of a store."""
-    chunks, step = in_chunks(made.store, made.storing, cut.axis, cut.size, around)
+    chunks, step = in_chunks(
+        made.store, made.storing, cut.axis, cut.size, around, clipped=True
+    )
     buffer = made.storing.source.place.buffer
     taking(step, buffer, Chunk(made.store, chunks, 1, chunks.trips))
     taking(

@@ -91,7 +91,12 @@ def shift_along(one: Place, other: Place, axis: int) -> int | None:
 
 
 def in_chunks(
-    move: Step, price: MovePrice, axis: int, size: int, around: Nest | None
+    move: Step,
+    price: MovePrice,
+    axis: int,
+    size: int,
+    around: Nest | None,
+    clipped: bool = False,
 ) -> tuple[Nest, Step]:
     """A nest that makes a move in chunks of a size along an axis, and its one step."""
     count = -(-price.box[axis] // size)
@@ -107,7 +112,7 @@ def in_chunks(
         )
         for side in (price.source, price.destination)
     ]
-    cut = MovePrice(price.costs, price.engine, sides[0], sides[1], tuple(box))
+    cut = MovePrice(price.costs, price.engine, sides[0], sides[1], tuple(box), clipped)
     made = Nest((variable,), around)
     made.body.append(step := replace(move, price=cut))
     return made, step

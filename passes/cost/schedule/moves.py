@@ -60,8 +60,8 @@ class Cut:
 @dataclass(eq=False)
 class MovePrice:
     """
-    A move of a box: of what the destination has, as much is read as the source has.
-    What straddles the end of a ring is moved in two.
+    A move of a box: of what the destination has, as much is read as the source has. If
+    it is clipped, no more is written. What straddles the end of a ring is moved in two.
     """
 
     costs: Costs
@@ -69,6 +69,7 @@ class MovePrice:
     source: Side
     destination: Side
     box: tuple[int, ...]
+    clipped: bool = False
     reaches: tuple[Reach, ...] = field(init=False)
     phases: tuple[Phase, ...] = field(init=False)
     _known: dict[tuple[int, ...], tuple[Cost, ...]] = field(
@@ -140,10 +141,13 @@ class MovePrice:
     def _cuts(
         self, axis: int, offsets: Sequence[Sequence[int]], laps: Sequence[int]
     ) -> Iterator[Cut]:
-        """The elements that the destination has along an axis, cut at ends of rings."""
-        there = offsets[1][axis]
+        """The elements to write along an axis, cut at ends of rings."""
+        here, there = (each[axis] for each in offsets)
         first = max(0, -there)
         end = min(self.box[axis], self.destination.place.shape[axis] - there)
+        if self.clipped:
+            first = max(first, -here)
+            end = min(end, self.source.place.shape[axis] - here)
         ends = [
             side.ring_length - lap
             for side, lap in zip((self.source, self.destination), laps, strict=True)

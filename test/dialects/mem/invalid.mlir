@@ -57,6 +57,12 @@
 
 // -----
 
+%a, %b = "test.op"() : () -> (memref<4xf32, "L3">, memref<4xf32, "L2">)
+// expected-error@+1 {{expected no `fill` of a `clipped` move: what would be filled is not moved}}
+%t = mem.dma %a[0] to %b[0] size [4] fill 0.0 clipped : memref<4xf32, "L3"> to memref<4xf32, "L2">
+
+// -----
+
 // expected-error@+1 {{expected at least one token}}
 "mem.wait"() : () -> ()
 

@@ -12,6 +12,9 @@
 // CHECK-NEXT: [[T0:%.*]] = mem.dma %far[%i, -1] to %mid[0, 0] size [16, 66] fill -inf : memref<1000x64xf32, "L3"> to memref<16x66xf32, "L2">
 %t0 = mem.dma %far[%i, -1] to %mid[0, 0] size [16, 66] fill -inf
     : memref<1000x64xf32, "L3"> to memref<16x66xf32, "L2">
+// CHECK-NEXT: mem.dma %mid[14, %i] to %far[%i, 0] size [4, 4] clipped : memref<16x66xf32, "L2"> to memref<1000x64xf32, "L3">
+%clipped = mem.dma %mid[14, %i] to %far[%i, 0] size [4, 4] clipped
+  : memref<16x66xf32, "L2"> to memref<1000x64xf32, "L3">
 // CHECK-NEXT: [[T1:%.*]] = mem.dma %mid[0, %i] to %far[%i, %i] size [4, 4] ahead 2 : memref<16x66xf32, "L2"> to memref<1000x64xf32, "L3">
 %t1 = mem.dma %mid[0, %i] to %far[%i, %i] size [4, 4] ahead 2
     : memref<16x66xf32, "L2"> to memref<1000x64xf32, "L3">
