@@ -69,8 +69,22 @@ class OuterModel:
         )
 
     def compute(self, tiling: GroupTiling, nests: Nests) -> float:
-        """The cycles that a tile is computed in, nest after nest over nearer tiles."""
-        return sum(self.by_nest(tiling, nests).values())
+        """
+        The cycles that a tile is computed in, nest after nest over nearer tiles. What
+        is computed iterations ahead runs beside them: of those that are as far ahead
+        each waits for the one before, and what an engine does for all of them adds up.
+        """
+        works = self.works(tiling, nests)
+        in_order, busy = dict[int, float](), dict[int, float]()
+        for number, ahead in _levels(tiling, nests).items():
+            if (nest := works.get(number)) is not None:
+                cycles = nest.cycles(self.pace)
+                in_order[ahead] = in_order.get(ahead, 0) + cycles
+                for engine, cycles in nest.busy.items():
+                    busy[engine] = busy.get(engine, 0) + cycles
+        if len(in_order) < 2:
+            return sum(in_order.values())
+        return max(*in_order.values(), *busy.values())
 
     def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
         """The cycles that each nest over nearer tiles takes for a tile."""
@@ -182,6 +196,15 @@ class OuterModel:
             users = [use.operation for use in result.uses]
             if not users or any(nests.get(user) != own for user in users):
                 yield self.near.back(result, tiled.result)
+
+
+def _levels(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
+    """By how many iterations each nest over nearer tiles is ahead."""
+    found: dict[int, int] = {}
+    for op in tiling.tiles:
+        number, ahead = nests[op], tiling.ahead.get(op, 0)
+        found[number] = max(ahead, found.get(number, 0))
+    return found
 
 
 def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:

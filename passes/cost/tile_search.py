@@ -307,12 +307,11 @@ class TileSearch:
     def _plan(
         self, sizes: Sizes, roll: int | None, stages: int, leads: bool
     ) -> OuterPlan | None:
-        tiled = self._tiling(sizes, roll)
+        tiled = self._tiling(sizes, roll, leads)
         room = self._room(sizes, roll, stages, leads)
         if tiled is None or room is None:
             return None
         footprint, needed = room
-        # The formula prices nests one after the other, whatever waits for what.
         cost = tiled.cost(stages, footprint, self.keeping)
         return OuterPlan(sizes, roll, stages, cost, needed, self.reduce, leads)
 

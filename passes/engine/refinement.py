@@ -67,7 +67,8 @@ class Refinement:
     group after the other, the event model knows what runs at once. From the fastest it
     goes on to other plans of one group after the other, as long as one is faster. At
     last windows of one group after the other are computed ahead where that is faster,
-    in the schedule found and in the formula's own.
+    in the schedule found, in the formula's own, and in the one that the formula finds
+    best with windows computed ahead.
 
     The number of rehearsals is limited, not their time, so that the same program gets
     the same plans on every machine.
@@ -101,8 +102,9 @@ class Refinement:
         rank, way = min(known, key=_rank_of)
         found = [self._led(*self._climb(rank, way, self._patience))]
         found += self._climbed_beside(known, rank, way)
-        if known[0][1] is not way:
-            found.append(self._led(*known[0]))
+        likely = (known[0], min(known, key=self._led_model))
+        others = {_key(each): (rank, each) for rank, each in likely if each is not way}
+        found += [self._led(*each) for each in others.values()]
         return min(found, key=_rank_of)[1]
 
     def told(self, chosen: Schedule, first: Schedule) -> Rehearsed | None:
@@ -195,6 +197,13 @@ class Refinement:
         made = (_exchanged(way, number, option) for option in options)
         near = [other for other in made if self._is_near(other, way)]
         return sorted(near, key=self._model)[:LEADS]
+
+    def _led_model(self, ranked: Ranked) -> int:
+        """What the search compares the best schedule by in which a step leads."""
+        _, way = ranked
+        steps = range(len(way.steps))
+        made = (each for number in steps for each in self._with_lead(way, number))
+        return min(map(self._model, (way, *made)))
 
     def _changed(self, way: Schedule) -> Iterator[Schedule]:
         """The schedules near it with another plan of a group, or with a lead."""

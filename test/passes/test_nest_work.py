@@ -112,6 +112,25 @@ func.func @residual(%x: tensor<1x64x32x64xf16>, %v: tensor<64x64x1x1xf16>,
 """
 
 
+def test_nests_that_lead_run_beside_others():
+    """Their engines do as much; what waits for nothing adds nothing."""
+    target = load("npu")
+    members = members_of_group(only_group(RESIDUAL, target, "level=L2 contractions=2"))
+    model = OuterModel(target, target.levels["L2"])
+    nests = nests_of(members, target)
+    tilings = [
+        members.tiling((1, 64, 8, 64), (), model.rules, Rolling(2, leads=leads))
+        for leads in (False, True)
+    ]
+    apart, beside = (model.compute(tiling, nests) for tiling in tilings)
+    found = [*model.works(tilings[1], nests).values()]
+
+    products = sum(each.busy[model.pace.array] for each in found)
+    assert apart == sum(each.cycles(model.pace) for each in found)
+    assert beside == max(products, *(each.cycles(model.pace) for each in found))
+    assert beside < 0.9 * apart
+
+
 @pytest.mark.parametrize("leads", [False, True])
 def test_only_what_is_read_of_a_window_is_moved(leads: bool):
     """The window of the skip holds more rows than either of both nests reads."""

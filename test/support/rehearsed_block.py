@@ -17,15 +17,19 @@ def rehearsed_block(
     sizes: BlockSizes,
     passes: str,
     monkeypatch: pytest.MonkeyPatch,
+    target: Target | None = None,
 ) -> ModuleOp:
-    """The block, in f16, behind some passes for `npu`; None offers no rehearsal."""
+    """
+    The block, in f16, behind some passes, for `npu` unless another target is given;
+    None offers no rehearsal.
+    """
 
     def offered(_: Target) -> rehearsal.Rehearsal | None:
         return told
 
     monkeypatch.setattr(rehearsal, "_offered", [offered])
     context, module = parsed(bottleneck(sizes, "f16").program.text())
-    target = load("npu")
+    target = target or load("npu")
     target.attach(module)
     run_passes(context, module, target, passes)
     return module

@@ -1,6 +1,7 @@
 """Which schedules are rehearsed, and which one is taken."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from example_layers import BlockSizes
@@ -9,14 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target import Target, from_data, load
 
 
 @dataclass
 class Told:
-    """A rehearsal that tells times by whether there is one group, and a lead."""
+    """A rehearsal that tells times by how many groups there are, and a lead of one."""
 
-    together: int
-    apart: int
+    times: dict[int, int]
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
     steps: int = 0
@@ -26,7 +27,7 @@ class Told:
         plans = _plans(module)
         leads = any(plan.leads for plan in plans)
         self.asked.append((len(plans), leads))
-        time = self.together if len(plans) == 1 else self.apart
+        time = self.times[len(plans)]
         return min(time, self.led) if leads and len(plans) == 1 else time
 
     def grouped_cycles(self, module: ModuleOp) -> int | None:
@@ -50,15 +51,25 @@ def _is_prepared(op: graph.GroupOp) -> bool:
     return around is not None and is_preparation(around)
 
 
-def partitioned(told: Told, monkeypatch: pytest.MonkeyPatch) -> list[graph.PlanAttr]:
+def partitioned(
+    told: Told, monkeypatch: pytest.MonkeyPatch, target: Target | None = None
+) -> list[graph.PlanAttr]:
     passes = "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=8}"
     sizes = BlockSizes(1, 256, 64, 32, 32)
-    return _plans(rehearsed_block(told, sizes, passes, monkeypatch))
+    return _plans(rehearsed_block(told, sizes, passes, monkeypatch, target))
+
+
+def with_bandwidth(target: Target, bandwidth: int) -> Target:
+    """A target whose outermost memory has another bandwidth."""
+    data: Any = target.data
+    *near, far = data["levels"]
+    far = {**far, "bandwidth": bandwidth}
+    return from_data({**data, "levels": [*near, far]})
 
 
 def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
     """Also where another schedule is faster that has nothing that could."""
-    told = Told(together=110, apart=100, led=90)
+    told = Told({1: 110, 2: 100, 3: 100}, led=90)
     (plan,) = partitioned(told, monkeypatch)
     assert plan.leads
     assert {(1, False), (1, True)} < set(told.asked)
@@ -66,6 +77,14 @@ def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyPatch):
-    told = Told(together=110, apart=100, led=105)
+    told = Told({1: 110, 2: 100, 3: 100}, led=105)
     assert len(partitioned(told, monkeypatch)) > 1
     assert (1, True) in told.asked
+
+
+def test_the_best_with_a_lead_leads_too(monkeypatch: pytest.MonkeyPatch):
+    """With fast memory neither the formula's own schedule nor the fastest has one."""
+    told = Told({1: 115, 2: 120, 3: 110}, led=90)
+    (plan,) = partitioned(told, monkeypatch, with_bandwidth(load("npu"), 256))
+    assert plan.leads
+    assert told.asked[0][0] > 1
