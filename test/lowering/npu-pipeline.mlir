@@ -1,5 +1,6 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p npu-pipeline | filecheck %s
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p npu-pipeline -t npu | filecheck %s --check-prefix=TEXT
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p npu-pipeline -o %t
+// RUN: filecheck %s < %t
+// RUN: tlf-opt %t -t npu | filecheck %s --check-prefix=TEXT
 
 // Instructions with addresses in loops over numbers; nothing else is left.
 // CHECK:      npu.program @bottleneck semaphores

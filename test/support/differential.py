@@ -179,17 +179,18 @@ def lowered(
     module: ModuleOp,
     stages: bool = True,
     plans: random.Random | None = None,
+    search: bool = True,
 ) -> Iterator[Stage]:
     """
     Apply a target's pipeline to a program, pass by pass, with random plans if there is
-    a generator for them. A fault of the compiler is the last stage; one of the program
-    is not.
+    a generator for them, or with the first ones that are found if there is to be no
+    long search. A fault of the compiler is the last stage; one of the program is not.
     """
     target.attach(module)
     known = snapshot(module)
     manager = PassManager(())
     steps = steps_of(target)
-    for each in steps if plans is None else map(_hasty, steps):
+    for each in steps if search and plans is None else map(_hasty, steps):
         manager.passes = [each]
         try:
             manager.run(context, module)
@@ -294,13 +295,17 @@ def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
 def compiled_results(
     text: str, inputs: Arrays, name: str, pipeline: str | None = None
 ) -> tuple[Array, ...]:
-    """The results of a program, on `reference` or on a target by name."""
+    """
+    The results of a program, on `reference` or on a target by name, with the first
+    plans that are found.
+    """
     if name == "reference":
         return interpret(parsed(text)[1], inputs)
     target = load(name)
     context, module = parsed(text)
     target.attach(module)
-    PassManager(steps_of(target, pipeline)).run(context, module)
+    steps = tuple(map(_hasty, steps_of(target, pipeline)))
+    PassManager(steps).run(context, module)
     return run_lowered(context, module, target, inputs)
 
 
@@ -319,16 +324,21 @@ def _run(
 
 
 def check(
-    case: Case, name: str, stages: bool = True, plans: int | None = None
+    case: Case,
+    name: str,
+    stages: bool = True,
+    plans: int | None = None,
+    search: bool = False,
 ) -> Fault | None:
     """
     The first fault of a program on a target, by the name of its description; `plans` is
-    the seed of random plans.
+    the seed of random plans. With `search`, plans near the best are compared, which
+    takes most of the time.
     """
     target = load(name)
     context, module = case.module()
     generator = None if plans is None else random.Random(plans)
-    for stage in lowered(case, target, context, module, stages, generator):
+    for stage in lowered(case, target, context, module, stages, generator, search):
         if stage.fault is not None:
             return stage.fault
     return _run(case, target, context, module)
