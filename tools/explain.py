@@ -80,12 +80,13 @@ def _explain(options: Options) -> str:
         target, options.entry, Path(options.file).parent, options.passes
     )
     Pricing(target)
+    names = SourceNames(source)
+    pair = _pair(options.why_not_fuse, module, names)
     written = module.clone()
     partitioner = plan(backend, context, module)
-    names = SourceNames(source)
     planned = _Planned(written, module, backend, name, names, partitioner)
-    if options.why_not_fuse is not None:
-        return _why_not_fuse(planned, options.why_not_fuse, options.json)
+    if pair is not None:
+        return _why_not_fuse(planned, pair, options.json)
     functions = _functions(planned)
     if options.simulate:
         outcome = _simulated(context, written, backend)
@@ -94,6 +95,28 @@ def _explain(options: Options) -> str:
     if options.json:
         return json.dumps([asdict(each) for each in functions], indent=2)
     return "\n\n".join(_text(each, options.group) for each in functions)
+
+
+def _pair(
+    words: str | None, module: ModuleOp, names: SourceNames
+) -> tuple[str, str] | None:
+    """The two names in `A,B`, if they are asked for."""
+    if words is None:
+        return None
+    found = [each.strip() for each in words.split(",")]
+    if len(found) != 2:
+        raise ExplainError(f"expected two names `A,B`, got `{words}`")
+    for name in found:
+        if not any(names.is_named(op, name) for op in module.walk()):
+            raise _unknown(name)
+    return found[0], found[1]
+
+
+def _unknown(name: str) -> ExplainError:
+    return ExplainError(
+        "expected the name of a result, or a place `line:column`, of something "
+        f"that is computed at every call, got `{name}`"
+    )
 
 
 def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
@@ -168,16 +191,12 @@ def _achieved(function: Function, outcome: Outcome, target: Target) -> Function:
     return replace(function, groups=groups, simulated=whole)
 
 
-def _why_not_fuse(planned: _Planned, words: str, as_json: bool) -> str:
-    names = words.split(",")
-    if len(names) != 2:
-        raise ExplainError(f"expected two names `A,B`, got `{words}`")
-    first, second = names[0].strip(), names[1].strip()
+def _why_not_fuse(planned: _Planned, names: tuple[str, str], as_json: bool) -> str:
     partitioner = planned.partitioner
     if partitioner is None or not partitioner.before:
         raise ExplainError("expected a pipeline with `graph-partition`")
     before = partitioner.before[0]
-    pairs = [_found(planned, before, name) for name in (first, second)]
+    pairs = [_found(planned, before, name) for name in names]
     with errors_located(before, "the search"):
         verdict = why_apart(
             before,
@@ -187,8 +206,8 @@ def _why_not_fuse(planned: _Planned, words: str, as_json: bool) -> str:
             partitioner.choices,
         )
     if as_json:
-        return json.dumps({"names": [first, second], **_plain(verdict)}, indent=2)
-    return "\n".join(answer((first, second), verdict))
+        return json.dumps({"names": names, **_plain(verdict)}, indent=2)
+    return "\n".join(answer(names, verdict))
 
 
 def _plain(verdict: Verdict) -> dict[str, object]:
@@ -199,10 +218,7 @@ def _found(planned: _Planned, before: ModuleOp, name: str) -> Sequence[Operation
     """The operations that come from what is called so, before groups are merged."""
     found = operations_named(planned.written, before, planned.names, name)
     if not found:
-        raise ExplainError(
-            "expected the name of a result, or a place `line:column`, of something "
-            f"that is computed at every call, got `{name}`"
-        )
+        raise _unknown(name)
     return found
 
 
