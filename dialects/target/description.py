@@ -215,10 +215,7 @@ def load(name_or_path: str) -> Target:
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
     if path.suffix != ".toml":
-        known = ", ".join([*presets(), *ALIASES])
-        raise DiagnosticException(
-            f"expected a target ({known}) or a `.toml` file, got `{name_or_path}`"
-        )
+        raise DiagnosticException(_unknown(name_or_path))
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -230,6 +227,19 @@ def load(name_or_path: str) -> Target:
         data[CORES] = settings[CORES]
     capacities = {name: each for name, each in settings.items() if name != CORES}
     return from_data(data, written).resized(capacities)
+
+
+def _unknown(name: str) -> str:
+    """What is wrong with what is no name of a target."""
+    target, mark, settings = name.partition(":")
+    names = [*presets(), *ALIASES]
+    if mark and target in names:
+        return (
+            f"expected capacities of levels or `{CORES}` behind `{target}:`, such as "
+            f"`L2=512K`, got `{settings}`"
+        )
+    known = ", ".join(names)
+    return f"expected a target ({known}) or a `.toml` file, got `{name}`"
 
 
 def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:

@@ -321,7 +321,11 @@ def test_capacities_after_the_name(tmp_path: Path):
             "npu:L2=much",
             "target `npu:L2=much`: expected a size such as 512K, got `much`",
         ),
-        ("npu:L2", "or a `.toml` file, got `npu:L2`"),
+        (
+            "npu:L2",
+            "expected capacities of levels or `cores` behind `npu:`, such as "
+            "`L2=512K`, got `L2`",
+        ),
     ],
 )
 def test_wrong_capacities(name: str, message: str):
