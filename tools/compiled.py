@@ -21,13 +21,14 @@ from tlf.dialects.types import dtype_of
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
-from tlf.tools.driver import new_context, parse
+from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.group_costs import costs_of
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import Source, read_source
+from tlf.tools.verified import parse_verified
 
 
 class CompiledProgram:
@@ -223,15 +224,10 @@ def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
     it start from. Text has more than one line; anything else is a path.
     """
     if isinstance(program, ModuleOp):
-        module, base = program, Path()
-    else:
-        is_text = isinstance(program, str) and "\n" in program
-        source = (
-            Source(str(program), "<text>") if is_text else read_source(str(program))
-        )
-        base = Path() if is_text else Path(program).parent
-        with errors_located(None, "the parser"):
-            module = parse(new_context(), source)
-    with errors_located(module, "the verifier"):
-        verify(module)
-    return module, base
+        with errors_located(program, "the verifier"):
+            verify(program)
+        return program, Path()
+    if isinstance(program, str) and "\n" in program:
+        return parse_verified(new_context(), Source(program, "<text>")), Path()
+    source = read_source(str(program))
+    return parse_verified(new_context(), source), Path(program).parent

@@ -19,18 +19,18 @@ from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import reports
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.diagnostics import errors_located
-from tlf.tools.driver import new_context, parse
+from tlf.tools.driver import new_context
 from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
 from tlf.tools.explain_data import Function, Whole, function_of
 from tlf.tools.explain_options import Options
 from tlf.tools.explain_text import answer, details, overview
 from tlf.tools.group_costs import simulated
-from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
 from tlf.tools.planned import plan
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames, operations_named
+from tlf.tools.verified import parse_verified
 
 
 class ExplainError(Exception):
@@ -71,10 +71,7 @@ class _Planned:
 def _explain(options: Options) -> str:
     source = read_source(options.file)
     context = new_context()
-    with errors_located(None, "the parser"):
-        module = parse(context, source)
-    with errors_located(module, "the verifier"):
-        verify(module)
+    module = parse_verified(context, source)
     target, name = _target(options, module)
     backend = CompilingBackend(
         target, options.entry, Path(options.file).parent, options.passes

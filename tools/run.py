@@ -18,12 +18,11 @@ from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Backend, backend_named
 from tlf.tools.diagnostics import errors_located
-from tlf.tools.driver import new_context, parse
+from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import NotSimulatedError, Outcome, Signature, Simulated
 from tlf.tools.group_costs import GroupTable
 from tlf.tools.npu_rows import Row
-from tlf.tools.pass_manager import verify
 from tlf.tools.pipeline import PipelineError
 from tlf.tools.planned import watched
 from tlf.tools.prepared_program import PreparedProgram
@@ -33,6 +32,7 @@ from tlf.tools.run_layouts import declare_layouts
 from tlf.tools.run_options import Options
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames
+from tlf.tools.verified import parse_verified
 
 FAILURES = (
     DiagnosticException,
@@ -69,10 +69,7 @@ def run(options: Options) -> bool:
 def _run(options: Options) -> bool:
     source = read_source(options.file)
     context = new_context()
-    with errors_located(None, "the parser"):
-        module = parse(context, source)
-    with errors_located(module, "the verifier"):
-        verify(module)
+    module = parse_verified(context, source)
     function = entry_of(module, options.entry)
     declare_layouts(function, options.layout)
     base = Path(options.file).parent

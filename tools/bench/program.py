@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.passes.graph_free_layouts import GraphFreeLayoutsPass
 from tlf.tools.diagnostics import errors_located
-from tlf.tools.driver import new_context, parse
-from tlf.tools.pass_manager import verify
+from tlf.tools.driver import new_context
 from tlf.tools.source import read_source
+from tlf.tools.verified import parse_verified
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,8 @@ class Program:
 
     def read(self) -> ModuleOp:
         """The program, verified; a wrong one raises `CompileError`."""
-        source = read_source(self.file)
         context = new_context()
-        with errors_located(None, "the parser"):
-            module = parse(context, source)
-        with errors_located(module, "the verifier"):
-            verify(module)
+        module = parse_verified(context, read_source(self.file))
         if self.free:
             with errors_located(module, "the layouts"):
                 GraphFreeLayoutsPass().apply(context, module)
