@@ -75,6 +75,8 @@ class Timeline:
     def __init__(self, items: Sequence[Item], costs: Costs) -> None:
         self.model = EventModel.of(costs, 0)
         self._engines = len(self.model.free)
+        engines = range(self._engines)
+        self._others = [[n for n in engines if n != queue] for queue in engines]
         self._issue = costs.machine.issue_cycles * LINES
         slots = _slots(items)
         self._first: dict[Buffer, int] = {}
@@ -102,18 +104,13 @@ class Timeline:
 
     def _task(self, task: Task) -> None:
         model, queue = self.model, task.cost.queue
-        reads = [self._first[each] + self._slot[each] for each in task.reads]
-        writes = [self._first[each] + self._slot[each] for each in task.writes]
-        ready = 0
-        for engine in range(self._engines):
-            if engine == queue:
-                continue
-            for place in reads:
-                ready = max(ready, self._written[place + engine])
-            for place in writes:
-                ready = max(
-                    ready, self._written[place + engine], self._read[place + engine]
-                )
+        first, slot = self._first, self._slot
+        reads = [first[each] + slot[each] for each in task.reads]
+        writes = [first[each] + slot[each] for each in task.writes]
+        ready = max(
+            self._latest(self._written, (*reads, *writes), queue),
+            self._latest(self._read, writes, queue),
+        )
         model.time += self._issue
         model.free[queue] = max(model.free[queue], ready)
         model.work(task.cost)
@@ -122,6 +119,15 @@ class Timeline:
             self._read[place + queue] = done
         for place in writes:
             self._written[place + queue] = done
+
+    def _latest(self, times: list[int], places: Sequence[int], queue: int) -> int:
+        """When the last of all other engines was done with some places."""
+        latest, others = 0, self._others[queue]
+        for place in places:
+            for engine in others:
+                if (time := times[place + engine]) > latest:
+                    latest = time
+        return latest
 
     def _loop(self, loop: Loop) -> None:
         ahead = max(

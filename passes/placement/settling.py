@@ -149,16 +149,17 @@ class _Settling:
         for _, low, high in (*taken, *near):
             places |= {align(high, alignment), low - room}
         best: tuple[int, int] | None = None
-        for place in places:
-            at = place - place % alignment
+        for at in sorted({place - place % alignment for place in places}):
             end = at + room
             if at < 0 or end > self.capacity:
                 continue
             if any(low < end and at < high for _, low, high in taken):
                 continue
             cost = sum(costs[o] for o, low, high in near if low < end and at < high)
-            if best is None or (cost, at) < best:
+            if best is None or cost < best[0]:
                 best = cost, at
+            if not cost:
+                break
         return None if best is None else best[1]
 
 
