@@ -9,9 +9,10 @@ into a period is not followed any further.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias
 
 from tlf.machine.costs import Cost, Costs
 from tlf.machine.model import EventModel
@@ -52,6 +53,45 @@ class Loop:
 Item: TypeAlias = Task | Loop
 
 
+class _Task(NamedTuple):
+    """The same with numbers for buffers."""
+
+    cost: Cost
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    ahead: int
+
+
+class _Loop(NamedTuple):
+    """The same with numbers for buffers."""
+
+    trips: int
+    body: tuple[_Task | _Loop, ...]
+    slotted: tuple[int, ...]
+    slots: int
+
+
+_Item: TypeAlias = _Task | _Loop
+
+
+def _numbered(
+    items: Sequence[Item], numbers: Mapping[Buffer, int]
+) -> tuple[_Item, ...]:
+    """A program with numbers for buffers, which are faster to look up."""
+
+    def of(buffers: Iterable[Buffer]) -> tuple[int, ...]:
+        return tuple(numbers[each] for each in buffers)
+
+    return tuple(
+        _Task(item.cost, of(item.reads), of(item.writes), item.ahead)
+        if isinstance(item, Task)
+        else _Loop(
+            item.trips, _numbered(item.body, numbers), of(item.slotted), item.slots
+        )
+        for item in items
+    )
+
+
 def busy(items: Sequence[Item], times: int = 1) -> dict[int, int]:
     """The cycles that instructions occupy each engine, and each shared channel."""
     total: dict[int, int] = {}
@@ -79,34 +119,32 @@ class Timeline:
         self._others = [[n for n in engines if n != queue] for queue in engines]
         self._issue = costs.machine.issue_cycles * LINES
         slots = _slots(items)
-        self._first: dict[Buffer, int] = {}
-        """Where the times of a buffer are: by slot, then by engine."""
-        size = 0
-        for buffer, count in slots.items():
-            self._first[buffer] = size
-            size += count * self._engines
+        *self._first, size = accumulate(
+            (count * self._engines for count in slots.values()), initial=0
+        )
+        """Where the times of a buffer are, by its number: by slot, then by engine."""
+        self._place = [*self._first]
+        """Where those of the slot are that a buffer is in."""
         self._written = [0] * size
         self._read = [0] * size
-        self._slot = dict.fromkeys(slots, 0)
-        self._run(items)
+        self._run(_numbered(items, {each: n for n, each in enumerate(slots)}))
 
     @property
     def end(self) -> int:
         """When everything is over, in cycles."""
         return self.model.end
 
-    def _run(self, items: Sequence[Item]) -> None:
+    def _run(self, items: Sequence[_Item]) -> None:
         for item in items:
-            if isinstance(item, Task):
+            if isinstance(item, _Task):
                 self._task(item)
             else:
                 self._loop(item)
 
-    def _task(self, task: Task) -> None:
+    def _task(self, task: _Task) -> None:
         model, queue = self.model, task.cost.queue
-        first, slot = self._first, self._slot
-        reads = [first[each] + slot[each] for each in task.reads]
-        writes = [first[each] + slot[each] for each in task.writes]
+        reads = [self._place[each] for each in task.reads]
+        writes = [self._place[each] for each in task.writes]
         ready = max(
             self._latest(self._written, (*reads, *writes), queue),
             self._latest(self._read, writes, queue),
@@ -129,9 +167,9 @@ class Timeline:
                     latest = time
         return latest
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: _Loop) -> None:
         ahead = max(
-            (item.ahead for item in loop.body if isinstance(item, Task)), default=0
+            (item.ahead for item in loop.body if isinstance(item, _Task)), default=0
         )
         for early in range(-ahead, 0):
             self._iteration(loop, early)
@@ -152,11 +190,11 @@ class Timeline:
                 rest %= period
             last = delta
 
-    def _iteration(self, loop: Loop, number: int) -> None:
+    def _iteration(self, loop: _Loop, number: int) -> None:
         """One iteration; one of a negative number only issues what comes early."""
         self._turn(loop, number)
         for item in loop.body:
-            if isinstance(item, Loop):
+            if isinstance(item, _Loop):
                 if number >= 0:
                     self._loop(item)
             elif not item.ahead:
@@ -167,11 +205,11 @@ class Timeline:
                 self._task(item)
                 self._turn(loop, number)
 
-    def _turn(self, loop: Loop, number: int) -> None:
+    def _turn(self, loop: _Loop, number: int) -> None:
         """Turn slotted buffers to the slot of an iteration."""
         slot = number % loop.slots * self._engines
         for buffer in loop.slotted:
-            self._slot[buffer] = slot
+            self._place[buffer] = self._first[buffer] + slot
 
     def _state(self) -> list[int]:
         model = self.model

@@ -93,9 +93,7 @@ class _Settling:
         for _ in range(min(ROUNDS, WORK // max(1, len(self.buffers)))):
             if not best.cost:
                 break
-            found = self._place(_moved(best, numbers))
-            if found and found.cost <= best.cost:
-                best = found
+            best = self._place(_moved(best, numbers), best.cost) or best
         return best
 
     def _keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
@@ -112,8 +110,11 @@ class _Settling:
         yield lambda number: (-areas[number],)
         yield lambda number: (-crowds[number], -rooms[number])
 
-    def _place(self, order: Sequence[int]) -> _Attempt | None:
-        """Place buffers in an order; None if one of them has no room."""
+    def _place(self, order: Sequence[int], most: int | None = None) -> _Attempt | None:
+        """
+        Place buffers in an order; None if one of them has no room, or if that costs
+        more than is given.
+        """
         attempt = _Attempt(order, [-1] * len(self.buffers))
         for number in order:
             near = self._placed(attempt, self.hazards[number])
@@ -124,6 +125,8 @@ class _Settling:
             met = [other for other, low, high in near if low < end and at < high]
             if met:
                 attempt.cost += sum(self.hazards[number][other] for other in met)
+                if most is not None and attempt.cost > most:
+                    return None
                 attempt.blamed.update(met, (number,))
         return attempt
 
