@@ -37,13 +37,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
         "--csv", type=Path, required=True, metavar="FILE.csv", help="the buffers"
     )
     parser.add_argument(
-        "--capacity", type=_positive, metavar="BYTES", help="of the memory"
+        "--capacity", type=_size, metavar="SIZE", help="of the memory, such as 64K"
     )
     parser.add_argument(
         "--alignment",
-        type=_positive,
+        type=_size,
         default=1,
-        metavar="BYTES",
+        metavar="SIZE",
         help="of buffers that give none (default: 1)",
     )
     parser.add_argument(
@@ -72,14 +72,16 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     return parser.parse_args(arguments, namespace=Options())
 
 
-def _positive(text: str) -> int:
+def _size(text: str) -> int:
+    # Only who gives a size waits for what reads it.
+    from xdsl.utils.exceptions import DiagnosticException
+
+    from tlf.dialects.target import bytes_of
+
     try:
-        number = int(text.replace("_", ""))
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of bytes, got `{text}`")
-    return number
+        return bytes_of(text.replace("_", ""))
+    except DiagnosticException as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _seconds(text: str) -> float:

@@ -183,7 +183,7 @@ def test_files_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("option", "value", "expected"),
     [
-        ("--capacity", "much", "a number of bytes"),
+        ("--capacity", "much", "a size such as 512K"),
         ("--budget", "-1", "seconds above 0"),
         ("--budget", "0", "seconds above 0"),
         ("--budget", "nan", "seconds above 0"),
@@ -208,3 +208,9 @@ def test_errors_have_a_place():
     with pytest.raises(CSVError) as raised:
         read_problem(HEADER + "a,0,1,1.5\n")
     assert (raised.value.line, raised.value.column) == (2, 7)
+
+
+def test_sizes_have_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = written(tmp_path / "in.csv", HEADER + "a,0,1,4\n")
+    main(["--csv", source, "--capacity", "2K", "--alignment", "1K"])
+    assert "capacity       2,048 bytes\n" in capsys.readouterr().out
