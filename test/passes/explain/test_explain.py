@@ -245,9 +245,21 @@ def test_cost_and_the_capacity_with_which_it_pays():
     assert found.stake == found.together.cycles - found.best.cycles > 0
 
 
-def test_what_was_chosen_from():
+def test_what_was_rehearsed():
+    """What the event model found fastest, though the formula does not."""
     module = grouped(PAIR, "npu:L2=16K")
     recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2"))
+    PassManager([recording]).run(new_context(), module)
+    (choice,) = recording.choices
+
+    assert choice.rehearsed is not None
+    assert choice.rehearsed.cycles < choice.rehearsed.first
+    assert choice.rehearsed.programs > 2
+
+
+def test_what_was_chosen_from():
+    module = grouped(PAIR, "npu:L2=16K")
+    recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2", tries=0))
     PassManager([recording]).run(new_context(), module)
     (choice,) = recording.choices
 
