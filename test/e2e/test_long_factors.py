@@ -53,6 +53,7 @@ def test_products(element: str, target: str):
     assert check(case, target, stages=False) is None
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("target", "sizes", "times"),
     [

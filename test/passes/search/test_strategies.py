@@ -36,6 +36,7 @@ def medium(seed: int) -> tuple[Problem, Roofline]:
     return problem, Roofline(problem, work, heavy=30, most=3)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedules_can_be_carried_out(strategy: str, seed: int):
@@ -61,6 +62,7 @@ def test_no_other_strategy_is_better(seed: int):
         assert cost_of(result.schedule) <= cost_of(other.schedule)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "strategy", [name for name in STRATEGIES if name != "interval"]
 )
