@@ -22,8 +22,8 @@ from tlf.passes.cost.schedule.program import (
     nests_of,
 )
 
-PERIODS = 4
-"""Of loops with fewer periods than this, that of the bursts is left out."""
+LONGEST = 32
+"""Of periods longer than this, that of the bursts is left out."""
 
 
 class Runner(Protocol):
@@ -166,7 +166,7 @@ def _period(nest: Nest, variable: Variable, block: int) -> int:
     for step in nest.steps():
         for phase in step.price.phases:
             whole = lcm(whole, _phase_period(phase, variable))
-    return whole if whole * PERIODS <= variable.trips else period
+    return whole if whole <= LONGEST else period
 
 
 def _runs(inner: Nest, nest: Nest, block: int) -> int:
