@@ -169,9 +169,10 @@ class TiledGroup:
     def compute(self) -> float:
         """The cycles of all computation."""
         tiling, before, starts = self.tiling, 0.0, 0
-        body = sum(self._by_nest.values())
         if tiling.ahead:
             body = self.model.compute(tiling, self.nests)
+        else:
+            body = sum(self._by_nest.values())
         if tiling.start is not None and tiling.rolled is not None:
             starts = self.tiles // tiling.rolled.trips
             before = self.model.compute(tiling.start, self.nests)
