@@ -17,28 +17,41 @@ Simulate = Callable[[str, Sequence[Array]], Report]
 Check = Callable[[str, Sequence[Array], Sequence[Array], float], None]
 
 
+FAR, MID = (memref((8, 6), "f32", level) for level in ("L3", "L2"))
+
+
+def moving(
+    before: Sequence[str], offset: int, moves: Sequence[str], results: int
+) -> str:
+    """
+    A program of three buffers, of which so many are results: some lines, and moves
+    with an offset `%i` that is only known when their loop runs.
+    """
+    loop = [
+        f"%i0 = arith.constant {offset} : index",
+        f"%i1 = arith.constant {offset + 1} : index",
+        "%d = arith.constant 1 : index",
+        "scf.for %i = %i0 to %i1 step %d {",
+        *moves,
+        "}",
+    ]
+    text = wrapped([((8, 6), "f32")] * 3, results, "")
+    return text.replace("func.return", "\n".join([*before, *loop, "func.return"]))
+
+
 @pytest.mark.parametrize("offset", [-9, -4, -1, 0, 2, 6, 9])
 def test_move_across_both_bounds(offset: int, check_mem: Check) -> None:
     """A box that sticks out of the source is filled, out of the destination cut."""
     x = np.random.default_rng(7).standard_normal((8, 6)).astype(np.float32)
-    far, mid = memref((8, 6), "f32", "L3"), memref((8, 6), "f32", "L2")
-    lines = [f"%w = mem.alloc : {mid}", "%c = arith.constant 0 : index"]
-    lines += ["%d = arith.constant 1 : index"]
-    # The offset is only known when the loop runs.
-    lines += [f"%i0 = arith.constant {offset} : index"]
-    lines += [f"%i1 = arith.constant {offset + 1} : index"]
-    lines += ["scf.for %i = %i0 to %i1 step %d {"]
-    lines += [
-        f"%p = mem.dma %x0[%i, -1] to %w[0, 0] size [8, 6] fill 7.0 : {far} to {mid}",
+    moves = [
+        f"%p = mem.dma %x0[%i, -1] to %w[0, 0] size [8, 6] fill 7.0 : {FAR} to {MID}",
         "mem.wait %p",
-        f"%q = mem.dma %w[0, 0] to %y1[0, 0] size [8, 6] : {mid} to {far}",
+        f"%q = mem.dma %w[0, 0] to %y1[0, 0] size [8, 6] : {MID} to {FAR}",
         "mem.wait %q",
-        f"%r = mem.dma %w[1, 0] to %y2[%i, 2] size [7, 6] : {mid} to {far}",
+        f"%r = mem.dma %w[1, 0] to %y2[%i, 2] size [7, 6] : {MID} to {FAR}",
         "mem.wait %r",
-        "}",
     ]
-    text = wrapped([((8, 6), "f32")] * 3, 2, "")
-    text = text.replace("func.return", "\n".join([*lines, "func.return"]))
+    text = moving([f"%w = mem.alloc : {MID}"], offset, moves, 2)
     padded = np.full((40, 40), 7, np.float32)
     padded[16:24, 16:22] = x
     moved = padded[16 + offset : 24 + offset, 15:21]
@@ -52,26 +65,21 @@ def test_move_across_both_bounds(offset: int, check_mem: Check) -> None:
 def test_a_clipped_move_across_both_bounds(offset: int, check_mem: Check) -> None:
     """Neither what the source nor what the destination has not is moved."""
     x, y = np.random.default_rng(7).standard_normal((2, 8, 6)).astype(np.float32)
-    far, mid = memref((8, 6), "f32", "L3"), memref((8, 6), "f32", "L2")
-    lines = [
-        f"%w = mem.alloc : {mid}",
-        f"%p = mem.dma %x0[0, 0] to %w[0, 0] size [8, 6] : {far} to {mid}",
+    before = [
+        f"%w = mem.alloc : {MID}",
+        f"%p = mem.dma %x0[0, 0] to %w[0, 0] size [8, 6] : {FAR} to {MID}",
         "mem.wait %p",
-        f"%i0 = arith.constant {offset} : index",
-        f"%i1 = arith.constant {offset + 1} : index",
-        "%d = arith.constant 1 : index",
-        f"%v = mem.alloc : {mid}",
-        f"%o = mem.dma %x1[0, 0] to %v[0, 0] size [8, 6] : {far} to {mid}",
+        f"%v = mem.alloc : {MID}",
+        f"%o = mem.dma %x1[0, 0] to %v[0, 0] size [8, 6] : {FAR} to {MID}",
         "mem.wait %o",
-        f"%n = mem.dma %v[0, 0] to %y2[0, 0] size [8, 6] : {mid} to {far}",
+        f"%n = mem.dma %v[0, 0] to %y2[0, 0] size [8, 6] : {MID} to {FAR}",
         "mem.wait %n",
-        "scf.for %i = %i0 to %i1 step %d {",
-        f"%q = mem.dma %w[%i, -1] to %y2[2, 1] size [9, 5] clipped : {mid} to {far}",
-        "mem.wait %q",
-        "}",
     ]
-    text = wrapped([((8, 6), "f32")] * 3, 1, "")
-    text = text.replace("func.return", "\n".join([*lines, "func.return"]))
+    moves = [
+        f"%q = mem.dma %w[%i, -1] to %y2[2, 1] size [9, 5] clipped : {MID} to {FAR}",
+        "mem.wait %q",
+    ]
+    text = moving(before, offset, moves, 1)
     expected = y.copy()
     for row in range(max(offset, 0), min(offset + 6, 8)):
         expected[row - offset + 2, 2:6] = x[row, :4]

@@ -1,16 +1,16 @@
 """Which schedules are rehearsed, and which one is taken."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 from example_layers import BlockSizes
+from optimality_chip import changed
 from rehearsed_block import rehearsed_block
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
-from tlf.dialects.target import Target, from_data, load
+from tlf.dialects.target import Target, load
 
 
 @dataclass
@@ -59,14 +59,6 @@ def partitioned(
     return _plans(rehearsed_block(told, sizes, passes, monkeypatch, target))
 
 
-def with_bandwidth(target: Target, bandwidth: int) -> Target:
-    """A target whose outermost memory has another bandwidth."""
-    data: Any = target.data
-    *near, far = data["levels"]
-    far = {**far, "bandwidth": bandwidth}
-    return from_data({**data, "levels": [*near, far]})
-
-
 def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
     """Also where another schedule is faster that has nothing that could."""
     told = Told({1: 110, 2: 100, 3: 100}, led=90)
@@ -85,6 +77,6 @@ def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyP
 def test_the_best_with_a_lead_leads_too(monkeypatch: pytest.MonkeyPatch):
     """With fast memory neither the formula's own schedule nor the fastest has one."""
     told = Told({1: 115, 2: 120, 3: 110}, led=90)
-    (plan,) = partitioned(told, monkeypatch, with_bandwidth(load("npu"), 256))
+    (plan,) = partitioned(told, monkeypatch, changed(load("npu"), "L3", bandwidth=256))
     assert plan.leads
     assert told.asked[0][0] > 1
