@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,7 +118,7 @@ class Chip:
 
     @cached_property
     def _rehearsal(self) -> TileRehearsal:
-        return TileRehearsal(self.target)
+        return TileRehearsal(self.target, sys.maxsize)
 
     def predicted(self, grouped: ModuleOp) -> int | None:
         """What a grouped program will take by the event model; None if refused."""

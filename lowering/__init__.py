@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tlf.passes.cost.rehearsal import Rehearsal
 
 
-def _rehearsal(target: Chip) -> Rehearsal:
+def _rehearsal(target: Chip, steps: int) -> Rehearsal:
     """Lowers copies of programs for passes that ask what these will take."""
     from tlf.lowering.rehearsal import TileRehearsal
 
-    return TileRehearsal(target)
+    return TileRehearsal(target, steps)
 
 
 offer(_rehearsal)

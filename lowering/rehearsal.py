@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
-from tlf.passes.cost.schedule.indices import UnknownTimeError
+from tlf.passes.cost.schedule.clock import TooManyStepsError
 from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.cse import CsePass
@@ -35,15 +35,14 @@ class TileRehearsal:
     chosen once for groups of the same structure.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, steps: int) -> None:
         self.target = target
+        self._left = steps
         self.context = Context()
         self._timed = {
             level.name: TimedTiles.of(target, level) for level in target.tile_levels
         }
         self._known: KnownPlans = {}
-        self.steps = 0
-        """The instructions that were run for all times told."""
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What the functions of a program will take, or None; see `Rehearsal`."""
@@ -58,17 +57,22 @@ class TileRehearsal:
         return self._told(module, self._finish)
 
     def _told(self, module: ModuleOp, lower: Callable[[ModuleOp], None]) -> int | None:
+        if self._left <= 0:
+            return None
         try:
             lower(module)
-            told = [
-                predict(function, self.target)
-                for function in module.ops
-                if isinstance(function, func.FuncOp) and not is_preparation(function)
-            ]
-        except (DiagnosticException, PassFailedException, UnknownTimeError):
+            return sum(map(self._predicted, _functions(module)))
+        except (DiagnosticException, PassFailedException, TooManyStepsError):
             return None
-        self.steps += sum(each.steps for each in told)
-        return sum(each.cycles for each in told)
+
+    def _predicted(self, function: func.FuncOp) -> int:
+        try:
+            told = predict(function, self.target, self._left)
+        except TooManyStepsError:
+            self._left = 0
+            raise
+        self._left -= told.steps
+        return told.cycles
 
     def _lower(self, module: ModuleOp) -> None:
         for number, level in enumerate(self.target.tile_levels):
@@ -111,3 +115,10 @@ class TileRehearsal:
     def _choose_tiles(self, module: ModuleOp, level: Level) -> None:
         chosen = GraphChooseTilesPass(level.name)
         chosen.choose(module, self.target, level, self._timed[level.name])
+
+
+def _functions(module: ModuleOp) -> Iterator[func.FuncOp]:
+    """Those that run each time, which what is prepared once does not."""
+    for function in module.ops:
+        if isinstance(function, func.FuncOp) and not is_preparation(function):
+            yield function

@@ -20,7 +20,7 @@ from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.cost.freedom import Freedom
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
-from tlf.passes.engine.tile_refinement import TRIES, TileRefinement, families_of
+from tlf.passes.engine.tile_refinement import STEPS, TRIES, TileRefinement, families_of
 from tlf.passes.graph_group import level_named
 from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.largest import Chooser, Sizes
@@ -115,7 +115,7 @@ class GraphChooseTilesPass(ModulePass):
         self, op: ModuleOp, planned: Sequence[graph.GroupOp], timed: TimedTiles
     ) -> None:
         """Choose among the fastest plans of groups by what the program takes."""
-        rehearsal = rehearsal_on(timed.target)
+        rehearsal = rehearsal_on(timed.target, STEPS)
         if rehearsal is None or self.tries == 0:
             return
 

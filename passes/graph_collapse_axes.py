@@ -19,7 +19,7 @@ from tlf.passes.collapsing.rows import has_whole_rows
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.rehearsal import Rehearsal, rehearsal_on
 from tlf.passes.cost.timed import is_timed
-from tlf.passes.engine.tile_refinement import is_small
+from tlf.passes.engine.tile_refinement import STEPS, is_small
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members
 
@@ -46,7 +46,7 @@ class GraphCollapseAxesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
-        rehearsal = rehearsal_on(target) if _is_small(op) else None
+        rehearsal = rehearsal_on(target, STEPS) if _is_small(op) else None
         if rehearsal is None:
             collapse(op, target)
             return

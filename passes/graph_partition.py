@@ -25,7 +25,7 @@ from tlf.passes.engine.costs import GroupCosts
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
-from tlf.passes.engine.refinement import Refinement, Rehearsed, tries_in
+from tlf.passes.engine.refinement import STEPS, Refinement, Rehearsed, tries_in
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.declared import free_values
@@ -173,7 +173,7 @@ class GraphPartitionPass(ModulePass):
     def _refine(self, found: Partition, target: Target, level: Level) -> None:
         """Choose among the best schedules by the event model, where that is known."""
         tries = tries_in(found.stated, self.tries)
-        rehearsal = rehearsal_on(target) if tries > 1 else None
+        rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
         if rehearsal is not None:
             refinement = Refinement(
                 found.stated,
@@ -191,7 +191,7 @@ class GraphPartitionPass(ModulePass):
         """Put what does not depend on each other in the order that is fastest."""
         parts = list(problems_of(block, level))
         tries = tries_in(parts[0], self.tries) if len(parts) > 1 else 0
-        rehearsal = rehearsal_on(target) if tries > 1 else None
+        rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
         if rehearsal is not None:
             nodes = [each.nodes for each in parts]
             PartOrder(block, nodes, target, rehearsal, tries).apply()

@@ -16,7 +16,11 @@ from tlf.dialects.target import Target
 
 
 class Rehearsal(Protocol):
-    """Tells times on one target; what it learned of one program helps with the next."""
+    """
+    Tells times on one target; what it learned of one program helps with the next. The
+    instructions that it runs for all are limited, not its time, so that every machine
+    tells the same.
+    """
 
     def cycles(self, module: ModuleOp) -> int | None:
         """
@@ -33,13 +37,8 @@ class Rehearsal(Protocol):
         """The same of a program whose groups have plans for the nearest memory."""
         ...
 
-    @property
-    def steps(self) -> int:
-        """The instructions that were run for all times told so far."""
-        ...
 
-
-Rehearse: TypeAlias = "Callable[[Target], Rehearsal]"
+Rehearse: TypeAlias = "Callable[[Target, int], Rehearsal]"
 
 _offered: list[Rehearse] = []
 
@@ -49,6 +48,9 @@ def offer(rehearse: Rehearse) -> None:
     _offered[:] = [rehearse]
 
 
-def rehearsal_on(target: Target) -> Rehearsal | None:
-    """A rehearsal on a target, or None where nobody offered one."""
-    return _offered[0](target) if _offered else None
+def rehearsal_on(target: Target, steps: int) -> Rehearsal | None:
+    """
+    A rehearsal on a target that runs so many instructions at most, or None where nobody
+    offered one.
+    """
+    return _offered[0](target, steps) if _offered else None

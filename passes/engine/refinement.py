@@ -25,6 +25,9 @@ EFFORT = 400
 TRIES = 16
 """Programs that are rehearsed unless it is given how many, in small ones."""
 
+STEPS = 2_000_000
+"""Instructions that are run to rehearse programs, at most."""
+
 SMALL = 16
 """Operations of a small program."""
 

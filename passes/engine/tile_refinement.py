@@ -13,8 +13,8 @@ from tlf.passes.cost.rehearsal import Rehearsal
 TRIES = 24
 """How many programs are rehearsed at most,"""
 
-STEPS = 400_000
-"""and no more once so many instructions were run for that."""
+STEPS = 800_000
+"""and how many instructions are run for that."""
 
 SMALL = 64
 """Operations of a program that is rehearsed at all."""
@@ -30,8 +30,8 @@ class TileRefinement:
     by themselves: what a group loads and stores may be hidden behind others, and takes
     room that these need. Groups of the same structure keep the same plan.
 
-    The number of rehearsals and of the instructions they run is limited, not their
-    time, so that the same program gets the same plans on every machine.
+    The number of rehearsals is limited, not their time, so that the same program gets
+    the same plans on every machine.
     """
 
     module: ModuleOp
@@ -66,7 +66,7 @@ class TileRefinement:
 
     def _cycles(self) -> int | None:
         """What the program takes as it is, unless enough was tried."""
-        if not self.tries or self.rehearsal.steps >= STEPS:
+        if not self.tries:
             return None
         self.tries -= 1
         return self.rehearsal.tiled_cycles(self.module.clone())

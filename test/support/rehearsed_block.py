@@ -24,7 +24,7 @@ def rehearsed_block(
     None offers no rehearsal.
     """
 
-    def offered(_: Target) -> rehearsal.Rehearsal | None:
+    def offered(target: Target, steps: int) -> rehearsal.Rehearsal | None:
         return told
 
     monkeypatch.setattr(rehearsal, "_offered", [offered])

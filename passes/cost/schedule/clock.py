@@ -20,6 +20,10 @@ from tlf.passes.cost.schedule.program import Item, Nest, Step, Variable
 from tlf.passes.cost.schedule.steady import Sweep
 
 
+class TooManyStepsError(Exception):
+    """A schedule that takes more instructions than are to be run."""
+
+
 @dataclass
 class Clock:
     """The time of a machine that runs a schedule."""
@@ -27,6 +31,8 @@ class Clock:
     costs: Costs
     layout: Layout
     lines: Lines
+    most: int | None = None
+    """The instructions that are to be run, not only counted, at most."""
     model: EventModel = field(init=False)
     values: dict[Variable, int] = field(init=False, default_factory=dict[Variable, int])
     slot: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
@@ -137,11 +143,13 @@ class Clock:
 
     def iteration(self, nest: Nest, first: int, number: int) -> None:
         """One iteration of a nest whose slots start at `first`."""
+        if self.most is not None and self.steps > self.most:
+            raise TooManyStepsError
         self.model.time += self._issue * ADVANCE * len(self.layout.ahead[nest])
-        turned = -1
+        turned, trips = -1, nest.trips
         for item in nest.body:
             at = number + (item.ahead if isinstance(item, Step) else 0)
-            if at >= nest.trips:
+            if at >= trips:
                 continue
             if at != turned:
                 self._turn(nest, first, turned := at)
@@ -192,8 +200,13 @@ class Clock:
         return {key: self.totals[at] for key, at in self.keys.items()}
 
 
-def run(items: Sequence[Item], costs: Costs, sharing: Sharing) -> Clock:
-    """Run a schedule from rest, whose buffers share bytes."""
-    clock = Clock(costs, Layout.of(items, sharing), Lines.of(items))
+def run(
+    items: Sequence[Item], costs: Costs, sharing: Sharing, most: int | None = None
+) -> Clock:
+    """
+    Run a schedule from rest, whose buffers share bytes. Raises `TooManyStepsError`
+    where that takes more instructions than `most`.
+    """
+    clock = Clock(costs, Layout.of(items, sharing), Lines.of(items), most)
     clock.run(items)
     return clock

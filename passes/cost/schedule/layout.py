@@ -41,7 +41,9 @@ class Marks:
             first += slot[self.turns] * self.slices
         if self.extent >= self.slices:
             return range(first, first + self.slices)
-        start = value_of(self.start, values)
+        start = value_of(self.start, values) % self.slices
+        if start + self.extent <= self.slices:
+            return range(first + start, first + start + self.extent)
         return [first + (start + number) % self.slices for number in range(self.extent)]
 
 

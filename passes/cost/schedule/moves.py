@@ -82,57 +82,49 @@ class MovePrice:
         levels = self.costs.machine.levels
         self.reaches = tuple(
             Reach(offset, self.box[axis], bound)
-            for side in (self.source, self.destination)
+            for side in self._sides
             for axis, offset, bound in side.reaches
             if offset.terms
         )
         self._bursts = [
             levels[each].burst for each in (queue.source, queue.destination)
         ]
-        self._addresses = [each.address() for each in (self.source, self.destination)]
+        self._addresses = [each.address() for each in self._sides]
         places = zip(self._addresses, self._bursts, strict=True)
         self.phases = tuple(
             Phase(*each) for each in places if each[1] > 1 and each[0].terms
         )
-        self._starts = [
-            each.ring_offset
-            for each in (self.source, self.destination)
-            if each.place.window is not None
+        self._laps = [
+            (each.ring_offset, each.ring_length)
+            for each in self._sides
+            if each.ring_offset.terms
         ]
+
+    @property
+    def _sides(self) -> tuple[Side, Side]:
+        return self.source, self.destination
 
     def of(self, values: Values) -> Sequence[Cost]:
         """The instructions that do something."""
-        sides = (self.source, self.destination)
-        offsets = [
-            [value_of(offset, values) for offset in side.offsets] for side in sides
-        ]
-        bases = [
-            value_of(address, values) % burst
-            for address, burst in zip(self._addresses, self._bursts, strict=True)
-        ]
-        rings = [value_of(start, values) for start in self._starts]
-        key = (*offsets[0], *offsets[1], *bases, *rings)
+        key = (
+            *[each.outside(values) for each in self.reaches],
+            *[value_of(each.place, values) % each.burst for each in self.phases],
+            *[value_of(start, values) % length for start, length in self._laps],
+        )
         if (known := self._known.get(key)) is None:
-            laps = [self._lap(side, values) for side in sides]
-            known = tuple(self._instructions(offsets, bases, laps))
-            self._known[key] = known
+            known = self._known[key] = tuple(self._instructions(values))
         return known
 
-    @staticmethod
-    def _lap(side: Side, values: Values) -> int:
-        """Where in its ring a side starts, in elements along the axis of slices."""
-        return (
+    def _instructions(self, values: Values) -> Iterator[Cost]:
+        offsets = [
+            [value_of(offset, values) for offset in side.offsets]
+            for side in self._sides
+        ]
+        bases = [value_of(address, values) for address in self._addresses]
+        laps = [
             value_of(side.ring_offset, values) % side.ring_length
-            if side.place.window
-            else 0
-        )
-
-    def _instructions(
-        self,
-        offsets: Sequence[Sequence[int]],
-        bases: Sequence[int],
-        laps: Sequence[int],
-    ) -> Iterator[Cost]:
+            for side in self._sides
+        ]
         cuts = [list(self._cuts(axis, offsets, laps)) for axis in range(len(self.box))]
         for chosen in product(*cuts):
             if all(cut.size > 0 for cut in chosen):

@@ -48,10 +48,15 @@ def schedule_of(function: func.FuncOp, target: Target) -> tuple[list[Item], Read
     return items, reader
 
 
-def predict(function: func.FuncOp, target: Target) -> Prediction:
-    """The time of a function of tiles, on the event model of the target's machine."""
+def predict(
+    function: func.FuncOp, target: Target, most: int | None = None
+) -> Prediction:
+    """
+    The time of a function of tiles, on the event model of the target's machine.
+    Raises `TooManyStepsError` where that takes more instructions than `most`.
+    """
     items, reader = schedule_of(function, target)
-    clock = run(items, reader.costs, shared_bytes(items, target))
+    clock = run(items, reader.costs, shared_bytes(items, target), most)
     totals = clock.totals_by_key()
     far = target.outermost.name
     moved = 0

@@ -177,6 +177,11 @@ class Reach:
     size: int
     bound: int
 
+    def outside(self, values: Values) -> int:
+        """Where they start if that is not, or not all, inside of the axis; else 0."""
+        start = value_of(self.offset, values)
+        return 0 if 0 <= start <= self.bound - self.size else start
+
 
 @dataclass(frozen=True)
 class Phase:

@@ -22,7 +22,7 @@ from tlf.passes.cost.schedule.program import (
     nests_of,
 )
 
-LONGEST = 32
+LONGEST = 256
 """Of periods longer than this, that of the bursts is left out."""
 
 

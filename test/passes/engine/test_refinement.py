@@ -20,7 +20,6 @@ class Told:
     times: dict[int, int]
     led: int
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
-    steps: int = 0
 
     def cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
