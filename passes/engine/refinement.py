@@ -38,7 +38,7 @@ LEADS = 4
 """Plans that lead are tried, at most, for each group."""
 
 PATIENCE = 4
-"""After one in so many of the tries in a row that are no faster no more are made."""
+"""After one in so many of the tries in a row that are slower no more are made."""
 
 CLOSE = 1.02
 """Other plans are tried of another schedule that takes so many times the best."""
@@ -119,7 +119,7 @@ class Refinement:
 
     @property
     def _patience(self) -> int:
-        """After how many in a row that are no better no more are tried."""
+        """After how many in a row that are worse no more are tried."""
         return -(-self.tries // PATIENCE)
 
     @property
@@ -151,14 +151,14 @@ class Refinement:
     def _ranked(
         self, ways: Iterable[Schedule], patience: int, best: int | None = None
     ) -> Iterator[tuple[int | None, Schedule]]:
-        """Schedules with their ranks, up to many in a row that are no better."""
+        """Schedules with their ranks, up to many in a row that are worse."""
         worse = 0
         for way in ways:
             rank = self._rank(way)
             yield rank, way
             if best is None or (rank is not None and rank < best):
                 best, worse = rank, 0
-            elif (worse := worse + 1) >= patience:
+            elif rank != best and (worse := worse + 1) >= patience:
                 return
 
     @property

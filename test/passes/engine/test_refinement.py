@@ -79,3 +79,10 @@ def test_the_best_with_a_lead_leads_too(monkeypatch: pytest.MonkeyPatch):
     (plan,) = partitioned(told, monkeypatch, changed(load("npu"), "L3", bandwidth=256))
     assert plan.leads
     assert told.asked[0][0] > 1
+
+
+def test_what_is_as_fast_does_not_end_it(monkeypatch: pytest.MonkeyPatch):
+    """All of the tries are made, where others may be faster still."""
+    told = Told({1: 100, 2: 100, 3: 100}, led=200)
+    partitioned(told, monkeypatch)
+    assert sum(not leads for _, leads in told.asked) == 8
