@@ -12,7 +12,7 @@ from zoo import WORKLOADS
 
 from tlf.dialects.target import load
 from tlf.passes.analysis.bounds import Bounds, Parts
-from tlf.tools.bench.chips import balances, binding
+from tlf.tools.bench.chips import balances, binding, explanation
 from tlf.tools.bench.curves import picture
 from tlf.tools.bench.measure import Failure, Measured
 from tlf.tools.bench.pipelines import changed
@@ -107,7 +107,8 @@ def test_chips_have_bounds_of_their_own(
 
     assert [row["chip"] for row in found] == list(balances(load("npu-tiny")))
     assert all(row["cycles"] >= row["in passes"] >= row["bound"] for row in found)
-    assert all(bool(row["binds"]) == (row["of bound"] > 1.15) for row in found)
+    for row in found:
+        assert bool(row["binds"]) == (max(row["of bound"], row["bytes"]) > 1.15)
 
 
 def test_free_layouts_fill_bursts(program: str, capsys: pytest.CaptureFixture[str]):
@@ -248,6 +249,21 @@ def test_what_binds_is_told(
     bounds = least_of_bytes(100)
 
     assert binding(found, bounds).endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "moved", "expected"),
+    [
+        (57, 114, ""),
+        (58, 114, "matrix 100% busy, 1.16x of its work at peak"),
+        (57, 116, "matrix 100% busy, 1.14x of its work at peak; L3 49% busy"),
+    ],
+)
+def test_more_time_or_bytes_are_explained(cycles: int, moved: int, expected: str):
+    work = {"matrix": cycles, "L3": cycles // 2}
+    found = Measured(cycles, moved, moved, work, {"matrix": 50}, {"matrix": {}}, 0.0)
+
+    assert explanation(found, least_of_bytes(100), "L3") == expected
 
 
 def least_of_bytes(count: int) -> Bounds:

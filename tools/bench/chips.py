@@ -14,7 +14,7 @@ from tlf.tools.bench.table import CYCLES, RATIO, TEXT, Table
 from tlf.tools.bench.variants import WHOLE
 
 NEAR = 1.15
-"""What takes so many times the bound at most needs no explanation."""
+"""What takes or moves so many times the bound at most needs no explanation."""
 
 BUSY = 0.85
 """A part that is in use for so much of the time is what binds."""
@@ -59,10 +59,24 @@ def gaps(programs: Sequence[Program], chips: Mapping[str, Target], jobs: int) ->
                 result.cycles / max(1, quantised),
                 result.bytes / max(1, least.payload_bytes),
                 result.bus_bytes / max(1, least.bus_bytes),
-                binding(result, least) if gap > NEAR else "",
+                explanation(result, least, chip.outermost.name),
             )
         )
     return table
+
+
+def explanation(result: Measured, least: Bounds, memory: str) -> str:
+    """
+    What binds a program that takes longer, or moves more from and to the outermost
+    memory, than it has to, and how busy that is with more; nothing if it hardly does.
+    """
+    moves_more = result.bytes > NEAR * least.payload_bytes
+    if result.cycles <= NEAR * least.cycles and not moves_more:
+        return ""
+    text = binding(result, least)
+    if not moves_more or result.busiest == memory:
+        return text
+    return f"{text}; {memory} {result.work[memory] / max(1, result.cycles):.0%} busy"
 
 
 def binding(result: Measured, least: Bounds) -> str:
