@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.passes.engine.tile_refinement import STEPS, TRIES
+from tlf.passes.engine.tile_refinement import TRIES
 
 Plans = tuple[graph.PlanAttr, ...]
 
@@ -25,9 +25,6 @@ class Told:
     """A rehearsal that tells times by the plans of groups."""
 
     times: Callable[[Plans], int | None]
-    steps: int = 0
-    each: int = 1
-    """The instructions that one takes."""
     asked: list[Plans] = field(default_factory=list[Plans])
 
     def cycles(self, module: ModuleOp) -> int | None:
@@ -39,7 +36,6 @@ class Told:
 
     def tiled_cycles(self, module: ModuleOp) -> int | None:
         """What is told of a program."""
-        self.steps += self.each
         self.asked.append(_plans(module, "bottleneck"))
         return self.times(self.asked[-1])
 
@@ -102,6 +98,3 @@ def test_rehearsals_are_limited(monkeypatch: pytest.MonkeyPatch):
         told = Told(lambda _: 100)
         chosen(told, monkeypatch, options)
         assert len(told.asked) == most
-    told = Told(lambda _: 100, each=STEPS // 2)
-    chosen(told, monkeypatch)
-    assert len(told.asked) == 2
