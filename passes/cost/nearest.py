@@ -155,20 +155,43 @@ class NearestSearch:
         return self._small() or self._best_of_grid(1)
 
     def _best_of_grid(self, timed: int) -> Choice | None:
-        """The best of the grid; the time is worked out of so many of each kind."""
-        best = Shortlist(self.counts, timed)
+        """
+        The best of the grid; the time is worked out of so many of each kind: sums that
+        come whole or in pieces, with so many iterations in flight.
+        """
+        lists = [Shortlist(self.counts, timed) for _ in range(2)]
         for sizes in self.grid_sizes():
+            best = lists[self._sums_whole(sizes)]
             for choice in self._estimated(sizes, best):
                 best.add(choice)
-        found = [self.time((*each.tile, *each.reduce), each.stages) for each in best]
+        found = (
+            self.time((*each.tile, *each.reduce), each.stages)
+            for best in lists
+            for each in best
+        )
         known = [each for each in found if each is not None]
         return min(known, key=rank, default=None)
 
+    def _sums_whole(self, sizes: Sizes) -> bool:
+        """Whether tiles of some sizes have all that they add up at once."""
+        return sizes[len(self.axes.parallel) :] == self.axes.reduction
+
     def grid_sizes(self) -> list[Sizes]:
-        """The sizes of the grid, every other of each axis first."""
-        chains = self._chains()
-        coarse = set(product(*(chain[::-2] for chain in chains)))
-        return sorted(product(*chains), key=lambda sizes: sizes not in coarse)
+        """
+        The sizes of the grids, with sums that come whole and in pieces, every other of
+        each axis first.
+        """
+        chains = self._all_chains()
+        count = len(self.axes.parallel)
+        whole = [*chains[:count], *((extent,) for extent in self.axes.reduction)]
+        grids = [self._thinned(each) for each in (whole, chains)]
+        coarse = {
+            sizes
+            for grid in grids
+            for sizes in product(*(chain[::-2] for chain in grid))
+        }
+        sizes = dict.fromkeys(sizes for grid in grids for sizes in product(*grid))
+        return sorted(sizes, key=lambda each: each not in coarse)
 
     def _small(self) -> Choice | None:
         """Everything as one tile, if that leaves little to gain."""
@@ -183,9 +206,9 @@ class NearestSearch:
             return None
         return self.time(sizes, SINGLE)
 
-    def _chains(self) -> list[Sizes]:
-        """The sizes of the grid, by axis, not too many of them."""
-        chains = self._all_chains()
+    def _thinned(self, chains: Sequence[Sizes]) -> list[Sizes]:
+        """The sizes of a grid, by axis, not too many of them."""
+        chains = list(chains)
         while prod(map(len, chains)) > self.grid:
             longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
             chains[longest] = chains[longest][::-2][::-1]

@@ -125,6 +125,28 @@ def test_many_filters_stay_together():
     } == {32, 64}
 
 
+FEW_FILTERS = """
+    func.func @f(%x: tensor<1x12x560x32xf16>, %w: tensor<12x12x3x3xf16>)
+        -> tensor<1x12x560x32xf16> {
+      %0 = graph.conv2d %x, %w padding [1, 1, 1, 1]
+          : (tensor<1x12x560x32xf16>, tensor<12x12x3x3xf16>) -> tensor<1x12x560x32xf16>
+      func.return %0 : tensor<1x12x560x32xf16>
+    }
+"""
+
+
+def test_sums_in_pieces_leave_room_for_sizes_of_whole_ones():
+    """Only the grid of those that are cut is made coarser for the sizes of pieces."""
+    searched = search(FEW_FILTERS, "npu")
+    grid = searched.grid_sizes()
+    whole = {sizes[:4] for sizes in grid if sizes[4:] == (12, 3, 3)}
+    pieces = {sizes[:4] for sizes in grid if sizes[4:] == (4, 3, 3)}
+    assert pieces < whole
+    best = searched.best()
+    assert best is not None
+    assert best.reduce == (12, 3, 3)
+
+
 @pytest.mark.parametrize("columns", [56, 224])
 def test_tiles_of_images_fill_the_array(columns: int):
     """Rows of 56 columns are no multiple of the array's 64, rows and columns are."""
