@@ -182,7 +182,11 @@ class TileSearch:
             yield whole
             return
         axes = list(range(len(self.chains)))
-        orders = [axes[::-1], axes] if roll is None else [_last(axes[::-1], roll)]
+        orders = [axes[::-1], axes]
+        if roll is not None:
+            # Many strips of one image after the other, or strips of many images.
+            rolled = _last(axes[::-1], roll)
+            orders = [_last(rolled, 0), rolled]
         seen = set[Sizes]()
         for order in orders:
             sizes = tuple(each[0] for each in self.chains)

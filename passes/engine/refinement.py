@@ -97,7 +97,8 @@ class Refinement:
         near = [way for way in ways if self._is_near(way, ways[0])]
         if len(near) == 1 and next(self._changed(ways[0]), None) is None:
             return ways[0]
-        ranked = self._ranked(near[: (self.tries + 1) // 2], self._patience)
+        likely = [*self._leading(ways[0]), *near][: (self.tries + 1) // 2]
+        ranked = self._ranked(likely, self._patience)
         known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
@@ -105,8 +106,8 @@ class Refinement:
         rank, way = min(known, key=_rank_of)
         found = [self._led(*self._climb(rank, way, self._patience))]
         found += self._climbed_beside(known, rank, way)
-        likely = (known[0], min(known, key=self._led_model))
-        others = {_key(each): (rank, each) for rank, each in likely if each is not way}
+        starts = (known[0], min(known, key=self._led_model))
+        others = {_key(each): (rank, each) for rank, each in starts if each is not way}
         found += [self._led(*each) for each in others.values()]
         return min(found, key=_rank_of)[1]
 
@@ -201,12 +202,17 @@ class Refinement:
         near = [other for other in made if self._is_near(other, way)]
         return sorted(near, key=self._model)[:LEADS]
 
+    def _leading(self, way: Schedule) -> list[Schedule]:
+        """The best in which a step computes windows ahead, if that is better yet."""
+        steps = range(len(way.steps))
+        made = (each for number in steps for each in self._with_lead(way, number))
+        best = min((way, *made), key=self._model)
+        return [] if best is way else [best]
+
     def _led_model(self, ranked: Ranked) -> int:
         """What the search compares the best schedule by in which a step leads."""
         _, way = ranked
-        steps = range(len(way.steps))
-        made = (each for number in steps for each in self._with_lead(way, number))
-        return min(map(self._model, (way, *made)))
+        return min(map(self._model, (way, *self._leading(way))))
 
     def _changed(self, way: Schedule) -> Iterator[Schedule]:
         """The schedules near it with another plan of a group, or with a lead."""

@@ -223,3 +223,11 @@ def test_whole_factors_need_not_fit():
     assert least <= search.capacity
     assert plan is not None
     assert plan.needed <= search.capacity
+
+
+def test_images_roll_one_after_the_other_or_together():
+    """High strips of one image are looked at, too, not only low ones of many."""
+    searched = search_of(PAIR.replace("tensor<1x", "tensor<16x"), 1024)
+    rolled = [plan.tile for plan in searched.ranked(1000) if plan.roll == 2]
+    assert any(images == 1 and rows > 8 for images, _, rows, _ in rolled)
+    assert any(images > 4 and rows < 4 for images, _, rows, _ in rolled)

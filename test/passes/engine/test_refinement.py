@@ -86,3 +86,14 @@ def test_what_is_as_fast_does_not_end_it(monkeypatch: pytest.MonkeyPatch):
     told = Told({1: 100, 2: 100, 3: 100}, led=200)
     partitioned(told, monkeypatch)
     assert sum(not leads for _, leads in told.asked) == 8
+
+
+@pytest.mark.parametrize(("bandwidth", "leads"), [(64, True), (256, False)])
+def test_what_is_best_with_a_lead_comes_first(
+    bandwidth: int, leads: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """Where the formula finds it better than the best that has none."""
+    told = Told({1: 110, 2: 100, 3: 100}, led=90)
+    chip = changed(load("npu"), "L3", bandwidth=bandwidth)
+    partitioned(told, monkeypatch, chip)
+    assert told.asked[0][1] == leads
