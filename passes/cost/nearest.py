@@ -176,6 +176,11 @@ class NearestSearch:
         """Whether tiles of some sizes have all that they add up at once."""
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
 
+    def _is_larger(self, sizes: Sizes, other: Sizes) -> bool:
+        """Whether tiles take more room than others; those of pieces have sums, too."""
+        alike = self._sums_whole(sizes) == self._sums_whole(other)
+        return alike and _dominates(sizes, other)
+
     def grid_sizes(self) -> list[Sizes]:
         """
         The sizes of the grids, with sums that come whole and in pieces, every other of
@@ -263,7 +268,7 @@ class NearestSearch:
 
     def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
         """What sizes cost by estimate, unless that is more than what is known."""
-        if any(_dominates(sizes, misfit) for misfit in self.large):
+        if any(self._is_larger(sizes, misfit) for misfit in self.large):
             return
         tiling = self._tiling(sizes)
         if tiling is None or best.is_beaten(self.least(tiling)):

@@ -8,7 +8,7 @@
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1}" | filecheck %s --check-prefix=KEPT
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1 keep=false}" | filecheck %s --check-prefix=STORED
 
-// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=16}" | filecheck %s --check-prefix=FAST
+// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1000}" | filecheck %s --check-prefix=FAST
 // RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1}" | filecheck %s --check-prefix=LITTLE
 // RUN: not tlf-opt %s --target npu -p "graph-partition{traffic=-1}" 2>&1 | filecheck %s --check-prefix=NEGATIVE
 
