@@ -100,8 +100,10 @@ class NearestSearch:
     """How often loops around run the group."""
     stages: Sequence[int] = STAGES
     grid: int = GRID
-    large: list[Sizes] = field(default_factory=list[Sizes])
-    """Sizes that do not fit."""
+    large: tuple[list[Sizes], list[Sizes]] = field(
+        default_factory=lambda: (list[Sizes](), list[Sizes]())
+    )
+    """Sizes that do not fit, with sums in pieces, and with whole ones."""
     timed: dict[tuple[Sizes, InFlight], Choice | None] = field(
         default_factory=dict[tuple[Sizes, InFlight], "Choice | None"]
     )
@@ -175,11 +177,6 @@ class NearestSearch:
     def _sums_whole(self, sizes: Sizes) -> bool:
         """Whether tiles of some sizes have all that they add up at once."""
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
-
-    def _is_larger(self, sizes: Sizes, other: Sizes) -> bool:
-        """Whether tiles take more room than others; those of pieces have sums, too."""
-        alike = self._sums_whole(sizes) == self._sums_whole(other)
-        return alike and _dominates(sizes, other)
 
     def grid_sizes(self) -> list[Sizes]:
         """
@@ -268,14 +265,15 @@ class NearestSearch:
 
     def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
         """What sizes cost by estimate, unless that is more than what is known."""
-        if any(self._is_larger(sizes, misfit) for misfit in self.large):
+        large = self.large[self._sums_whole(sizes)]
+        if any(_dominates(sizes, misfit) for misfit in large):
             return
         tiling = self._tiling(sizes)
         if tiling is None or best.is_beaten(self.least(tiling)):
             return
         buffers = TileBuffers(tiling, steps=self.steps)
         if buffers.footprint(SINGLE).needed > self.level.capacity:
-            self.large.append(sizes)
+            large.append(sizes)
             return
         count = len(self.axes.parallel)
         program = self._program(buffers, SINGLE)

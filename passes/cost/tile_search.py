@@ -182,8 +182,9 @@ class TileSearch:
             yield whole
             return
         axes = list(range(len(self.chains)))
-        orders = [axes[::-1], axes]
-        if roll is not None:
+        if roll is None:
+            orders = [axes[::-1], axes]
+        else:
             # Many strips of one image after the other, or strips of many images.
             rolled = _last(axes[::-1], roll)
             orders = [_last(rolled, 0), rolled]

@@ -97,8 +97,9 @@ class Refinement:
         near = [way for way in ways if self._is_near(way, ways[0])]
         if len(near) == 1 and next(self._changed(ways[0]), None) is None:
             return ways[0]
-        likely = [*self._leading(ways[0]), *near][: (self.tries + 1) // 2]
-        ranked = self._ranked(likely, self._patience)
+        likely = {_key(each): each for each in (self._leading(ways[0]), *near)}
+        half = [*likely.values()][: (self.tries + 1) // 2]
+        ranked = self._ranked(half, self._patience)
         known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
@@ -202,17 +203,16 @@ class Refinement:
         near = [other for other in made if self._is_near(other, way)]
         return sorted(near, key=self._model)[:LEADS]
 
-    def _leading(self, way: Schedule) -> list[Schedule]:
-        """The best in which a step computes windows ahead, if that is better yet."""
+    def _leading(self, way: Schedule) -> Schedule:
+        """The best in which a step computes windows ahead, if that is better."""
         steps = range(len(way.steps))
         made = (each for number in steps for each in self._with_lead(way, number))
-        best = min((way, *made), key=self._model)
-        return [] if best is way else [best]
+        return min((way, *made), key=self._model)
 
     def _led_model(self, ranked: Ranked) -> int:
         """What the search compares the best schedule by in which a step leads."""
         _, way = ranked
-        return min(map(self._model, (way, *self._leading(way))))
+        return self._model(self._leading(way))
 
     def _changed(self, way: Schedule) -> Iterator[Schedule]:
         """The schedules near it with another plan of a group, or with a lead."""
