@@ -11,6 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects.target import Target, load
 from tlf.passes.cost import rehearsal
 
+MOST = 2_000_000
+"""The instructions that a pass runs to rehearse programs, at most."""
+
 
 def rehearsed_block(
     told: rehearsal.Rehearsal | None,
@@ -21,10 +24,11 @@ def rehearsed_block(
 ) -> ModuleOp:
     """
     The block, in f16, behind some passes, for `npu` unless another target is given;
-    None offers no rehearsal.
+    None offers no rehearsal. A rehearsal may run some instructions, but not any number.
     """
 
     def offered(target: Target, steps: int) -> rehearsal.Rehearsal | None:
+        assert 0 < steps <= MOST
         return told
 
     monkeypatch.setattr(rehearsal, "_offered", [offered])
