@@ -53,6 +53,10 @@ class Moves:
         self.phased = False
         """Whether it counts where in a burst the moves start, or all start at one."""
         self.burst = costs.machine.levels[far].burst
+        levels = [costs.machine.levels[name] for name in (near, far)]
+        shared = [level.bandwidth for level in levels if level.shared]
+        self.bandwidth = min(shared) if shared else max(e.bandwidth for e in levels)
+        """The most bytes per cycle of what moves share with others."""
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
         self._known: dict[MoveKey, Cost] = {}
@@ -65,6 +69,12 @@ class Moves:
     def back(self, value: SSAValue, box: Box) -> Cost:
         """Put a box of a tensor back."""
         return self._move(self.store, value, box, inward=False)
+
+    def least(self, payload: int) -> float:
+        """The cycles of the channel that bytes take in whole bursts, at least."""
+        bursts = -(-payload // self.burst) * self.burst
+        farther = self.costs.machine.levels[self.far]
+        return max(payload / self.bandwidth, bursts / farther.bandwidth)
 
     def measure(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
         """The shape of a tensor, the bytes of an element, and its layout."""

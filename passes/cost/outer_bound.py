@@ -20,7 +20,9 @@ them what all tiles together take at least.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -46,6 +48,23 @@ EXACT = 1e-6
 """Cycles that sums of rounded numbers are less exact than."""
 
 
+@dataclass(frozen=True)
+class Bound:
+    """What a group costs at least."""
+
+    cycles: int
+    """If early loads are over before."""
+    bytes: int
+    """Payload of the farther memory."""
+    moved: float
+    """Cycles of its channel."""
+
+    @property
+    def channel(self) -> int:
+        """Whole cycles of the channel."""
+        return round(self.moved)
+
+
 class OuterBound:
     """
     Bounds what a group costs, for any values that are in the level around it.
@@ -57,36 +76,39 @@ class OuterBound:
         self.smallest = smallest
         self.model = largest.model
 
-    def of(self, keeping: Keeping) -> tuple[int, int]:
-        """
-        The least cycles if early loads are over before, and the least bytes of the
-        farther memory.
-        """
+    def of(self, keeping: Keeping) -> Bound:
+        """What the group costs at least with some values in the level."""
         near = keeping.near
         loads = {v: n for v, n in self._loads.items() if v not in near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
         stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
-        bytes_ = sum(loads.values()) + sum(stores)
         late = [n for value, n in loads.items() if value not in keeping.early]
         waits = bool(late) + bool(stores)
-        moved = (sum(late) + sum(stores)) / self._bandwidth
+        moved = self._channel(late) + self._channel(stores)
         cycles = waits * self.model.latency + self._several(moved)
-        return round(min(cycles, self._one(keeping)) - EXACT), bytes_
-
-    def channel(self, bytes_: int) -> int:
-        """The least cycles of the channel for so many bytes."""
-        return round(bytes_ / self._bandwidth - EXACT)
+        return Bound(
+            round(min(cycles, self._one(keeping)) - EXACT),
+            sum(loads.values()) + sum(stores),
+            self._channel([*loads.values(), *stores]) - EXACT,
+        )
 
     def streamable(self, values: AbstractSet[SSAValue]) -> int:
         """The cycles of the channel for those of some inputs of which tiles are cut."""
-        return self.channel(
-            sum(self._loads.get(value, 0) for value in values & self._cut)
-        )
+        return self._loaded(values & self._cut)
 
     def early(self, keeping: Keeping) -> int:
         """The least cycles of early loads: of inputs of which no tiles are cut."""
         values = keeping.early - keeping.near - self._cut
-        return self.channel(sum(self._loads.get(value, 0) for value in values))
+        return self._loaded(values)
+
+    def _loaded(self, values: AbstractSet[SSAValue]) -> int:
+        """The least cycles of the channel for loads of some inputs."""
+        known = [self._loads[value] for value in values if value in self._loads]
+        return round(self._channel(known) - EXACT)
+
+    def _channel(self, sizes: Sequence[int]) -> float:
+        """The least cycles of the channel for values of so many bytes each."""
+        return sum(map(self.model.far.least, sizes))
 
     def _one(self, keeping: Keeping) -> float:
         """The least cycles of the largest tile: whatever can is loaded early."""
@@ -147,14 +169,6 @@ class OuterBound:
         """The inputs of which loops load tiles, were they small."""
         loads = self.smallest.all_loads()
         return frozenset(value for value, depth, _ in loads if depth)
-
-    @cached_property
-    def _bandwidth(self) -> float:
-        """The most bytes per cycle between the memories."""
-        moves = self.model.far
-        levels = [moves.costs.machine.levels[name] for name in (moves.near, moves.far)]
-        shared = [level.bandwidth for level in levels if level.shared]
-        return min(shared) if shared else max(level.bandwidth for level in levels)
 
     @cached_property
     def _loads(self) -> dict[SSAValue, int]:

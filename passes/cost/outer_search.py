@@ -122,8 +122,7 @@ class OuterSearch(TileSearch):
         """Whether a plan is far from what no tiles beat."""
         if self.bound is None:
             return True
-        least, _ = self.bound.of(self.keeping)
-        return plan.cost.cycles > POOR * least
+        return plan.cost.cycles > POOR * self.bound.of(self.keeping).cycles
 
     def _pieces(self) -> list[Sizes]:
         """Pieces along the longest axis of the reduction that is free, long first."""

@@ -137,9 +137,9 @@ class TileSearch:
         """Whether no other plan can take less time, or move fewer bytes as fast."""
         if self.bound is None:
             return False
-        cycles, moved = self.bound.of(self.keeping)
-        channel = self.bound.channel(moved)
-        return plan.rank[:2] <= (max(cycles, channel) + channel // TRAFFIC, moved)
+        least = self.bound.of(self.keeping)
+        cycles = max(least.cycles, least.channel) + least.channel // TRAFFIC
+        return plan.rank[:2] <= (cycles, least.bytes)
 
     def streamable(self, values: AbstractSet[SSAValue]) -> int:
         """The cycles in which loops of small tiles could load some of the inputs."""

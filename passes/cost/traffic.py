@@ -78,7 +78,8 @@ class Movements:
             for interval, extent in zip(box, shape, strict=True)
         )
         cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
-        return Traffic(payload, cycles * payload / max(1, typical * item))
+        cycles *= payload / max(1, typical * item)
+        return Traffic(payload, max(cycles, self.moves.least(payload)))
 
 
 def covered_extent(interval: Interval, extent: int) -> int:

@@ -129,7 +129,8 @@ class GroupCosts(Costs):
                 cycles += self.model.far.into(operand, box).cycles
                 cycles += self.model.far.back(operand, box).cycles
                 moved += 2 * byte_count(tensor_type(operand))
-        return Option(cycles, moved, 0)
+        on_bus = self._on_bus(cycles)
+        return Option(cycles, on_bus, 0, padding=on_bus - moved)
 
     def _streaming(self, search: OuterSearch, plan: OuterPlan) -> Iterator[OuterPlan]:
         """
@@ -158,9 +159,10 @@ class GroupCosts(Costs):
         if search.bound is None:
             return None
         keeping = self._keeping(merged, context)
-        cycles, moved = search.bound.of(keeping)
-        early = max(search.bound.early(keeping), search.bound.channel(moved) - cycles)
-        return Option(cycles, moved, 0, None, early, sys.maxsize, sys.maxsize)
+        least = search.bound.of(keeping)
+        early = max(search.bound.early(keeping), least.channel - least.cycles)
+        moved = self._on_bus(least.moved)
+        return Option(least.cycles, moved, 0, None, early, sys.maxsize, sys.maxsize)
 
     def choices(self, group: int, context: Context, count: int) -> Sequence[Option]:
         """The best few ways to run a group, whatever beats them; none for no group."""
@@ -189,8 +191,13 @@ class GroupCosts(Costs):
         needed, cost = plan.needed + self._held(context), plan.cost
         free = 0 if cost.in_loops else max(0, self.level.capacity - needed)
         room = int(free / self.model.bandwidth)
-        moved = cost.alone, cost.bytes
-        return Option(*moved, needed, plan, cost.early, cost.idle, room)
+        on_bus = self._on_bus(cost.loads.cycles + cost.stores.cycles)
+        timing, padding = (cost.early, cost.idle, room), on_bus - cost.bytes
+        return Option(cost.alone, on_bus, needed, plan, *timing, padding)
+
+    def _on_bus(self, cycles: float) -> int:
+        """Bytes that the channel moves in so many cycles, what fills bursts included."""
+        return round(cycles * self.model.bandwidth)
 
     def _held(self, context: Context) -> int:
         """The bytes of inputs that are there already."""

@@ -103,7 +103,7 @@ class Refinement:
         known = [(rank, way) for rank, way in ranked if rank is not None]
         if not known:
             return ways[0]
-        known += self._ordered([way for _, way in known], min(known, key=_rank_of)[0])
+        known += self._ordered([way for _, way in known], min(known, key=_rank_of))
         rank, way = min(known, key=_rank_of)
         found = [self._led(*self._climb(rank, way, self._patience))]
         found += self._climbed_beside(known, rank, way)
@@ -129,7 +129,7 @@ class Refinement:
         """The same for what comes beside."""
         return (self._patience + 1) // 2
 
-    def _ordered(self, ways: Sequence[Schedule], best: int) -> list[Ranked]:
+    def _ordered(self, ways: Sequence[Schedule], best: Ranked) -> list[Ranked]:
         """Those of some schedules in another order, the best by the formula first."""
         orders = Orders(self.stated.problem, self.costs)
         found = {_key(each): each for way in ways for each in orders.around(way)}
@@ -151,17 +151,24 @@ class Refinement:
             yield self._climb(*other, self._less_patience)
 
     def _ranked(
-        self, ways: Iterable[Schedule], patience: int, best: int | None = None
+        self, ways: Iterable[Schedule], patience: int, best: Ranked | None = None
     ) -> Iterator[tuple[int | None, Schedule]]:
-        """Schedules with their ranks, up to many in a row that are worse."""
-        worse = 0
+        """Schedules with their ranks, up to many in a row that are slower."""
+        slower = 0
         for way in ways:
             rank = self._rank(way)
             yield rank, way
-            if best is None or (rank is not None and rank < best):
-                best, worse = rank, 0
-            elif rank != best and (worse := worse + 1) >= patience:
+            if rank is not None and (best is None or rank < best[0]):
+                best, slower = (rank, way), 0
+            elif best is not None and self._is_slower(way, best[1]):
+                slower += 1
+            if slower >= patience:
                 return
+
+    def _is_slower(self, way: Schedule, best: Schedule) -> bool:
+        """Whether a schedule takes more time than the best one, whatever it moves."""
+        cycles, least = self._cycles(way), self._cycles(best)
+        return cycles is None or (least is not None and cycles > least)
 
     @property
     def _block(self) -> Block:
@@ -172,7 +179,7 @@ class Refinement:
         better = True
         while better:
             better = False
-            for found, other in self._ranked(self._around(way), patience, rank):
+            for found, other in self._ranked(self._around(way), patience, (rank, way)):
                 if found is not None and found < rank:
                     rank, way, better = found, other, True
                     break

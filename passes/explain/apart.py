@@ -118,8 +118,8 @@ def _rehearsed(trial: Trial, best: Result, choices: Sequence[Choice]) -> Verdict
     is_joint = trial.runs_both(choice.chosen)
     if is_joint == trial.runs_both(best.schedule):
         return None
-    first = Cost(told.first, best.schedule.bytes)
-    chosen = Cost(told.cycles, choice.chosen.bytes)
+    first = Cost(told.first, best.schedule.payload)
+    chosen = Cost(told.cycles, choice.chosen.payload)
     if is_joint:
         reason = "they run together, which is faster on the event model"
         return Verdict(Binding.NOTHING, reason, chosen, chosen)
@@ -235,7 +235,7 @@ def _compared(trial: Trial, best: Result, together: Result) -> str:
     step = trial.joint(together)
     assert step is not None
     own = sum(each.option.time for each in steps_with(best, step.group))
-    more = together.schedule.bytes - best.schedule.bytes
+    more = together.schedule.payload - best.schedule.payload
     moved = f"{abs(more):,} bytes {'more' if more > 0 else 'less'} are moved"
     return (
         f"as one group they take {step.option.time:,} cycles, apart {own:,}; "

@@ -94,7 +94,7 @@ class RecordingPartitionPass(GraphPartitionPass):
             yield each
         for partition, others, unfused in told:
             found = partition.found
-            cost = Cost(partition.chosen.time, partition.chosen.bytes)
+            cost = Cost(partition.chosen.time, partition.chosen.payload)
             self.choices.append(
                 Choice(
                     partition.merged,
@@ -130,11 +130,12 @@ def _others(partition: Partition) -> list[list[Other]]:
     found = partition.found
     told = {
         step.group: [
-            _other(partition, each.step, Cost(each.time, each.bytes)) for each in others
+            _other(partition, each.step, Cost(each.time, each.payload))
+            for each in others
         ]
         for step, others in zip(found.schedule.steps, found.alternatives, strict=True)
     }
-    best = Cost(found.schedule.time, found.schedule.bytes)
+    best = Cost(found.schedule.time, found.schedule.payload)
     return [
         told[step.group]
         if step.group in told
@@ -156,4 +157,4 @@ def _unfused(partition: Partition) -> Cost | None:
         found = search(partition.stated.problem, partition.costs, "unfused")
     except NoScheduleError:
         return None
-    return Cost(found.schedule.time, found.schedule.bytes)
+    return Cost(found.schedule.time, found.schedule.payload)

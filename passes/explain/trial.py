@@ -123,7 +123,7 @@ class Trial:
 
 def cost_of(found: Result) -> Cost:
     """What a schedule costs."""
-    return Cost(found.schedule.time, found.schedule.bytes)
+    return Cost(found.schedule.time, found.schedule.payload)
 
 
 def steps_with(found: Result, nodes: int) -> Iterable[Step]:

@@ -55,14 +55,16 @@ class Alternatives:
     def along(self, end: Label, count: int) -> list[tuple[Alternative, ...]]:
         """The best few other choices at each step of the way to a label."""
         found: list[tuple[Alternative, ...]] = []
-        done, state = 0, NOTHING
+        done, payload, state = 0, 0, NOTHING
         for label in end.way():
             move = label.move
             assert move is not None
+            assert label.option is not None
             assert label.before is not None
-            others = self._others(done, state, move)
-            found.append(tuple(_priced(each, label.before) for each in others[:count]))
+            others = self._others(done, state, move)[:count]
+            found.append(tuple(_priced(o, label.before, payload) for o in others))
             state = self._moves.after(state, move)
+            payload += label.option.payload
             done |= move.group
         return found
 
@@ -107,9 +109,11 @@ class Alternatives:
         return sorted(best.values(), key=lambda each: each[0].rank)
 
 
-def _priced(choice: tuple[Rest, Move], before: Label) -> Alternative:
+def _priced(choice: tuple[Rest, Move], before: Label, payload: int) -> Alternative:
+    """A choice behind a way of so much payload."""
     way, move = choice
     assert way.option is not None
     step = Step(move.group, move.context, way.option)
     time = total_time(way.options, before.slack)
-    return Alternative(step, before.time + time, before.bytes + way.rank[2])
+    payload += sum(option.payload for option in way.options)
+    return Alternative(step, before.time + time, payload)

@@ -34,7 +34,7 @@ class Option:
     time: int
     """Cycles, without those of early moves."""
     bytes: int
-    """Traffic of the outermost memory."""
+    """Traffic of the outermost memory, what only fills bursts counted in."""
     footprint: int
     """
     Bytes of the retained memory that the group needs, inputs that are there and values
@@ -51,6 +51,13 @@ class Option:
     """Cycles in which the channel can do early moves of later groups meanwhile."""
     room: int = 0
     """The cycles of such moves that the retained memory has room for at most."""
+    padding: int = 0
+    """The bytes of the traffic that only fill bursts."""
+
+    @property
+    def payload(self) -> int:
+        """The bytes of the traffic that are of use."""
+        return self.bytes - self.padding
 
 
 class Costs(ABC):

@@ -35,6 +35,11 @@ class Schedule:
         return Schedule(tuple(steps), total_time(options), moved)
 
     @property
+    def payload(self) -> int:
+        """Those of the bytes that do not only fill bursts."""
+        return sum(step.option.payload for step in self.steps)
+
+    @property
     def groups(self) -> tuple[int, ...]:
         """The sets of operations that run together, in order."""
         return tuple(step.group for step in self.steps)
@@ -43,13 +48,13 @@ class Schedule:
 @dataclass(frozen=True)
 class Alternative:
     """
-    What a schedule could do at a step instead. `time` and `bytes` are those of the best
-    schedule that does so, and is the same up to there.
+    What a schedule could do at a step instead. `time` and `payload` are those of the
+    best schedule that does so, and is the same up to there.
     """
 
     step: Step
     time: int
-    bytes: int
+    payload: int
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.outer_search import OuterSearch
 from tlf.passes.cost.sizes import nearby, options
 from tlf.passes.cost.tile_search import TileSearch
+from tlf.passes.cost.tiled_group import OuterCost
 from tlf.passes.cost.timed import nests_of
 from tlf.passes.graph_choose_tiles import members_of_group
 
@@ -149,6 +150,11 @@ def test_strips_fill_the_array():
     assert plan.roll == 2
 
 
+def moved_in(cost: OuterCost) -> float:
+    """The cycles of the channel."""
+    return cost.loads.cycles + cost.stores.cycles
+
+
 @pytest.mark.parametrize(
     ("text", "nearest"), [(CONVOLUTION, 1.6), (PAIR, 3), (STRIDED, 6)]
 )
@@ -157,14 +163,28 @@ def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
     search = search_of(text, kibibytes)
     bound = search.bound
     assert bound is not None
-    cycles, moved = bound.of(search.keeping)
+    least = bound.of(search.keeping)
 
     search.ranked(1)
     costs = [plan.cost for plan in search.known.values() if plan is not None]
 
     assert len(costs) > 3
-    assert all(cycles <= cost.cycles and moved <= cost.bytes for cost in costs)
-    assert min(cost.cycles for cost in costs) <= nearest * cycles
+    assert all(least.cycles <= cost.cycles for cost in costs)
+    assert all(least.bytes <= cost.bytes for cost in costs)
+    assert all(least.moved <= moved_in(cost) for cost in costs)
+    assert min(cost.cycles for cost in costs) <= nearest * least.cycles
+
+
+def test_bound_has_whole_bursts():
+    """The 4,000 bytes of the results take 16 bursts of 256."""
+    search = search_of(SUMS, 4096)
+    bound, whole = search.bound, search.whole()
+
+    assert bound is not None
+    assert whole is not None
+    assert whole.cost.stores.bytes == 4000
+    assert whole.cost.stores.cycles * search.model.bandwidth == 4096
+    assert bound.of(search.keeping).moved == pytest.approx(moved_in(whole.cost))
 
 
 def test_products_are_computed_anew_for_two_tiles():
@@ -194,7 +214,7 @@ def test_bound_of_strided_reads_counts_what_is_used():
     assert bound is not None
     assert whole is not None
     assert least is not None
-    assert bound.of(search.keeping)[1] == least.cost.bytes < whole.cost.bytes
+    assert bound.of(search.keeping).bytes == least.cost.bytes < whole.cost.bytes
 
 
 def test_long_factors_come_in_pieces():
@@ -210,7 +230,7 @@ def test_long_factors_come_in_pieces():
     assert search.plan(*plan.key) is plan
     assert search.ranked(1)[0].reduce == plan.reduce
     assert search.bound is not None
-    assert search.bound.of(search.keeping)[0] <= plan.cost.cycles
+    assert search.bound.of(search.keeping).cycles <= plan.cost.cycles
 
 
 def test_whole_factors_need_not_fit():

@@ -85,7 +85,7 @@ def _found(problems: Sequence[tuple[Problem, GroupCosts]], name: str) -> Found |
     told = [result.statistics for result in results]
     return Found(
         sum(each.time for each in schedules),
-        sum(each.bytes for each in schedules),
+        sum(each.payload for each in schedules),
         sum(len(each.steps) for each in schedules),
         sum(each.states for each in told),
         all(each.exact for each in told),

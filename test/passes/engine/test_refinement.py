@@ -60,7 +60,7 @@ def partitioned(
 
 def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
     """Also where another schedule is faster that has nothing that could."""
-    told = Told({1: 110, 2: 100, 3: 100}, led=90)
+    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     (plan,) = partitioned(told, monkeypatch)
     assert plan.leads
     assert {(1, False), (1, True)} < set(told.asked)
@@ -68,24 +68,24 @@ def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyPatch):
-    told = Told({1: 110, 2: 100, 3: 100}, led=105)
+    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=105_000)
     assert len(partitioned(told, monkeypatch)) > 1
     assert (1, True) in told.asked
 
 
 def test_the_best_with_a_lead_leads_too(monkeypatch: pytest.MonkeyPatch):
     """With fast memory neither the formula's own schedule nor the fastest has one."""
-    told = Told({1: 115, 2: 120, 3: 110}, led=90)
+    told = Told({1: 115_000, 2: 120_000, 3: 110_000}, led=90_000)
     (plan,) = partitioned(told, monkeypatch, changed(load("npu"), "L3", bandwidth=256))
     assert plan.leads
     assert told.asked[0][0] > 1
 
 
 def test_what_is_as_fast_does_not_end_it(monkeypatch: pytest.MonkeyPatch):
-    """All of the tries are made, where others may be faster still."""
-    told = Told({1: 100, 2: 100, 3: 100}, led=200)
+    """All of the tries are made behind that of a lead: others may be faster still."""
+    told = Told({1: 100_000, 2: 100_000, 3: 100_000}, led=200_000)
     partitioned(told, monkeypatch)
-    assert sum(not leads for _, leads in told.asked) == 8
+    assert [leads for _, leads in told.asked[:8]] == [True] + 7 * [False]
 
 
 @pytest.mark.parametrize(("bandwidth", "leads"), [(64, True), (256, False)])
@@ -93,7 +93,7 @@ def test_what_is_best_with_a_lead_comes_first(
     bandwidth: int, leads: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """Where the formula finds it better than the best that has none."""
-    told = Told({1: 110, 2: 100, 3: 100}, led=90)
+    told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     chip = changed(load("npu"), "L3", bandwidth=bandwidth)
     partitioned(told, monkeypatch, chip)
     assert told.asked[0][1] == leads

@@ -35,6 +35,16 @@ class Table(Costs):
 
 
 @dataclass
+class Padded(Costs):
+    """Ways to run anything, all as fast, with traffic of which so much is padding."""
+
+    ways: Sequence[tuple[int, int]]
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        return [Option(1, moved, 0, padding=padding) for moved, padding in self.ways]
+
+
+@dataclass
 class Alone(Costs):
     """Each operation by itself: a cycle per byte moved, and two more if it squeezes."""
 
@@ -153,6 +163,24 @@ class Squeezing(Alone):
         if self.problem.reads[group.bit_length() - 1] != mask_of([2]):
             return super().options(group, context)
         return [] if context.taken else [Option(10, 0, capacity)]
+
+
+def test_what_fills_bursts_counts():
+    found = search(chain(1), Padded([(16, 8), (12, 0)]), alternatives=1)
+    assert (found.schedule.bytes, found.schedule.payload) == (12, 12)
+
+
+def test_what_fills_bursts_is_told_apart():
+    found = search(chain(3), Padded([(16, 8)]), "unfused", alternatives=1)
+    assert (found.schedule.bytes, found.schedule.payload) == (3 * 16, 3 * 8)
+
+
+def test_alternatives_tell_what_is_of_use():
+    """One group or two: the others before, and to the end."""
+    found = search(chain(2), Padded([(16, 4)]), alternatives=1)
+    assert found.schedule.payload == 12
+    ((other,),) = found.alternatives
+    assert other.payload == 2 * 12
 
 
 @pytest.mark.parametrize("strategy", ["dp", "beam", "greedy"])

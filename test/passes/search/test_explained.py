@@ -58,7 +58,7 @@ def test_alternatives_are_priced_to_the_end(seed: int):
 
     assert len(result.alternatives) == len(result.schedule.steps)
     for step, others in zip(result.schedule.steps, result.alternatives, strict=True):
-        prices = [(other.time, other.bytes) for other in others]
+        prices = [(other.time, other.payload) for other in others]
         assert prices == sorted(prices)
         assert all(best <= price for price in prices)
         assert all(other.step.group & step.group for other in others)
@@ -69,7 +69,7 @@ def test_alternatives_are_priced_to_the_end(seed: int):
             problem, costs, lambda groups, first=first: groups[0] == first
         )
         if other.step.group != result.schedule.steps[0].group:
-            assert (other.time, other.bytes) == min(every)
+            assert (other.time, other.payload) == min(every)
 
 
 def test_alternatives_of_a_beam():
