@@ -196,7 +196,7 @@ class GroupCosts(Costs):
         return Option(cost.alone, on_bus, needed, plan, *timing, padding)
 
     def _on_bus(self, cycles: float) -> int:
-        """Bytes that the channel moves in so many cycles, what fills bursts included."""
+        """The bytes that the channel moves in so many cycles, in whole bursts."""
         return round(cycles * self.model.bandwidth)
 
     def _held(self, context: Context) -> int:
