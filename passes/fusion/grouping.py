@@ -20,6 +20,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
+from tlf.dialects.types import byte_count, tensor_type
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
@@ -94,8 +95,9 @@ class Grouping:
         Split the operations of a block into groups, each in program order.
 
         Every operation first stands alone; going down the block, it then joins the
-        groups of its operands wherever the rules allow it. At last, what reads the same
-        joins, where that is all that keeps it apart.
+        groups of its operands wherever the rules allow it. What only widens a tensor
+        then goes over to the group that reads it. At last, what reads the same joins,
+        where that is all that keeps it apart.
         """
         self.position = {op: index for index, op in enumerate(block.ops)}
         groups: Groups = {}
@@ -107,6 +109,7 @@ class Grouping:
             for producer in self._producers(op, groups):
                 if (reason := self._join(producer, op, groups)) is not None:
                     missed.append((producer, op, reason))
+        self._hand_on_narrow(groups)
         self._join_siblings(groups)
         self._join_cascades(groups)
         parts = {id(members): members for members in groups.values()}.values()
@@ -130,6 +133,31 @@ class Grouping:
     def _lies_near(self, op: Operation) -> bool:
         """Whether the result of an operation is not in the outermost memory."""
         return self.home is not None or level_of(op.results[0].type) is not None
+
+    def _hand_on_narrow(self, groups: Groups) -> None:
+        """
+        Let an elementwise operation that makes more bytes than it reads, such as a cast
+        to a wider type, run with the only group that reads it: less is handed on.
+        """
+        for op in reversed(groups):
+            reader, before = self._only_reader(op, groups), groups[op]
+            makers = {*self._producers(op, groups)}.intersection(before)
+            if reader is None or len(makers) > 1 or not _widens(op):
+                continue
+            rest = [member for member in before if member is not op]
+            groups.update((member, rest) for member in rest)
+            groups[op] = [op]
+            if self._join(op, reader, groups) is not None:
+                groups.update((member, before) for member in before)
+
+    @staticmethod
+    def _only_reader(op: Operation, groups: Groups) -> Operation | None:
+        """A reader of what a group ends with, if all are in one other group."""
+        readers = [use.operation for result in op.results for use in result.uses]
+        around = {id(groups.get(reader)) for reader in readers}
+        if len(around) != 1 or readers[0] not in groups:
+            return None
+        return None if groups[readers[0]] is groups[op] else readers[0]
 
     def _join_siblings(self, groups: Groups) -> None:
         """
@@ -255,6 +283,15 @@ class Grouping:
 def _are_views(operations: Sequence[TilingInterface]) -> bool:
     """Whether operations move nothing: a buffer can be seen as their results."""
     return all(isinstance(op, ViewInterface) for op in operations)
+
+
+def _widens(op: Operation) -> bool:
+    """Whether an elementwise operation makes more bytes than it reads."""
+    if not isinstance(op, ElementwiseInterface):
+        return False
+    read = sum(byte_count(tensor_type(operand)) for operand in op.operands)
+    made = sum(byte_count(tensor_type(result)) for result in op.results)
+    return made > read
 
 
 def _is_squeeze(op: TilingInterface) -> bool:
