@@ -32,6 +32,7 @@ class Options(argparse.Namespace):
     l2: str | None
     plot: Path | None
     model: bool
+    brief: bool
     only: bool
 
 
@@ -62,6 +63,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
                 "--model",
                 action="store_true",
                 help="by the model alone, which is quick",
+            )
+            command.add_argument(
+                "--brief",
+                action="store_true",
+                help="a row for each program, by the model alone",
             )
         if name == "targets":
             command.add_argument(

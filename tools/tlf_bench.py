@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _table(options: Options) -> Table:
     from tlf.dialects.target import load
-    from tlf.tools.bench import chips, strategies, ways
+    from tlf.tools.bench import chips, gains, strategies, ways
     from tlf.tools.bench.program import Program
 
     target = load(options.target)
@@ -68,6 +68,8 @@ def _table(options: Options) -> Table:
             return chips.gaps(programs, variants, jobs)
         case "strategies":
             sizes = _sized(options, target)
+            if options.brief:
+                return gains.gained(programs, sizes)
             return strategies.compared(programs, sizes, jobs, not options.model)
         case _:
             return _sweep(options, programs, target)

@@ -14,6 +14,7 @@ from tlf.dialects.target import load
 from tlf.passes.analysis.bounds import Bounds, Parts
 from tlf.tools.bench.chips import balances, binding, explanation
 from tlf.tools.bench.curves import picture
+from tlf.tools.bench.gains import OTHERS
 from tlf.tools.bench.measure import Failure, Measured
 from tlf.tools.bench.pipelines import changed
 from tlf.tools.bench.strategies import NAMES, searches
@@ -131,6 +132,27 @@ def test_searches_are_compared_by_model_and_simulator(
     assert any("dp gains nothing over" in line for line in lines)
     found = rows(capsys, "strategies", program, "--model", "--l2", "16K,1M")
     assert [row["chip"] for row in found[:: len(NAMES)]] == ["L2=16K", "L2=1M"]
+
+
+def test_gains_have_a_row_for_each_program(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    common = ["strategies", program, "--l2", "16K,1M"]
+    told = {
+        (row["chip"], row["search"]): row for row in rows(capsys, *common, "--model")
+    }
+    found = rows(capsys, *common, "--brief")
+
+    assert [row["chip"] for row in found] == ["L2=16K", "L2=1M"]
+    for row in found:
+        best = told[row["chip"], "dp"]
+        assert row["cycles"] == best["model cycles"]
+        others = [told[row["chip"], name]["over dp"] for name in OTHERS]
+        assert [row[name] for name in OTHERS] == others
+    assert any(row["unfused"] > 0 for row in found)
+
+    main([*common, "--brief"])
+    assert "dp gains over unfused in" in capsys.readouterr().out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,14 @@ class Found:
     shape: tuple[object, ...]
     """What schedules that do the same have in common."""
 
+    def exactness(self, name: str) -> str:
+        """Whether it is proven to be the best, or what found it, if not that search."""
+        return "yes" if self.exact else "no" if self.by == name else self.by
+
+    def beyond(self, best: Found) -> float:
+        """The share of its cycles that it takes beyond another one."""
+        return self.cycles / max(1, best.cycles) - 1
+
 
 def searches(module: ModuleOp, target: Target) -> Mapping[str, Found | None]:
     """What each search finds, all by the same costs; None where it finds nothing."""
@@ -149,10 +157,9 @@ def _row(
 ) -> Sequence[Cell]:
     if each is None:
         return (None,) * 6
-    exact = "yes" if each.exact else "no" if each.by == name else each.by
-    figures = (each.groups, each.states, exact, each.cycles)
+    figures = (each.groups, each.states, each.exactness(name), each.cycles)
     best = found["dp"]
-    over = each.cycles / max(1, best.cycles) - 1 if best and name != "dp" else None
+    over = each.beyond(best) if best and name != "dp" else None
     return (*figures, each.bytes / 1e6, over)
 
 
