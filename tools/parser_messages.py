@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 
+from tlf.dialects.types import ELEMENT_TYPES
 from tlf.tools.unknown import meant
 
 WHOLE = {
     "Could not parse entire input!": "expected an operation",
     " in block definition": "expected an operation, a block name or `}`",
+    "Expected shape type.": "expected a size with `x` or an element type, such as "
+    + ", ".join(f"`{each}`" for each in ELEMENT_TYPES),
 }
 """Messages that do not say what was expected."""
 

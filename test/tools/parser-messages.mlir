@@ -94,3 +94,10 @@ func.func @f(%x: tensor<4xf32>) {
   to %y
   func.return
 }
+
+// -----
+
+// expected-error@+1 {{expected a size with `x` or an element type, such as `f64`, `f32`, `f16`, `bf16`, `i64`, `i32`, `i8`, `i1`, got `f23`}}
+func.func @element(%x: tensor<4x4xf23>) -> tensor<4x4xf23> {
+  func.return %x : tensor<4x4xf23>
+}
