@@ -76,7 +76,7 @@ def explanation(result: Measured, least: Bounds, memory: str) -> str:
     text = binding(result, least)
     if not moves_more or result.busiest == memory:
         return text
-    return f"{text}; {memory} {result.work[memory] / max(1, result.cycles):.0%} busy"
+    return f"{text}; {_in_use(memory, result)} busy"
 
 
 def binding(result: Measured, least: Bounds) -> str:
@@ -85,20 +85,24 @@ def binding(result: Measured, least: Bounds) -> str:
     for longer than it has to; or what the busiest part waits for.
     """
     part = result.busiest
-    share = result.work[part] / max(1, result.cycles)
-    text = f"{part} {share:.0%} busy"
-    if share >= BUSY:
+    text = f"{_in_use(part, result)} busy"
+    if result.work[part] >= BUSY * result.cycles:
         return f"{text}, {_load(part, result, least)}"
     if part not in result.waits:
         # Memories wait for nothing by themselves.
         part = max(result.waits, key=lambda each: result.work[each], default=part)
-        text = f"{text}, {part} {result.work[part] / max(1, result.cycles):.0%}"
+        text = f"{text}, {_in_use(part, result)}"
     causes = result.waits.get(part, {})
     if not causes:
         return text
     cause = max(causes, key=lambda each: causes[each])
     waited = causes[cause] / max(1, result.cycles)
     return f"{text}, waits {waited:.0%} for {cause}"
+
+
+def _in_use(part: str, result: Measured) -> str:
+    """A part, and the share of the time that it is in use."""
+    return f"{part} {result.work[part] / max(1, result.cycles):.0%}"
 
 
 def _load(part: str, result: Measured, least: Bounds) -> str:
