@@ -8,6 +8,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from tlf.dialects.access import Accesses
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -70,9 +71,10 @@ def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
         missing = missing_of(op, needs)
         if missing is None:
             continue
+        wanted = needs.get(op.results[0]) if len(op.results) == 1 else None
         for position, operand in enumerate(flow.operands(op)):
             if is_tensor(operand):
-                need = read_by(op, position, operand, missing, burst)
+                need = read_by(op, position, operand, missing, burst, wanted)
                 needs[operand] = needs.get(operand, Need()) | need
     return {
         value: replace(need, bursts=max(need.bursts, _bursts(value, need, burst)))
@@ -97,11 +99,17 @@ def missing_of(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | 
 
 
 def read_by(
-    op: ReferenceInterface, position: int, operand: SSAValue, missing: int, burst: int
+    op: ReferenceInterface,
+    position: int,
+    operand: SSAValue,
+    missing: int,
+    burst: int,
+    wanted: Need | None = None,
 ) -> Need:
     """
-    What an operation reads of an operand. For each element of a result that nothing
-    needs, what one iteration reads may be left out.
+    What an operation reads of an operand. Where a box of its result is `wanted`, what
+    the iterations of that read; else, for each element of a result that nothing needs,
+    what one iteration reads may be left out.
     """
     is_kept = isinstance(op, ViewInterface | JoiningInterface)
     if not isinstance(op, TilingInterface) or is_kept:
@@ -112,14 +120,18 @@ def read_by(
         return Need()
     shape, iterators = tensor_type(operand).get_shape(), op.iterators()
     extents = [iterator.extent for iterator in iterators]
+    used = extents
     if isinstance(op, ContractionInterface) and position == 1:
-        extents = taps_used(op, extents, extents)
-    reached = touched(accesses, extents, shape)
+        used = taps_used(op, extents, extents)
+    ranges = _ranges(op, wanted) if missing and used == extents else None
+    if ranges is not None:
+        (accesses, used), missing = _within(accesses, ranges), 0
+    reached = touched(accesses, used, shape)
     found = bursts(reached, shape, width_of(operand), burst)
     need = Need(count(reached), found)
     if not missing:
-        is_part = isinstance(op, MovementInterface) and op.border(0) is None
-        return replace(need, parts=(reached,)) if is_part else need
+        is_part = not isinstance(op, MovementInterface) or op.border(0) is None
+        return replace(need, parts=(reached,)) if is_part and found else need
     if isinstance(op, MovementInterface | ElementwiseInterface):
         return _less(need, missing, operand, burst)
     combined = [
@@ -127,6 +139,42 @@ def read_by(
     ]
     one = count(touched(accesses, combined, shape))
     return _less(need, one * missing, operand, burst)
+
+
+def _ranges(op: TilingInterface, wanted: Need | None) -> list[range] | None:
+    """
+    The values of the iterators that compute a box of the only result, or None where
+    something else than a box is wanted, or iterators are not its axes.
+    """
+    accesses = op.result_accesses()[0]
+    if wanted is None or len(wanted.parts) != 1:
+        return None
+    (box,) = wanted.parts
+    if count(box) != wanted.elements or not all(map(_is_dense, box)):
+        return None
+    if not all(access.is_plain for access in accesses):
+        return None
+    ranges = [range(iterator.extent) for iterator in op.iterators()]
+    for access, each in zip(accesses, box, strict=True):
+        ((iterator, _),) = access.terms
+        ranges[iterator] = range(each.first, each.last + 1)
+    return ranges
+
+
+def _is_dense(each: Reach) -> bool:
+    return each.count == each.last - each.first + 1
+
+
+def _within(accesses: Accesses, ranges: Sequence[range]) -> tuple[Accesses, list[int]]:
+    """What iterations of some values access, and how many values there are of each."""
+    moved = tuple(
+        replace(
+            access,
+            offset=access.offset + sum(f * ranges[n].start for n, f in access.terms),
+        )
+        for access in accesses
+    )
+    return moved, [len(each) for each in ranges]
 
 
 def taps_used(

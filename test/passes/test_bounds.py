@@ -171,6 +171,41 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x32xf32>)
     assert bounds.bus_bytes == 256 * (1 + 4 + 3)
 
 
+def test_a_last_row_that_no_window_reads_is_all_that_is_not_counted():
+    """Of 33 x 35 pixels windows read 32 x 34, and so does the product before them."""
+    bounds = bounds_in("""
+func.func @f(%x: tensor<1x8x33x35xf16>, %w: tensor<20x8x1x1xf16>)
+    -> tensor<1x20x16x17xf16> {
+  %0 = graph.conv2d %x, %w
+      : (tensor<1x8x33x35xf16>, tensor<20x8x1x1xf16>) -> tensor<1x20x33x35xf16>
+  %1 = graph.relu %0 : tensor<1x20x33x35xf16>
+  %2 = graph.max_pool2d %1 kernel [2, 2] strides [2, 2]
+      : (tensor<1x20x33x35xf16>) -> tensor<1x20x16x17xf16>
+  func.return %2 : tensor<1x20x16x17xf16>
+}
+""")
+
+    assert bounds.payload_bytes == 2 * (8 * 32 * 34 + 20 * 8 + 20 * 16 * 17)
+    assert bounds.macs == 20 * 8 * 32 * 34
+
+
+def test_what_a_part_of_a_product_reads():
+    """Rows 4 to 7 of windows of three rows read rows 3 to 8; channels are all read."""
+    bounds = bounds_in("""
+func.func @f(%x: tensor<1x8x16x16xf32>, %w: tensor<4x8x3x1xf32>)
+    -> tensor<1x4x4x16xf32> {
+  %0 = graph.conv2d %x, %w padding [1, 0, 1, 0]
+      : (tensor<1x8x16x16xf32>, tensor<4x8x3x1xf32>) -> tensor<1x4x16x16xf32>
+  %1 = graph.slice %0 offsets [0, 0, 4, 0] strides [1, 1, 1, 1]
+      : (tensor<1x4x16x16xf32>) -> tensor<1x4x4x16xf32>
+  %2 = graph.exp %1 : tensor<1x4x4x16xf32>
+  func.return %2 : tensor<1x4x4x16xf32>
+}
+""")
+
+    assert bounds.payload_bytes == 4 * (8 * 6 * 16 + 4 * 8 * 3 + 4 * 4 * 16)
+
+
 def test_weights_that_multiply_only_zeros_need_not_be_read():
     bounds = bounds_in("""
 func.func @f(%x: tensor<1x8x1x2xf16>, %w: tensor<4x8x3x3xf16>) -> tensor<1x4x1x2xf16> {
