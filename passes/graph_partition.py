@@ -161,7 +161,7 @@ class GraphPartitionPass(ModulePass):
                 stated.problem,
                 costs,
                 self.strategy,
-                self._objective(target, level),
+                self.objective(target, level),
                 limits,
                 alternatives=alternatives,
                 retain=self.keep,
@@ -181,7 +181,7 @@ class GraphPartitionPass(ModulePass):
                 target,
                 level,
                 rehearsal,
-                self._objective(target, level),
+                self.objective(target, level),
                 tries,
             )
             found.chosen = refinement.best(found.found.ways)
@@ -202,7 +202,7 @@ class GraphPartitionPass(ModulePass):
         args = stated.nodes, stated.values, target, level, self.contractions
         return GroupCosts(*args, freedom, stated.free)
 
-    def _objective(self, target: Target, level: Level) -> Objective:
+    def objective(self, target: Target, level: Level) -> Objective:
         """Time, and a part of that of all moves from and to the farther memory."""
         names = list(target.levels)
         farther = target.levels[names[names.index(level.name) + 1]]

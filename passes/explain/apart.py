@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum, auto
 
 from xdsl.dialects import func
@@ -16,6 +16,7 @@ from tlf.passes.explain.choices import Choice, Cost, opened
 from tlf.passes.explain.trial import Trial, cost_of, steps_with
 from tlf.passes.graph_group import level_named
 from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.layouts.declared import free_values
 from tlf.passes.search import Result
 
 DOUBLINGS = 8
@@ -95,12 +96,17 @@ def why_apart(
         return Verdict(Binding.NOTHING, "`graph-group` put them into one group")
     if (best := trial.best) is None:
         return Verdict(Binding.LEGALITY, "the program has no schedule")
-    cost = cost_of(best)
-    if (verdict := _rehearsed(trial, best, choices)) is not None:
+    problem = trial.stated.problem
+    choice = next((each for each in choices if each.problem == problem), None)
+    if (verdict := _rehearsed(trial, best, choice)) is not None:
         return verdict
     if trial.joint(best) is not None:
+        cost = cost_of(best)
         return Verdict(Binding.NOTHING, "they run together", cost, cost)
-    if (together := trial.together.result) is None:
+    together = trial.together.result
+    best = _carried_out(best, together, choice)
+    cost = cost_of(best)
+    if together is None:
         return _refused(trial, cost)
     step = trial.joint(together)
     assert step is not None
@@ -109,10 +115,22 @@ def why_apart(
     return Verdict(Binding.COST, reason, cost, cost_of(together), change)
 
 
-def _rehearsed(trial: Trial, best: Result, choices: Sequence[Choice]) -> Verdict | None:
+def _carried_out(
+    best: Result, together: Result | None, choice: Choice | None
+) -> Result:
+    """
+    The best schedule as it was carried out: another one than by the formula, if that
+    does not find it slower than what runs both together.
+    """
+    if choice is None:
+        return best
+    if together is not None and together.schedule.time < choice.chosen.time:
+        return best
+    return replace(best, schedule=choice.chosen)
+
+
+def _rehearsed(trial: Trial, best: Result, choice: Choice | None) -> Verdict | None:
     """What the event model decided, where the best schedule by the formula differs."""
-    problem = trial.stated.problem
-    choice = next((each for each in choices if each.problem == problem), None)
     if choice is None or (told := choice.rehearsed) is None:
         return None
     is_joint = trial.runs_both(choice.chosen)
@@ -142,11 +160,13 @@ def _trial(
     for function in module.walk():
         if not isinstance(function, func.FuncOp):
             continue
+        free = frozenset(free_values(function))
         for block in function.body.blocks:
             for stated in problems_of(block, level):
                 first, second = (_node_of(op, stated.nodes) for op in pair)
                 if first is not None and second is not None:
-                    return Trial(stated.nodes, (first, second), target, partitioner)
+                    nodes, both = stated.nodes, (first, second)
+                    return Trial(nodes, both, target, partitioner, free)
     return None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.target import Level, Target
 from tlf.passes.engine.costs import GroupCosts
@@ -39,6 +40,8 @@ class Trial:
     pair: tuple[Operation, Operation]
     target: Target
     partitioner: GraphPartitionPass
+    free: AbstractSet[SSAValue] = frozenset()
+    """Tensors that may lie in any order of their axes."""
 
     @property
     def level(self) -> Level:
@@ -48,7 +51,7 @@ class Trial:
     @cached_property
     def stated(self) -> BlockProblem:
         """What is searched."""
-        return problem_of(self.nodes, self.level)
+        return problem_of(self.nodes, self.level, self.free)
 
     @cached_property
     def costs(self) -> GroupCosts:
@@ -64,7 +67,8 @@ class Trial:
                 self.stated.problem,
                 self.costs,
                 options.strategy,
-                limits=options.limits(),
+                options.objective(self.target, self.level),
+                options.limits(),
             )
         except NoScheduleError:
             return None
@@ -74,8 +78,10 @@ class Trial:
         """The best schedule with both in one group, or why there is none."""
         asked, problem = self.partitioner.strategy, self.stated.problem
         strategy = asked if asked in DEMANDING else "dp"
+        objective = self.partitioner.objective(self.target, self.level)
         limits = self.partitioner.limits()
-        return forced(problem, self.costs, members(self.both), strategy, limits=limits)
+        both = members(self.both)
+        return forced(problem, self.costs, both, strategy, objective, limits)
 
     @property
     def both(self) -> int:
