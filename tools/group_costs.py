@@ -68,10 +68,10 @@ class GroupTable:
             return
         spent = simulated([group.places for group in self.groups], stretches)
         for number, each in enumerate(self.groups):
-            text = _figures(each.bound, each.cycles, spent.get(number))
+            text = figures_of(each.bound, each.cycles, spent.get(number))
             yield f"group {number}", f"{each.title}: {text}"
         total = sum(each.cycles for each in self.groups)
-        yield "groups", _figures(self.bound, total, cycles)
+        yield "groups", figures_of(self.bound, total, cycles)
         again = Recomputed.total([each.again for each in self.groups])
         text = (
             f"{again.product_share:.1%} of products, {again.element_share:.1%} of "
@@ -97,7 +97,7 @@ def costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
         return {}
     prices = [each.price for report in reports(module) for each in report.groups]
     return {
-        each.group: _figures(each.bounds.cycles, each.spent.cycles, None)
+        each.group: figures_of(each.bounds.cycles, each.spent.cycles, None)
         for each in prices
     }
 
@@ -140,10 +140,13 @@ def _owners(groups: Sequence[frozenset[str]]) -> dict[str, int]:
     }
 
 
-def _figures(bound: int, predicted: int, achieved: int | None) -> str:
+def figures_of(bound: int, predicted: int, achieved: int | None) -> str:
+    """What adds less to the whole than it takes at least has run beside others."""
     text = f"at least {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:
         return f"{text}; gap {_gap(predicted, bound)}"
+    if achieved < bound:
+        return f"{text}, simulated {achieved:,} beside others"
     return f"{text}, simulated {achieved:,}; gap {_gap(achieved, bound)}"
 
 

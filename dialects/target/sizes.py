@@ -44,5 +44,7 @@ def _read(name: str, value: str) -> int:
     if name != CORES:
         return bytes_of(value)
     if not value.isdecimal() or int(value) == 0:
-        raise DiagnosticException(f"expected at least 1 core, got `{value}`")
+        raise DiagnosticException(
+            f"expected a whole number of cores, at least 1, got `{value}`"
+        )
     return int(value)

@@ -127,7 +127,9 @@ def test_cores_by_the_name():
     assert load("npu-4core:cores=1").cores == 1
     with pytest.raises(DiagnosticException) as found:
         load("npu:cores=0")
-    assert str(found.value) == "target `npu:cores=0`: expected at least 1 core, got `0`"
+    assert str(found.value) == (
+        "target `npu:cores=0`: expected a whole number of cores, at least 1, got `0`"
+    )
     with pytest.raises(DiagnosticException, match="expected cores of the backend npu"):
         load("h200:cores=2")
 

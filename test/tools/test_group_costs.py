@@ -7,7 +7,7 @@ import pytest
 from tlf.runtime import npu
 from tlf.runtime.npu.figures import Stretch
 from tlf.tools.compiled import CompiledProgram, read_program
-from tlf.tools.group_costs import simulated
+from tlf.tools.group_costs import figures_of, simulated
 from tlf.tools.tlf_opt import main as opt
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,6 +29,12 @@ def test_cycles_belong_to_the_group_that_moves_the_end():
     ]
 
     assert simulated(groups, parts) == {0: 120, 1: 40}
+
+
+def test_a_gap_is_told_of_what_takes_longer_than_its_bound():
+    assert figures_of(100, 150, 120).endswith("simulated 120; gap 1.20x")
+    assert figures_of(100, 150, None).endswith("predicted 150; gap 1.50x")
+    assert figures_of(100, 150, 80).endswith("simulated 80 beside others")
 
 
 def test_nothing_is_told_of_groups_that_are_not_found():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,27 @@ def test_gains_have_a_row_for_each_program(
 
     main([*common, "--brief"])
     assert "dp gains over unfused in" in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["--brief", "--model"])
+def test_where_nothing_fits_that_is_told(
+    form: str, program: str, capsys: pytest.CaptureFixture[str]
+):
+    main(["strategies", program, "--l2", "100", form])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert any("on L2=100: no schedule: not even" in each for each in lines)
+    assert not any("gains" in each and "in 0 of 0" not in each for each in lines)
+
+
+def test_shares_are_those_of_all_cores(
+    program: str, capsys: pytest.CaptureFixture[str]
+):
+    (found,) = rows(capsys, "targets", program, "--target", "npu-4core", "--only")
+
+    shares = [int(each) for each in re.findall(r"(\d+)%", found["binds"])]
+    assert shares
+    assert max(shares) <= 100
 
 
 @pytest.mark.parametrize(

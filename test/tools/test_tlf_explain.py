@@ -11,7 +11,8 @@ TEXT = """
 func.func @image(%x: tensor<1x{c}x{n}x{n}xf16>,
                  %w: tensor<{k}x{c}x3x3xf16> {{tlf.parameter}}) -> tensor<1x{k}xf16> {{
   %0 = graph.conv2d %x, %w padding [1, 1, 1, 1]
-      : (tensor<1x{c}x{n}x{n}xf16>, tensor<{k}x{c}x3x3xf16>) -> tensor<1x{k}x{n}x{n}xf16>
+      : (tensor<1x{c}x{n}x{n}xf16>, tensor<{k}x{c}x3x3xf16>)
+      -> tensor<1x{k}x{n}x{n}xf16>
   %1 = graph.relu %0 : tensor<1x{k}x{n}x{n}xf16>
   %y = graph.mean %1 axes [2, 3] : (tensor<1x{k}x{n}x{n}xf16>) -> tensor<1x{k}xf16>
   func.return %y : tensor<1x{k}xf16>

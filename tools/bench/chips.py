@@ -19,6 +19,9 @@ NEAR = 1.15
 BUSY = 0.85
 """A part that is in use for so much of the time is what binds."""
 
+LITTLE = 0.05
+"""Who waits for no more than this share of the time is not what binds."""
+
 SLACK = 1.02
 """A part that takes so many times what its work does at its peak works at its peak."""
 
@@ -88,16 +91,28 @@ def binding(result: Measured, least: Bounds) -> str:
     text = f"{_in_use(part, result)} busy"
     if result.work[part] >= BUSY * result.cycles:
         return f"{text}, {_load(part, result, least)}"
-    if part not in result.waits:
-        # Memories wait for nothing by themselves.
-        part = max(result.waits, key=lambda each: result.work[each], default=part)
-        text = f"{text}, {_in_use(part, result)}"
-    causes = result.waits.get(part, {})
-    if not causes:
+    waiting = _waiting(result)
+    if waiting is None:
         return text
+    if part != waiting:
+        text = f"{text}, {_in_use(waiting, result)}"
+    causes = result.waits[waiting]
     cause = max(causes, key=lambda each: causes[each])
-    waited = causes[cause] / max(1, result.cycles)
-    return f"{text}, waits {waited:.0%} for {cause}"
+    return f"{text}, waits {causes[cause] / max(1, result.cycles):.0%} for {cause}"
+
+
+def _waiting(result: Measured) -> str | None:
+    """
+    The engine that waits: the busiest one, or the one that waits longest if that hardly
+    does, as where there is little to do and the rest is latency. Memories wait for
+    nothing by themselves.
+    """
+    waited = {part: sum(causes.values()) for part, causes in result.waits.items()}
+    waited = {part: cycles for part, cycles in waited.items() if cycles}
+    busiest = max(waited, key=lambda part: result.work[part], default=None)
+    if busiest is None or waited[busiest] >= LITTLE * result.cycles:
+        return busiest
+    return max(waited, key=lambda part: waited[part])
 
 
 def _in_use(part: str, result: Measured) -> str:

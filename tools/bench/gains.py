@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from tlf.dialects.target import Target
 from tlf.tools.bench.program import Program
-from tlf.tools.bench.strategies import GAIN, NAMES, Found, searches
+from tlf.tools.bench.strategies import (
+    GAIN,
+    NAMES,
+    NOTHING_FITS,
+    Found,
+    searches,
+)
 from tlf.tools.bench.table import CYCLES, MEGABYTES, SHARE, TEXT, Cell, Table
 
 OTHERS = [name for name in NAMES if name != "dp"]
@@ -26,10 +32,12 @@ def gained(programs: Sequence[Program], chips: Mapping[str, Target]) -> Table:
             found = searches(program.read(), chip)
             over = _over(found)
             table.rows.append((program.title, label, *_best(found), *over.values()))
+            if found.get("dp") is None:
+                table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
             for name, share in over.items():
                 gains[name] += share is not None and share > GAIN
     table.notes += [
-        f"dp gains over {name} in {count} of {len(table.rows)}"
+        f"dp gains over {name} in {count} of {len(table.rows) - len(table.notes)}"
         for name, count in gains.items()
     ]
     return table

@@ -44,11 +44,11 @@ class Measured:
     bytes: int
     bus_bytes: int
     work: dict[str, int]
-    """Cycles that each engine and each shared memory is in use."""
+    """Cycles that engines, on average over cores, and shared memories are in use."""
     least: dict[str, int]
     """Cycles that each of them needs for what the program does, at its peak."""
     waits: dict[str, dict[str, int]]
-    """Cycles that engines stand still, by cause."""
+    """Cycles that engines stand still, on average over cores, by cause."""
     seconds: float
     """To compile and to time it."""
 
@@ -103,13 +103,19 @@ def measure(task: Task) -> Measured | Failure:
         for name, level in task.target.levels.items()
         if level.shared and name in report.bounds
     }
+    copies = report.copies
+    busy = {name: each // copies[name] for name, each in report.busy.items()}
+    stalls = {
+        name: {cause: each // copies[name] for cause, each in causes.items()}
+        for name, causes in report.stalls.items()
+    }
     return Measured(
         report.cycles,
         report.traffic[home].payload,
         report.traffic[home].bus,
-        {**report.busy, **shared},
+        {**busy, **shared},
         report.bounds,
-        report.stalls,
+        stalls,
         time.perf_counter() - started,
     )
 

@@ -35,6 +35,10 @@ GAIN = 0.001
 """What is faster by less is as fast."""
 
 
+NOTHING_FITS = "no schedule: not even the smallest tiles of each operation fit"
+"""What is said where `dp` finds none."""
+
+
 @dataclass(frozen=True)
 class Found:
     """What a search found for a program, by the model."""
@@ -180,6 +184,7 @@ def _verdict(
 ) -> Iterator[str]:
     """Say where `dp` gains nothing over simpler searches, and where it loses."""
     if (best := found.get("dp")) is None:
+        yield f"{case}: {NOTHING_FITS}"
         return
     others = {name: each for name, each in found.items() if name != "dp" and each}
     equal = [
