@@ -140,6 +140,8 @@ class Grouping:
         to a wider type, run with the only group that reads it: less is handed on.
         """
         for op in reversed(groups):
+            if not isinstance(op, TilingInterface):
+                continue
             reader, before = self._only_reader(op, groups), groups[op]
             makers = {*self._producers(op, groups)}.intersection(before)
             if reader is None or len(makers) > 1 or not _widens(op):
