@@ -23,6 +23,7 @@ from tlf.passes.explain.memory import Use
 from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import FunctionReport, reports
 from tlf.passes.graph_partition import GraphPartitionPass
+from tlf.passes.layouts.declared import free_values
 from tlf.passes.search import search
 from tlf.tools.driver import PASSES, new_context, parse
 from tlf.tools.pass_manager import PassManager
@@ -188,7 +189,8 @@ def test_what_the_event_model_decided(is_chosen: bool):
     first, second, *_ = (op for op in module.walk() if is_product(op))
     target = load("npu")
     (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
-    (stated,) = problems_of(function.body.block, target.levels["L2"])
+    free = frozenset(free_values(function))
+    (stated,) = problems_of(function.body.block, target.levels["L2"], free)
     partitioner = GraphPartitionPass(level="L2")
     costs = partitioner.costs(stated, target, target.levels["L2"])
     best, apart = (search(stated.problem, costs, each) for each in ("dp", "unfused"))
