@@ -25,6 +25,7 @@ from tlf.passes.cost.running import Running
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.layouts.orders import orders
+from tlf.passes.placement.buffer import align
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.passes.tiling.model import Loop as TileLoop
@@ -72,8 +73,8 @@ class Moves:
 
     def least(self, payload: int) -> float:
         """The cycles of the channel that bytes take in whole bursts, at least."""
-        bursts = -(-payload // self.burst) * self.burst
         farther = self.costs.machine.levels[self.far]
+        bursts = align(payload, self.burst)
         return max(payload / self.bandwidth, bursts / farther.bandwidth)
 
     def measure(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:

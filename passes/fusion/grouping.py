@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
-from tlf.dialects.types import byte_count, tensor_type
+from tlf.passes.analysis.work import size_in_bytes
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
@@ -291,9 +291,7 @@ def _widens(op: Operation) -> bool:
     """Whether an elementwise operation makes more bytes than it reads."""
     if not isinstance(op, ElementwiseInterface):
         return False
-    read = sum(byte_count(tensor_type(operand)) for operand in op.operands)
-    made = sum(byte_count(tensor_type(result)) for result in op.results)
-    return made > read
+    return size_in_bytes(op.results) > size_in_bytes(op.operands)
 
 
 def _is_squeeze(op: TilingInterface) -> bool:

@@ -32,7 +32,7 @@ def gained(programs: Sequence[Program], chips: Mapping[str, Target]) -> Table:
             found = searches(program.read(), chip)
             over = _over(found)
             table.rows.append((program.title, label, *_best(found), *over.values()))
-            if found.get("dp") is None:
+            if found and found["dp"] is None:
                 table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
             for name, share in over.items():
                 gains[name] += share is not None and share > GAIN

@@ -184,7 +184,8 @@ def _verdict(
 ) -> Iterator[str]:
     """Say where `dp` gains nothing over simpler searches, and where it loses."""
     if (best := found.get("dp")) is None:
-        yield f"{case}: {NOTHING_FITS}"
+        if found:
+            yield f"{case}: {NOTHING_FITS}"
         return
     others = {name: each for name, each in found.items() if name != "dp" and each}
     equal = [
