@@ -77,6 +77,9 @@ class Linear:
         return result
 
 
+ZERO = Linear()
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Interval:
     """
@@ -136,11 +139,17 @@ class Access:
         return Access(((iterator, 1),))
 
     @cached_property
+    def plain(self) -> int | None:
+        """The iterator that the index is, if it is one."""
+        if self.width != 1 or self.offset != 0 or len(self.terms) != 1:
+            return None
+        ((iterator, coefficient),) = self.terms
+        return iterator if coefficient == 1 else None
+
+    @property
     def is_plain(self) -> bool:
         """Whether the index is one iterator."""
-        terms = self.terms
-        plain = self.width == 1 and self.offset == 0
-        return plain and len(terms) == 1 and terms[0][1] == 1
+        return self.plain is not None
 
     @staticmethod
     def named_by(operand: int, extent: int) -> Access:
@@ -152,17 +161,18 @@ class Access:
 
     def interval(self, box: Box) -> Interval:
         """The least interval over what all iterations of `box` touch."""
-        if self.is_plain:
-            return box[self.terms[0][0]]
-        offset, size, room = Linear(self.offset), self.width, self.width
+        if (plain := self.plain) is not None:
+            return box[plain]
+        first, size, room = self.offset, self.width, self.width
+        offset = ZERO
         for iterator, coefficient in self.terms:
             moved = box[iterator]
             offset += moved.offset * coefficient
             if coefficient < 0:
-                offset += coefficient * (moved.size - 1)
+                first += coefficient * (moved.size - 1)
             size += abs(coefficient) * (moved.size - 1)
             room += abs(coefficient) * (moved.room - 1)
-        return Interval(offset, size, room if room > size else 0)
+        return Interval(offset + first, size, room if room > size else 0)
 
     def uses(self, iterators: set[int]) -> bool:
         """Whether the index depends on one of `iterators`."""
@@ -215,8 +225,8 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
         return wanted
     box = [Interval.whole(extent) for extent in extents]
     for access, interval in zip(accesses, wanted, strict=True):
-        if access.is_plain:
-            box[access.terms[0][0]] = interval
+        if (plain := access.plain) is not None:
+            box[plain] = interval
             continue
         terms = sorted(access.terms, key=lambda term: (-term[1], extents[term[0]] == 1))
         offset = interval.offset - access.offset

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -41,22 +41,28 @@ class PaddedInterface(TilingInterface):
         return self.tiled_padded(operands, result_types, [(0, 0)] * rank)
 
 
-def is_padded(op: TilingInterface, operand: int, axis: int, interval: Interval) -> bool:
-    """Whether an operation itself supplies what lies outside along an axis."""
-    if operand != 0 or not isinstance(op, PaddedInterface):
-        return False
-    return axis in op.padded_axes() and not interval.offset.terms
+def padded_extents(op: TilingInterface) -> Mapping[int, int]:
+    """The extents of its first operand along axes that an operation pads itself."""
+    if not isinstance(op, PaddedInterface):
+        return {}
+    shape = tensor_type(op.operands[0]).get_shape()
+    return {axis: shape[axis] for axis in op.padded_axes()}
 
 
-def inside(op: TilingInterface, operand: int, box: Box) -> Box:
-    """The part of a box of an operand that an operation does not supply itself."""
-    shape = tensor_type(op.operands[operand]).get_shape()
-    return tuple(
-        _clipped(interval, extent)
-        if is_padded(op, operand, axis, interval)
-        else interval
-        for axis, (interval, extent) in enumerate(zip(box, shape, strict=True))
-    )
+def is_supplied(interval: Interval) -> bool:
+    """Whether what pads along an axis supplies what an interval has outside of it."""
+    return not interval.offset.terms
+
+
+def inside(box: Box, extents: Mapping[int, int]) -> Box:
+    """The part of a box that what pads along some axes does not supply itself."""
+    if not extents:
+        return box
+    part = [*box]
+    for axis, extent in extents.items():
+        if is_supplied(box[axis]):
+            part[axis] = _clipped(box[axis], extent)
+    return tuple(part)
 
 
 def missing(box: Box, part: Box) -> list[tuple[int, int]]:

@@ -30,7 +30,6 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     covers,
-    read_box,
     same_box,
 )
 from tlf.passes.tiling.window import Window
@@ -130,7 +129,9 @@ class Tiles:
 
     def box_of(self, tiled: TiledOperation, operand: int) -> Box:
         """The part of an operand that an operation reads a tile of."""
-        return read_box(self.tiling.rules, tiled.op, operand, tiled.box, tiled.form)
+        box = tiled.reads[operand]
+        assert box is not None
+        return box
 
     def apply(
         self, builder: Builder, tiled: TiledOperation, operands: Sequence[SSAValue]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
-from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
@@ -183,11 +182,12 @@ class TileBuffers:
                 if window is not None:
                     ahead = self._bytes(value, window.fresh)
                     row = self._live("window", value, size, box, ahead)
-                    yield row._replace(of_pieces=of_pieces)
+                    yield row._replace(of_pieces=True) if of_pieces else row
                 elif any(interval.offset.terms for interval in box):
                     row = self._live("input", value, size, box, size)
-                    row = row._replace(of_pieces=of_pieces)
-                    yield self._in_loop(row) if of_pieces else row
+                    if of_pieces:
+                        row = self._in_loop(row._replace(of_pieces=True))
+                    yield row
                 elif self.tiling.loops or self.nearest:
                     yield self._live("input", value, size, box)
                 else:
@@ -309,7 +309,7 @@ class TileBuffers:
     def _placed(self, op: Operation) -> Iterator[SSAValue]:
         """The results of an operation that have buffers of their own."""
         for value in op.results:
-            if self._has_place(value) and self._is_stored(value):
+            if self._has_place(value) and self._is_stored(value, op):
                 yield value
 
     def _has_place(self, value: SSAValue) -> bool:
@@ -321,13 +321,13 @@ class TileBuffers:
     def _sharing(self, place: SSAValue) -> Iterator[SSAValue]:
         return iter((place,)) if self.in_place is None else self.in_place.sharing(place)
 
-    def _is_stored(self, value: SSAValue) -> bool:
-        """Whether a value has a buffer in this level at all."""
+    def _is_stored(self, value: SSAValue, op: Operation) -> bool:
+        """Whether a value, which an operation makes, has a buffer in this level."""
         if self.nearest or value in self.results:
             return True
         if (value, 0) in self.tiling.windows:
             return True
-        if isinstance(value.owner, Operation) and is_part(value.owner):
+        if self.tiling.tiles[op].form.is_part:
             return False
         return self.steps.is_handed_on(value)
 

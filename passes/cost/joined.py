@@ -22,8 +22,8 @@ class Joined:
         self.tiling = tiling
         self.parts: dict[SSAValue, SSAValue] = {}
         """For a value that is part of another one, that one."""
-        for op in tiling.tiles:
-            if isinstance(op, JoiningInterface):
+        for op, tiled in tiling.tiles.items():
+            if tiled.form.is_joining and isinstance(op, JoiningInterface):
                 for operand in op.operands:
                     if operand not in apart and self._fits(operand, op):
                         self.parts.setdefault(operand, op.results[0])

@@ -24,7 +24,7 @@ from tlf.passes.cost.program import Buffer, Item, Loop, Task
 from tlf.passes.cost.running import Running
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
-from tlf.passes.layouts.orders import orders
+from tlf.passes.layouts.orders import orders, row_major
 from tlf.passes.placement.buffer import align
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
@@ -61,6 +61,7 @@ class Moves:
         self.load = dma_engine(far, near)
         self.store = dma_engine(near, far)
         self._known: dict[MoveKey, Cost] = {}
+        self._orders: dict[Sizes, tuple[Sizes, ...]] = {}
         self._measures: dict[SSAValue, tuple[Sizes, int, Sizes]] = {}
 
     def into(self, value: SSAValue, box: Box) -> Cost:
@@ -82,18 +83,16 @@ class Moves:
         if (known := self._measures.get(value)) is None:
             type_ = tensor_type(value)
             item = dtype_of(type_.element_type).itemsize
-            known = type_.get_shape(), item, tuple(layout_of(type_))
+            shape = type_.get_shape()
+            known = shape, item, tuple(layout_of(type_)) or row_major(len(shape))
             self._measures[value] = known
         return known
 
     def _move(self, engine: str, value: SSAValue, box: Box, *, inward: bool) -> Cost:
         whole, item, layout = self.measure(value)
-        shape = tuple(
-            min(interval.room, extent)
-            for interval, extent in zip(box, whole, strict=True)
-        )
-        axes = tuple(self.layouts.get(value) or layout or range(len(whole)))
-        tried = tuple(orders(whole)) if value in self.free else (axes,)
+        rooms = [interval.room for interval in box]
+        shape = tuple(map(min, rooms, whole))
+        tried = self._tried(value, whole, layout)
         starts: Sizes = (0,)
         costs: list[Cost] = []
         for axes in tried:
@@ -105,6 +104,15 @@ class Moves:
                 known = self._known[key] = self._cost(*key, inward=inward)
             costs.append(known)
         return min(costs, key=_busy) if len(costs) > 1 else costs[0]
+
+    def _tried(self, value: SSAValue, whole: Sizes, layout: Sizes) -> Sequence[Sizes]:
+        """The orders in which the axes of a tensor may lie."""
+        if not self.free or value not in self.free:
+            given = self.layouts.get(value) if self.layouts else None
+            return (tuple(given or layout),)
+        if whole not in self._orders:
+            self._orders[whole] = tuple(orders(whole))
+        return self._orders[whole]
 
     def _cost(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from math import ceil, sqrt
 
@@ -13,6 +13,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.cut_products import all_sizes, filled_work
+from tlf.passes.cost.exchanges import Exchange, exchanges
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
 from tlf.passes.cost.nest_work import NestWork, Pace
@@ -28,9 +29,7 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     elements,
-    read_box,
 )
-from tlf.passes.tiling.rounding import is_rounded_by
 
 SHARES = 8
 """Into so many parts of the nearest memory sums are cut, to add pieces to them."""
@@ -68,13 +67,15 @@ class OuterModel:
             ],
         )
 
-    def compute(self, tiling: GroupTiling, nests: Nests) -> float:
+    def compute(
+        self, tiling: GroupTiling, nests: Nests, done: Iterable[Exchange] = ()
+    ) -> float:
         """
         The cycles that a tile is computed in, nest after nest over nearer tiles. What
         is computed iterations ahead runs beside them: of those that are as far ahead
         each waits for the one before, and what an engine does for all of them adds up.
         """
-        works = self.works(tiling, nests)
+        works = self.works(tiling, nests, done)
         in_order, busy = dict[int, float](), dict[int, float]()
         for number, ahead in _levels(tiling, nests).items():
             if (nest := works.get(number)) is not None:
@@ -86,34 +87,31 @@ class OuterModel:
             return sum(in_order.values())
         return max(*in_order.values(), *busy.values())
 
-    def by_nest(self, tiling: GroupTiling, nests: Nests) -> dict[int, float]:
+    def by_nest(
+        self, tiling: GroupTiling, nests: Nests, done: Iterable[Exchange] = ()
+    ) -> dict[int, float]:
         """The cycles that each nest over nearer tiles takes for a tile."""
         return {
             number: each.cycles(self.pace)
-            for number, each in self.works(tiling, nests).items()
+            for number, each in self.works(tiling, nests, done).items()
         }
 
     def works(
         self,
         tiling: GroupTiling,
         nests: Nests,
-        without: Collection[object] = (),
+        done: Iterable[Exchange] = (),
         work: Instructions | None = None,
     ) -> dict[int, NestWork]:
         """
-        What each nest over nearer tiles that does anything does for a tile, `without`
-        what some operations compute and moves of some values; `work` computes it.
+        What each nest over nearer tiles that does anything does for a tile: all that
+        is to be `done`, if that is known, or part of it; `work` computes it.
         """
         found: dict[int, NestWork] = {}
-        skipped: dict[int, set[object]] = {}
-        for tiled in tiling.tiles.values():
-            if not tiled.form.is_seen:
-                number = nests[tiled.op]
-                nest = found.setdefault(number, NestWork())
-                near = skipped.setdefault(number, {*without})
-                for cost in self._instructions(tiling, tiled, nests, near, work):
-                    nest.add(cost, self._share(cost))
-                near.update(tiled.op.operands)
+        for each in done or exchanges(tiling.tiles, nests):
+            nest = found.setdefault(each.nest, NestWork())
+            for cost in self._instructions(tiling, each, work or self.work):
+                nest.add(cost, self._share(cost))
         self._add_sums(tiling, nests, found)
         if work is None:
             self._add_repeats(tiling, nests, found)
@@ -142,6 +140,8 @@ class OuterModel:
     ) -> None:
         """Add the moves of factors that come near more than once."""
         for op, tiled in tiling.tiles.items():
+            if not tiled.form.is_product:
+                continue
             costs = list(self._factors(tiling, tiled))
             if len(costs) != 2:
                 continue
@@ -166,36 +166,23 @@ class OuterModel:
 
     def _share(self, cost: Cost) -> float:
         """The cycles of an instruction, in the cores or at a port that they share."""
-        ports = [cycles for _, cycles in cost.shared]
-        return max(cost.cycles / self.costs.machine.cores, *ports, 0)
+        share = cost.cycles / self.costs.machine.cores
+        for _, cycles in cost.shared:
+            share = max(share, cycles)
+        return share
 
     def _instructions(
-        self,
-        tiling: GroupTiling,
-        tiled: TiledOperation,
-        nests: Nests,
-        without: Collection[object],
-        work: Instructions | None,
+        self, tiling: GroupTiling, exchange: Exchange, work: Instructions
     ) -> Iterator[Cost]:
         """What computes a tile, with the moves from and to it."""
-        own = nests[tiled.op]
-        if tiled.op not in without and not _is_rounded(tiled, nests):
-            yield from (work or self.work).of(tiled)
-        read = {operand: n for n, operand in reversed([*enumerate(tiled.op.operands)])}
-        for operand, number in read.items():
-            owner = operand.owner
-            if isinstance(owner, Operation) and nests.get(owner) == own:
-                continue
-            if operand in without:
-                continue
+        tiled = tiling.tiles[exchange.op]
+        if exchange.computes:
+            yield from work.of(tiled)
+        for operand, number in exchange.loads:
             if (box := _read(tiling, tiled, number)) is not None:
                 yield self.near.into(operand, box)
-        for result in tiled.op.results:
-            if result in without:
-                continue
-            users = [use.operation for use in result.uses]
-            if not users or any(nests.get(user) != own for user in users):
-                yield self.near.back(result, tiled.result)
+        for result in exchange.stores:
+            yield self.near.back(result, tiled.result)
 
 
 def _levels(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
@@ -207,31 +194,17 @@ def _levels(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
     return found
 
 
-def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:
-    """Whether a product of the same nest rounds by itself what an operation rounds."""
-    if not tiled.form.rounds:
-        return False
-    product = tiled.op.operands[0].owner
-    return (
-        isinstance(product, ContractionInterface)
-        and nests.get(product) == nests[tiled.op]
-        and is_rounded_by(product, tiled.op)
-    )
-
-
 def _read(tiling: GroupTiling, tiled: TiledOperation, operand: int) -> Box | None:
     """The part that an operation reads of the tile of an operand that is there."""
     available = _available(tiling, tiled.op.operands[operand])
-    if available is None or tiled.form.operands[operand] is None:
-        return available
-    return read_box(tiling.rules, tiled.op, operand, tiled.box, tiled.form)
+    return available if available is None else tiled.reads[operand] or available
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:
     """The tile of a value that is there."""
     owner = value.owner
-    if isinstance(owner, Operation) and owner in tiling.tiles:
-        return tiling.tiles[owner].result
+    if isinstance(owner, Operation) and (made := tiling.tiles.get(owner)) is not None:
+        return made.result
     for scope in Scope:
         if boxes := tiling.reads.get((value, scope)):
             return boxes[0]

@@ -33,6 +33,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.passes.cost.exchanges import exchanges
 from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.tiled_group import TiledGroup
@@ -130,7 +131,8 @@ class OuterBound:
     def _works(self) -> tuple[Numbers, Numbers]:
         """Two tiles, three and up to the most, and the least cycles of computation."""
         tiling, nests = self.largest.tiling, self.largest.nests
-        works = self.model.works(tiling, nests, self._thinned, self.model.least)
+        done = [*exchanges(tiling.tiles, nests, self._thinned)]
+        works = self.model.works(tiling, nests, done, self.model.least)
         shares = [(each, self._share(number)) for number, each in works.items()]
         counts = np.arange(2, MOST + 1, dtype=np.float64)
         least = np.zeros_like(counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from tlf.dialects import graph
@@ -47,12 +48,18 @@ class OuterPlan:
         return (*self.tile, *self.reduce), self.roll, self.stages, self.leads
 
     @property
+    def floor(self) -> int:
+        """The first number of its rank, if nothing but moves took time."""
+        moved = round(self.cost.moved)
+        return moved + moved // TRAFFIC
+
+    @cached_property
     def rank(self) -> tuple[int, int, int]:
         """
         Plans are better the faster they are, and a part of that the less they move;
         then the less memory they need.
         """
-        moved = round(self.cost.loads.cycles + self.cost.stores.cycles)
+        moved = round(self.cost.moved)
         return self.cost.cycles + moved // TRAFFIC, self.cost.bytes, self.needed
 
     def attribute(
@@ -91,7 +98,7 @@ def floor_of(only: OuterCost | None) -> float:
     """What no tiling beats that costs so much with one tile."""
     if only is None:
         return 0
-    return max(only.loads.cycles + only.stores.cycles, only.compute)
+    return max(only.moved, only.compute)
 
 
 def is_enough(plan: OuterPlan, only: OuterCost) -> bool:

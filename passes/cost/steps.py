@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.cuts import is_part
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.cost.exchanges import Exchange, exchanges
 from tlf.passes.cost.nests import Nests
+from tlf.passes.tiling.model import TiledOperation
 
 
 class Steps:
@@ -24,7 +26,11 @@ class Steps:
         self.of = order if nests is None else {op: nests[op] for op in order}
         """When each operation runs."""
         self.end = 1 + max(self.of.values(), default=-1)
+        self._nests = nests
+        self._done: dict[tuple[Operation, ...] | None, list[Exchange]] = {}
         self._uses: dict[SSAValue, tuple[int, ...]] = {}
+        self._firsts: dict[SSAValue, int] = {}
+        self._handed: dict[SSAValue, bool] = {}
         self._items: dict[SSAValue, int] = {}
 
     def uses(self, value: SSAValue) -> tuple[int, ...]:
@@ -55,9 +61,31 @@ class Steps:
 
     def is_handed_on(self, value: SSAValue) -> bool:
         """Whether operations of other steps than that which makes a value use it."""
-        owner = value.owner
-        own = self.of.get(owner) if isinstance(owner, Operation) else None
-        return any(step != own for step in self.uses(value))
+        if (known := self._handed.get(value)) is None:
+            owner = value.owner
+            own = self.of.get(owner) if isinstance(owner, Operation) else None
+            known = any(step != own for step in self.uses(value))
+            self._handed[value] = known
+        return known
+
+    def first(self, value: SSAValue) -> int:
+        """The first step that uses a value as it is; 0 where none does."""
+        if (known := self._firsts.get(value)) is None:
+            users = (use.operation for use in value.uses)
+            steps = (self.of[user] for user in users if user in self.of)
+            known = self._firsts[value] = min(steps, default=0)
+        return known
+
+    def exchanges(
+        self, tiles: Mapping[Operation, TiledOperation]
+    ) -> Sequence[Exchange]:
+        """What the nests do for tiles of some operations, in their order."""
+        assert self._nests is not None
+        # The whole group is asked for most.
+        key = None if len(tiles) == len(self.of) else tuple(tiles)
+        if (known := self._done.get(key)) is None:
+            known = self._done[key] = [*exchanges(tiles, self._nests)]
+        return known
 
     def item(self, value: SSAValue) -> int:
         """The bytes of an element of a value."""

@@ -376,8 +376,13 @@ class TileSearch:
 
 def _best(plans: Iterable[OuterPlan | None], best: OuterPlan) -> OuterPlan:
     """The best of some plans, the given one where none is better."""
-    known = (each for each in plans if each is not None)
-    return min((best, *known), key=lambda plan: plan.rank)
+    for plan in plans:
+        # What is computed in tiles is priced only where moves leave a chance.
+        if plan is None or plan.floor > best.rank[0]:
+            continue
+        if plan.rank < best.rank:
+            best = plan
+    return best
 
 
 def _last(axes: Sequence[int], axis: int) -> list[int]:

@@ -12,8 +12,8 @@ the tiles of one slot take `tL + w + tC` each, and where they are stored from, `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -39,29 +39,57 @@ from tlf.passes.tiling.model import (
 
 @dataclass(frozen=True)
 class OuterCost:
-    """What running a group costs."""
+    """What running a group costs: moves are known before the time that it takes."""
 
-    cycles: int
-    """At least those of all moves."""
-    bytes: int
-    """Payload of the farther memory."""
-    alone: int
-    """Cycles if early loads are over before."""
-    early: int
-    """Cycles of early loads."""
+    loads: Traffic
+    ahead: Traffic
+    """Early loads among them."""
     in_loops: bool
     """Whether loops load tiles, which loads for later groups do not pass."""
-    loads: Traffic
     stores: Traffic
-    compute: float
-    """Cycles of all computation, were nothing to wait for."""
     footprint: Footprint
+    _compute: Callable[[], float] = field(repr=False, compare=False)
+    _time: Callable[[], float] = field(repr=False, compare=False)
+    """Cycles if early loads are over before, for moves that overlap as they can."""
+
+    @property
+    def early(self) -> int:
+        """Cycles of early loads."""
+        return round(self.ahead.cycles)
+
+    @property
+    def bytes(self) -> int:
+        """Payload of the farther memory."""
+        return self.loads.bytes + self.stores.bytes
+
+    @property
+    def moved(self) -> float:
+        """Cycles of the channel."""
+        return self.loads.cycles + self.stores.cycles
+
+    @cached_property
+    def cycles(self) -> int:
+        """At least those of all moves."""
+        return round(max(self._exact, self.moved))
+
+    @cached_property
+    def alone(self) -> int:
+        """Cycles if early loads are over before."""
+        return round(max(self._exact, self.moved - self.ahead.cycles))
+
+    @cached_property
+    def compute(self) -> float:
+        """Cycles of all computation, were nothing to wait for."""
+        return self._compute()
+
+    @cached_property
+    def _exact(self) -> float:
+        return self._time()
 
     @property
     def idle(self) -> int:
         """Cycles in which the channel has nothing to do, with early loads done."""
-        moves = self.loads.cycles + self.stores.cycles - self.early
-        return max(0, round(self.alone - moves))
+        return max(0, round(self.alone - (self.moved - self.early)))
 
 
 class TiledGroup:
@@ -126,19 +154,14 @@ class TiledGroup:
                 once[value] = once.get(value, Traffic()) + moved
         back = {v: each for v, each in self.stores if v not in keeping.unstored}
         stores = sum(back.values(), Traffic())
-        moved = sum((*once.values(), *inside.values()), ahead)
-        alone = self.time(stages, once, inside, back)
-        cycles = max(alone, moved.cycles + stores.cycles)
         return OuterCost(
-            round(cycles),
-            moved.bytes + stores.bytes,
-            round(max(alone, moved.cycles - ahead.cycles + stores.cycles)),
-            round(ahead.cycles),
+            sum((*once.values(), *inside.values()), ahead),
+            ahead,
             any(each.bytes for each in inside.values()),
-            moved,
             stores,
-            self.compute,
             footprint,
+            lambda: self.compute,
+            lambda: self.time(stages, once, inside, back),
         )
 
     def all_loads(
@@ -170,18 +193,24 @@ class TiledGroup:
         """The cycles of all computation."""
         tiling, before, starts = self.tiling, 0.0, 0
         if tiling.ahead:
-            body = self.model.compute(tiling, self.nests)
+            body = self._computed(tiling)
         else:
             body = sum(self._by_nest.values())
         if tiling.start is not None and tiling.rolled is not None:
             starts = self.tiles // tiling.rolled.trips
-            before = self.model.compute(tiling.start, self.nests)
+            before = self._computed(tiling.start)
         return body * self.tiles + before * starts
+
+    def _computed(self, tiling: GroupTiling) -> float:
+        """The cycles in which tiles are computed one after the other."""
+        done = self.steps.exchanges(tiling.tiles)
+        return self.model.compute(tiling, self.nests, done)
 
     @cached_property
     def _by_nest(self) -> dict[int, float]:
         """The cycles of each nest over nearer tiles, for a tile."""
-        each = self.model.by_nest(self.tiling, self.nests)
+        done = self.steps.exchanges(self.tiling.tiles)
+        each = self.model.by_nest(self.tiling, self.nests, done)
         return {
             number: cycles * (self.pieces if is_in_loop(self.tiling, number) else 1)
             for number, cycles in each.items()
@@ -296,8 +325,7 @@ class TiledGroup:
         """
         needed: dict[int, float] = {}
         for value, moved in loads.items():
-            users = (use.operation for use in value.uses)
-            first = min((self.nests[op] for op in users if op in self.nests), default=0)
+            first = self.steps.first(value)
             needed[first] = needed.get(first, 0.0) + moved.cycles
         made: dict[int, float] = {}
         for value, moved in stores.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -14,9 +15,12 @@ from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Loop
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Traffic:
-    """Moves in one direction, all of them together."""
+    """
+    Moves in one direction, all of them together. It is never changed; a frozen class
+    would take longer to make.
+    """
 
     bytes: int = 0
     """Payload."""
@@ -73,10 +77,8 @@ class Movements:
         ]
         payload = prod(covered) * item * times
         cost = self.moves.into(value, box) if inward else self.moves.back(value, box)
-        typical = prod(
-            min(interval.room, extent)
-            for interval, extent in zip(box, shape, strict=True)
-        )
+        rooms = [interval.room for interval in box]
+        typical = prod(map(min, rooms, shape))
         cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
         cycles *= payload / max(1, typical * item)
         return Traffic(payload, max(cycles, self.moves.least(payload)))
@@ -84,28 +86,25 @@ class Movements:
 
 def covered_extent(interval: Interval, extent: int) -> int:
     """The indices of an axis that an interval holds, over all iterations together."""
-    loops = [symbol for symbol, _ in interval.offset.terms if isinstance(symbol, Loop)]
-    if not loops:
-        return clipped(interval.offset.constant, interval.size, extent)
-    if len(loops) > 1:
-        return min(interval.size, extent) * prod(loop.trips for loop in loops)
-    ((_, factor),) = interval.offset.terms
-    (loop,) = loops
-    first, step = interval.offset.constant, factor * loop.tile
-    last = loop.trips - 1
-    inside = [
-        number
-        for number in range(loop.trips)
-        if number in (0, 1, last - 1, last) or loop.trips <= MANY
+    first, size = interval.offset.constant, interval.size
+    steps = [
+        (loop.trips, factor * loop.tile)
+        for loop, factor in interval.offset.terms
+        if isinstance(loop, Loop)
     ]
-    total = sum(
-        clipped(first + number * step, interval.size, extent) for number in inside
-    )
-    return total + (loop.trips - len(inside)) * min(interval.size, extent)
+    if not steps:
+        return clipped(first, size, extent)
+    if len(steps) > 1:
+        return min(size, extent) * prod(trips for trips, _ in steps)
+    ((trips, step),) = steps
+    return _covered(first, size, step, trips, extent)
 
 
-MANY = 64
-"""Of more iterations than this, those in the middle are taken to be whole."""
+@lru_cache(maxsize=1 << 14)
+def _covered(first: int, size: int, step: int, trips: int, extent: int) -> int:
+    """The indices of an axis in intervals that start `step` apart, over all trips."""
+    starts = range(first, first + trips * step, step) if step else [first] * trips
+    return sum(clipped(start, size, extent) for start in starts)
 
 
 def clipped(first: int, size: int, extent: int) -> int:

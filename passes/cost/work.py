@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.builder import Builder
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
-    AccumulatingInterface,
     ContractionInterface,
     ElementwiseInterface,
 )
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.analysis.work import is_slow
-from tlf.passes.bands import Bands, SystolicArray, Work
+from tlf.passes.bands import Bands, SystolicArray, Windows, Work
 from tlf.passes.cost.cut_products import CutWork
 from tlf.passes.tiling.banded import windows_of
+from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.model import TiledOperation, elements
 
 
@@ -36,26 +36,26 @@ class Instructions:
         self.costs = costs
         self._bodies: dict[tuple[str, str, str], tuple[bool, ...]] = {}
         self._costs: dict[tuple[int, bool], Cost] = {}
-        self._known: dict[Operation, tuple[bool, ...]] = {}
+        self._known: dict[Form, tuple[bool, ...]] = {}
+        self._products: dict[tuple[Form, tuple[int, ...], bool], Cost] = {}
         self._cut = cut
         self._array = SystolicArray.of(costs.machine)
 
     def of(self, tiled: TiledOperation) -> Iterator[Cost]:
         """The instructions, in order; a sum starts from what is there."""
-        op = tiled.op
-        if tiled.form.is_seen:
+        op, form = tiled.op, tiled.form
+        if form.is_seen:
             return
-        match op:
-            case ContractionInterface():
-                yield self._product(op, tiled)
-            case AccumulatingInterface():
-                yield self._elementwise(_count(tiled.box))
-            case ElementwiseInterface():
-                count = self._computed(tiled)
-                for slow in self._body(op):
-                    yield self._elementwise(count, slow)
-            case _:
-                yield self._elementwise(self._computed(tiled))
+        if isinstance(op, ContractionInterface):
+            yield self._product(op, tiled)
+        elif form.is_accumulating:
+            yield self._elementwise(_count(tiled.box))
+        elif isinstance(op, ElementwiseInterface):
+            count = self._computed(tiled)
+            for slow in self._body(op, form):
+                yield self._elementwise(count, slow)
+        else:
+            yield self._elementwise(self._computed(tiled))
 
     def filled(self, tiled: TiledOperation) -> Iterator[Cost]:
         """What fills a tile of a constant that leaves a group."""
@@ -72,26 +72,35 @@ class Instructions:
 
     def _product(self, op: ContractionInterface, tiled: TiledOperation) -> Cost:
         """A product; iterators have roles by which operands and results they move."""
-        work = self._work(op, tiled)
+        extents = tuple([interval.room for interval in tiled.box])
+        windows = windows_of(op, tiled.box, tiled.form)
+        key = tiled.form, extents, windows is None
+        if (known := self._products.get(key)) is None:
+            work = self._work(tiled.form.roles, extents, windows)
+            known = self.costs.fastest_product(*work, kind=self._kind(op))
+            self._products[key] = known
+        return known
+
+    def _kind(self, op: ContractionInterface) -> str:
+        """The kind of a product, by the type of its elements."""
         element = str(tensor_type(op.operands[0]).element_type)
         unit = self.costs.machine.engines["matrix"]
-        kind = element if element in getattr(unit, "cycles", {}) else "f32"
-        return self.costs.fastest_product(*work, kind=kind)
+        return element if element in getattr(unit, "cycles", {}) else "f32"
 
-    def _work(self, op: ContractionInterface, tiled: TiledOperation) -> Work:
+    def _work(
+        self, roles: Sequence[str], extents: Sequence[int], windows: Windows | None
+    ) -> Work:
         """The product that a tile is, with neighbours as columns where that helps."""
-        extents, roles = [interval.room for interval in tiled.box], tiled.form.roles
         if (array := self._array) is None:
             return Work.of(roles, extents)
-        windows = windows_of(op, tiled.box, tiled.form)
         if self._cut is not None:
             return self._cut(roles, extents, windows, array)
         bands = None if windows is None else Bands.of(windows, extents, array)
         return Work.of(roles, extents) if bands is None else bands.work
 
-    def _body(self, op: ElementwiseInterface) -> tuple[bool, ...]:
+    def _body(self, op: ElementwiseInterface, form: Form) -> tuple[bool, ...]:
         """For each scalar operation of a body, whether it is slow."""
-        if (known := self._known.get(op)) is not None:
+        if (known := self._known.get(form)) is not None:
             return known
         types = [tensor_type(each).element_type for each in op.operands]
         result = str(tensor_type(op.results[0]).element_type)
@@ -102,7 +111,7 @@ class Instructions:
             self._bodies[key] = tuple(
                 is_slow(each) for each in body.ops if not each.has_trait(ConstantLike)
             )
-        self._known[op] = self._bodies[key]
+        self._known[form] = self._bodies[key]
         return self._bodies[key]
 
 

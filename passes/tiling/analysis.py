@@ -40,9 +40,9 @@ from tlf.passes.tiling.model import (
     Scope,
     TiledOperation,
     TilingError,
+    boxes_read,
     covers,
     is_init,
-    read_box,
     same_box,
 )
 from tlf.passes.tiling.movements import check_rooms, is_gathered
@@ -176,8 +176,7 @@ class _Analysis:
         before = _Analysis(self.operations, (), self.rules, self.forms)
         before.tiling.loops = self.tiling.loops
         for (value, _), window in self.tiling.windows.items():
-            is_computed = value.owner in self.members
-            box = window.kept if is_computed else window.initial
+            box = window.kept if value.owner in self.members else window.initial
             need = Read(None, 0, box, Scope.OUTER)
             before.needs.setdefault(value, []).append(need)
         for op in reversed(self.operations):
@@ -274,7 +273,9 @@ class _Analysis:
         return box
 
     def _needs(self, op: TilingInterface) -> list[Read]:
-        needs = [need for result in op.results for need in self.needs.get(result, [])]
+        needs: list[Read] = []
+        for result in op.results:
+            needs += self.needs.get(result, ())
         if needs or not any(result in self.results for result in op.results):
             return needs
         return [
@@ -313,22 +314,28 @@ class _Analysis:
         result = region(form.result, box)
         if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
             result = window.whole
-        self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form)
+        reads = boxes_read(self.rules, op, box, form)
+        self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form, reads)
         if form.is_movement and is_gathered(op, self.members, self.rules):
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
+        self._ask(op, scope, reads)
+
+    def _ask(
+        self, op: TilingInterface, scope: Scope, reads: Sequence[Box | None]
+    ) -> None:
+        """Note what an operation needs of its operands."""
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         inner = is_looped or self.tiling.is_step(op)
-        for position, accesses in enumerate(form.operands):
-            is_moved = op in self.tiling.gathered and position == 0
-            if accesses is None or is_moved:
+        is_moved = op in self.tiling.gathered
+        for position, operand in enumerate(op.operands):
+            part = reads[position]
+            if part is None or (is_moved and position == 0):
                 continue
-            operand = op.operands[position]
             needed = scope
             if inner and not is_init(op, position):
                 needed = Scope.INNER
-            part = read_box(self.rules, op, position, box, form)
             need = Read(op, position, part, needed)
             self.needs.setdefault(operand, []).append(need)
 
@@ -362,8 +369,7 @@ class _Analysis:
 
     def _collect_reads(self) -> None:
         for value, needs in self.needs.items():
-            inside = isinstance(value.owner, Operation) and value.owner in self.members
-            if inside or not isinstance(value.type, TensorType):
+            if value.owner in self.members or not isinstance(value.type, TensorType):
                 continue
             add_reads(self.tiling, value, needs)
             self._roll_reads(value)

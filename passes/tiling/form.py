@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 from xdsl.builder import Builder
@@ -13,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects.access import Accesses, interned
 from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
+    AccumulatingInterface,
     ConstantInterface,
     ContractionInterface,
     ElementwiseInterface,
@@ -24,7 +26,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.padded import PaddedInterface
+from tlf.dialects.padded import padded_extents
 from tlf.dialects.types import dtype_of, is_half, tensor_type
 from tlf.passes.bands import Windows, role_of
 from tlf.passes.tiling.kinds import Kinds
@@ -103,7 +105,7 @@ class Form:
     @cached_property
     def windows(self) -> Windows | None:
         """The windows of a product, if it has any."""
-        if not isinstance(self._op, ContractionInterface):
+        if not self.is_product:
             return None
         return Windows.of(self.roles, self.operands, self.result)
 
@@ -138,9 +140,24 @@ class Form:
         return isinstance(self._op, MovementInterface)
 
     @cached_property
-    def is_padded(self) -> bool:
-        """Whether it may pad its first operand by itself."""
-        return isinstance(self._op, PaddedInterface)
+    def padded(self) -> Mapping[int, int]:
+        """The extents of the first operand along axes that it pads by itself."""
+        return padded_extents(self._op)
+
+    @cached_property
+    def is_product(self) -> bool:
+        """Whether it sums up products."""
+        return isinstance(self._op, ContractionInterface)
+
+    @cached_property
+    def is_accumulating(self) -> bool:
+        """Whether it combines many values into one."""
+        return isinstance(self._op, AccumulatingInterface)
+
+    @cached_property
+    def is_joining(self) -> bool:
+        """Whether it makes one tensor of several."""
+        return isinstance(self._op, JoiningInterface)
 
     @cached_property
     def temporaries(self) -> int:
@@ -180,11 +197,12 @@ class Forms:
 
     def __init__(self) -> None:
         self._kinds = Kinds()
-        self._known: dict[int, Form] = {}
+        self._forms: dict[int, Form] = {}
+        self._known: dict[TilingInterface, Form] = {}
 
     def of(self, op: TilingInterface) -> Form:
         """What is known of an operation."""
-        kind = self._kinds.of(op)
-        if (known := self._known.get(kind)) is None:
-            known = self._known[kind] = Form(op)
+        if (known := self._known.get(op)) is None:
+            kind = self._kinds.of(op)
+            known = self._known[op] = self._forms.setdefault(kind, Form(op))
         return known

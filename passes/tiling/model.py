@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import ceil, prod
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
-from tlf.dialects.padded import inside, is_padded
+from tlf.dialects.padded import inside, is_supplied
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.cascade import Cascade
@@ -107,8 +107,7 @@ class Rules:
         )
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(NamedTuple):
     """A need for a part of a value, by one operand of one operation."""
 
     consumer: TilingInterface | None
@@ -118,8 +117,7 @@ class Read:
     scope: Scope
 
 
-@dataclass(frozen=True)
-class TiledOperation:
+class TiledOperation(NamedTuple):
     """What is computed of an operation for one tile of the group's result."""
 
     op: TilingInterface
@@ -129,6 +127,8 @@ class TiledOperation:
     """The part of the result that there is: computed by these, or kept as well."""
     scope: Scope
     form: Form
+    reads: tuple[Box | None, ...] = ()
+    """The part of each operand that these iterations read, if it is a tensor."""
 
     @property
     def computed(self) -> Box:
@@ -215,8 +215,10 @@ class GroupTiling:
         bands = bands_of(self.rules.array, op, box, form)
         if bands is not None and operand == bands.windows.filters:
             return value
+        pads = self.rules.pads and operand == 0
         for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
-            if self.rules.pads and is_padded(op, operand, axis, access.interval(box)):
+            supplies = pads and axis in form.padded
+            if supplies and is_supplied(access.interval(box)):
                 continue
             if self._reaches_out(op, access, extent):
                 return value
@@ -317,17 +319,20 @@ class GroupTiling:
         return max(elements(box) for _, box in self.buffers())
 
 
-def read_box(
-    rules: Rules, op: TilingInterface, operand: int, box: Box, form: Form
-) -> Box:
-    """The part of an operand that a tile is needed of, for some iterations."""
-    accesses = form.operands[operand] or ()
-    touched = region(accesses, box)
+def boxes_read(
+    rules: Rules, op: TilingInterface, box: Box, form: Form
+) -> tuple[Box | None, ...]:
+    """The part of each operand that a tile is needed of, for some iterations."""
+    read = [each if each is None else region(each, box) for each in form.operands]
     bands = bands_of(rules.array, op, box, form)
-    if bands is not None and operand == bands.windows.filters:
-        return bands.widened(accesses, touched)
-    pads = rules.pads and operand == 0 and form.is_padded
-    return inside(op, operand, touched) if pads else touched
+    filters = None if bands is None else bands.windows.filters
+    if rules.pads and form.padded and filters != 0 and read[0] is not None:
+        read[0] = inside(read[0], form.padded)
+    if bands is not None and filters is not None:
+        touched = read[filters]
+        assert touched is not None
+        read[filters] = bands.widened(form.operands[filters] or (), touched)
+    return tuple(read)
 
 
 def elements(box: Box) -> int:
