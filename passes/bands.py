@@ -162,9 +162,13 @@ class Windows:
             return Work(batch, ceil(m / columns), n * columns, k)
         return Work(batch, m * columns, ceil(n / columns), k)
 
-    def least(self, extents: Sequence[int], array: SystolicArray) -> Work:
-        """The product that takes an array the fewest steps, however results are cut."""
-        return _least(self, tuple(extents), array)
+    def fewest(self, extents: Sequence[int], array: SystolicArray) -> Bands | None:
+        """
+        The bands that take an array the fewest steps, however results are cut, if any
+        help.
+        """
+        counts = _fewest(self, tuple(extents), array)
+        return Bands(self, tuple(extents), counts) if prod(counts) > 1 else None
 
     def choices(self, extents: Sequence[int], most: int) -> Iterator[Counts]:
         """All numbers of neighbours with no more than so many columns, 1 among them."""
@@ -254,6 +258,17 @@ class Bands:
         return tuple(wide)
 
     @property
+    def rows(self) -> str:
+        """The role of what neighbours are rows of where they are no columns."""
+        return "m" if self.windows.filters else "n"
+
+    @property
+    def along(self) -> dict[int, int]:
+        """How many neighbours are columns, by iterator of the result."""
+        pairs = zip(self.windows.axes, self.counts, strict=True)
+        return {axis.moved: count for axis, count in pairs}
+
+    @property
     def domain(self) -> tuple[int, ...]:
         """The extents of the dimensions: iterators, then those of neighbours."""
         extents = list(self.extents)
@@ -311,11 +326,10 @@ def _counts(
 
 
 @lru_cache(maxsize=1 << 16)
-def _least(windows: Windows, extents: tuple[int, ...], array: SystolicArray) -> Work:
-    """The product that takes the fewest steps, of any numbers of neighbours."""
+def _fewest(windows: Windows, extents: tuple[int, ...], array: SystolicArray) -> Counts:
+    """The numbers of neighbours that take the fewest steps, of all."""
     choices = windows.choices(extents, array.longest)
-    best = min(choices, key=partial(_rank, windows, extents, array))
-    return windows.banded(extents, best)
+    return min(choices, key=partial(_rank, windows, extents, array))
 
 
 def _rank(

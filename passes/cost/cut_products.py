@@ -4,15 +4,16 @@ Products that are cut again for a nearer memory: the work of their tiles togethe
 Rows of a product may come from several axes, as those of an image. Its tiles are boxes
 of these, and each tile fills up the rows of an array of cells by itself: 28 x 56
 results are 24.5 times 64 rows, but their tiles, such as 8 x 8, are 28 times as many.
-Along a single axis tiles can be multiples of what the array has.
+Along a single axis tiles can be multiples of what the array has. Where neighbours are
+columns, as in `bands.py`, they are not rows as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from math import isqrt, prod
+from math import ceil, isqrt, prod
 from typing import TypeAlias
 
 from tlf.passes.bands import SystolicArray, Windows, Work
@@ -29,13 +30,16 @@ MANY = 1 << 12
 
 Extents: TypeAlias = Sequence[int]
 
+Axis: TypeAlias = tuple[int, int]
+"""An extent, and how many elements along it are columns."""
+
 CutWork: TypeAlias = Callable[
     [Sequence[str], Extents, Windows | None, SystolicArray], Work
 ]
 """The product of iterators with these roles and extents, however it is cut."""
 
 Sizes: TypeAlias = Callable[[int], tuple[int, ...]]
-"""The sizes of tiles along an axis; unless given, those that a search starts from."""
+"""The sizes of tiles along an axis."""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -58,19 +62,49 @@ def filled_work(
     windows: Windows | None,
     array: SystolicArray,
     capacity: int,
-    sizes: Sizes = usual_sizes,
 ) -> Work:
     """
     The product that boxes come to together whose sums fit a memory of so many bytes,
-    each with whole passes of the array; the least one where windows are bands.
+    each with whole passes of the array: of sizes that a search starts from, with the
+    bands that take the fewest steps.
     """
-    work = Work.of(roles, extents)
-    least = work if windows is None else windows.least(extents, array)
-    if least != work:
-        return least
-    pairs = [each for each in zip(roles, extents, strict=True) if each[1] > 1]
-    rows, columns = (tuple(e for role, e in pairs if role == side) for side in "mn")
-    most = capacity // (SUM_BYTES * SLOTS * array.cols)
+    bands = None if windows is None else windows.fewest(extents, array)
+    if bands is None:
+        return _filled_boxes(roles, extents, array, capacity, usual_sizes)
+    work, rows, along = bands.work, bands.rows, bands.along
+    axes = _axes(bands.windows.roles, extents, rows, along)
+    most = _most(array, capacity)
+    works = [
+        work._replace(**{rows: filled(axes, side, most, usual_sizes)})
+        for side in array.sides
+    ]
+    return min(works, key=array.steps)
+
+
+def least_work(
+    roles: Sequence[str],
+    extents: Extents,
+    windows: Windows | None,
+    array: SystolicArray,
+    capacity: int,
+) -> Work:
+    """The product that boxes of any sizes come to at least, with bands of any width."""
+    bands = None if windows is None else windows.fewest(extents, array)
+    if bands is not None:
+        return bands.work
+    return _filled_boxes(roles, extents, array, capacity, all_sizes)
+
+
+def _filled_boxes(
+    roles: Sequence[str],
+    extents: Extents,
+    array: SystolicArray,
+    capacity: int,
+    sizes: Sizes,
+) -> Work:
+    """The product of boxes of some sizes, without bands."""
+    work, most = Work.of(roles, extents), _most(array, capacity)
+    rows, columns = (_axes(roles, extents, side, {}) for side in "mn")
     works = [
         work._replace(
             m=filled(rows, down, most, sizes),
@@ -81,20 +115,44 @@ def filled_work(
     return min(works, key=array.steps)
 
 
+def _most(array: SystolicArray, capacity: int) -> int:
+    """The elements of a tile whose sums have slots in a memory."""
+    return capacity // (SUM_BYTES * SLOTS * array.cols)
+
+
+def _axes(
+    roles: Sequence[str], extents: Extents, side: str, along: Mapping[int, int]
+) -> tuple[Axis, ...]:
+    """The axes of a side, longer than 1, with how many of each are columns."""
+    pairs = enumerate(zip(roles, extents, strict=True))
+    return tuple(
+        (extent, along.get(number, 1))
+        for number, (role, extent) in pairs
+        if role == side and extent > 1
+    )
+
+
 @lru_cache(maxsize=1 << 16)
-def filled(extents: tuple[int, ...], side: int, most: int, sizes: Sizes) -> int:
+def filled(axes: tuple[Axis, ...], side: int, most: int, sizes: Sizes) -> int:
     """
-    The fewest elements in tiles of axes with these extents, of some sizes, each filled
-    up to multiples of `side`. A tile has `most` elements, or as many as a side.
+    The fewest rows in tiles of axes of some extents, of some sizes, each filled up to
+    multiples of `side`: one for as many elements along each axis as are columns, of
+    which tiles have multiples. A tile has `most` rows, or as many as a side.
     """
-    if len(extents) < 2 or side == 1:
-        return prod(extents)
-    choices = [sizes(extent) for extent in extents]
-    if prod(map(len, choices)) > MANY:
-        return prod(extents)
-    return min(
-        prod(-(-e // s) for e, s in zip(extents, tile, strict=True))
+    whole = [ceil(extent / columns) for extent, columns in axes]
+    choices = [_rows(*axis, sizes) for axis in axes]
+    tiles = prod(map(len, choices))
+    if len(axes) < 2 or side == 1 or not 0 < tiles <= MANY:
+        return prod(whole)
+    found = (
+        prod(-(-e // s) for e, s in zip(whole, tile, strict=True))
         * (-(-prod(tile) // side) * side)
         for tile in product(*choices)
         if prod(tile) <= max(side, most)
     )
+    return min(found, default=prod(whole))
+
+
+def _rows(extent: int, columns: int, sizes: Sizes) -> list[int]:
+    """The rows along an axis that tiles of its sizes have."""
+    return [size // columns for size in sizes(extent) if size % columns == 0]

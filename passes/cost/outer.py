@@ -12,7 +12,7 @@ from tlf.dialects.access import Box
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Cost, Costs
-from tlf.passes.cost.cut_products import all_sizes, filled_work
+from tlf.passes.cost.cut_products import filled_work, least_work
 from tlf.passes.cost.exchanges import Exchange, exchanges
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.nest import Moves
@@ -54,9 +54,10 @@ class OuterModel:
         self.latency = target.levels[names[at + 1]].latency
         self.bandwidth = target.levels[names[at + 1]].bandwidth
         nearest = target.levels[names[at - 1]]
-        filled = partial(filled_work, capacity=nearest.capacity)
-        self.work = Instructions(self.costs, filled)
-        self.least = Instructions(self.costs, partial(filled, sizes=all_sizes))
+        self.work, self.least = (
+            Instructions(self.costs, partial(work, capacity=nearest.capacity))
+            for work in (filled_work, least_work)
+        )
         self.nearest = nearest.capacity
         self.pace = Pace(
             issue=self.costs.machine.issue_cycles * LINES,
