@@ -30,6 +30,7 @@ from tlf.passes.graph_group import level_named
 from tlf.passes.graph_partition import GraphPartitionPass
 from tlf.passes.search import Statistics
 from tlf.tools.driver import PASSES, new_context, parse
+from tlf.tools.garbage import few_collections
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
 from tlf.tools.source import Source
@@ -71,13 +72,14 @@ def efforts(module: ModuleOp, target: Target) -> list[Effort]:
     level = level_named(target, None)
     run(f"graph-pipeline,graph-group{{level={level.name}}}", context, module, target)
     found: list[Effort] = []
-    start = process_time()
-    for each in GraphPartitionPass().partitions(module, target, level):
-        seconds = process_time() - start
-        groups, priced = len(each.stated.nodes), each.costs.priced
-        tilings = each.costs.tilings
-        found.append(Effort(groups, priced, tilings, each.found.statistics, seconds))
+    with few_collections():
         start = process_time()
+        for each in GraphPartitionPass().partitions(module, target, level):
+            seconds = process_time() - start
+            groups, costs = len(each.stated.nodes), each.costs
+            looked = groups, costs.priced, costs.tilings, each.found.statistics
+            found.append(Effort(*looked, seconds))
+            start = process_time()
     return found
 
 

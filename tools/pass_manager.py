@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.dominance import verify_dominance
+from tlf.tools.garbage import few_collections
 from tlf.tools.locations import locate_all, locations_kept
 from tlf.tools.snapshot import Snapshot, snapshot
 from tlf.tools.stray_attributes import verify_no_stray_attributes
@@ -52,6 +53,10 @@ class PassManager:
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Apply all passes to `module` in place. Raises `CompileError`."""
+        with few_collections():
+            self._run(context, module)
+
+    def _run(self, context: Context, module: ModuleOp) -> None:
         self._verify(module, "verifier")
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
         for each in self.passes:
