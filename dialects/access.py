@@ -206,6 +206,11 @@ def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
     )
 
 
+@lru_cache(maxsize=1 << 12)
+def _all_whole(extents: tuple[int, ...]) -> Box:
+    return tuple(map(Interval.whole, extents))
+
+
 def region(accesses: Accesses, box: Box) -> Box:
     """The box of an operand or a result that a box of iterations touches."""
     if accesses is identity(len(box)):
@@ -223,7 +228,7 @@ def iterations(accesses: Accesses, extents: Sequence[int], wanted: Box) -> Box:
     """
     if accesses is identity(len(extents)):
         return wanted
-    box = [Interval.whole(extent) for extent in extents]
+    box = [*_all_whole(tuple(extents))]
     for access, interval in zip(accesses, wanted, strict=True):
         if (plain := access.plain) is not None:
             box[plain] = interval

@@ -22,7 +22,7 @@ class Pace:
     """The engines of moves to and from the nearest memory."""
 
 
-@dataclass
+@dataclass(slots=True)
 class NestWork:
     """What a nest over nearer tiles does for a tile."""
 

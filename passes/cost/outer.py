@@ -197,8 +197,9 @@ def _levels(tiling: GroupTiling, nests: Nests) -> dict[int, int]:
 
 def _read(tiling: GroupTiling, tiled: TiledOperation, operand: int) -> Box | None:
     """The part that an operation reads of the tile of an operand that is there."""
-    available = _available(tiling, tiled.op.operands[operand])
-    return available if available is None else tiled.reads[operand] or available
+    if (available := _available(tiling, tiled.op.operands[operand])) is None:
+        return None
+    return tiled.reads[operand] or available
 
 
 def _available(tiling: GroupTiling, value: SSAValue) -> Box | None:

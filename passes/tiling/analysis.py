@@ -30,7 +30,7 @@ from tlf.passes.tiling.boxes import (
     moves_with,
 )
 from tlf.passes.tiling.cascading import order_of, step_box
-from tlf.passes.tiling.form import Forms
+from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.leads import leads_of, led_order
 from tlf.passes.tiling.model import (
     GroupTiling,
@@ -129,9 +129,13 @@ class _Analysis:
         self.tiling.rolled = self._rolled_loop(root, reduce)
         self.root_region = region(self.forms.of(root).result, root_box)
         for op in reversed(self.operations):
-            box = self._checked_root(root, root_box) if op is root else self._wanted(op)
+            form = self.forms.of(op)
+            if op is root:
+                box = self._checked_root(root, root_box)
+            else:
+                box = self._wanted(op, form)
             if box is not None:
-                self._compute(op, box, op is root, reduce)
+                self._compute(op, form, box, op is root, reduce)
         self._finish()
         if self.tiling.windows:
             self.tiling.start = self._start()
@@ -150,11 +154,14 @@ class _Analysis:
 
     def _finish(self) -> None:
         """Put operations into the order in which they run, and find what they read."""
-        order = order_of(self.tiling, self.operations)
-        if self.leads:
-            self.tiling.ahead = leads_of(self.tiling, order)
-            order = led_order(self.tiling, order)
-        self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
+        # Operations were looked at backwards.
+        self.tiling.tiles = dict(reversed(self.tiling.tiles.items()))
+        if self.tiling.cascade is not None or self.leads:
+            order = order_of(self.tiling, self.operations)
+            if self.leads:
+                self.tiling.ahead = leads_of(self.tiling, order)
+                order = led_order(self.tiling, order)
+            self.tiling.tiles = {op: self.tiling.tiles[op] for op in order}
         self._collect_reads()
 
     def _rolled_loop(self, root: TilingInterface, reduce: Sequence[int]) -> Loop | None:
@@ -180,8 +187,9 @@ class _Analysis:
             need = Read(None, 0, box, Scope.OUTER)
             before.needs.setdefault(value, []).append(need)
         for op in reversed(self.operations):
-            if (box := before._wanted(op)) is not None:
-                before._compute(op, box, False, ())
+            form = self.forms.of(op)
+            if (box := before._wanted(op, form)) is not None:
+                before._compute(op, form, box, False, ())
         before._finish()
         return before.tiling
 
@@ -232,7 +240,7 @@ class _Analysis:
         if (reason := self.forms.of(op).untileable.get(iterator)) is not None:
             raise TilingError(op, f"axis {iterator} cannot be tiled: {reason}")
 
-    def _wanted(self, op: TilingInterface) -> Box | None:
+    def _wanted(self, op: TilingInterface, form: Form) -> Box | None:
         """The iterations that compute what the group needs of an operation."""
         if not (needs := self._needs(op)):
             return None
@@ -240,8 +248,7 @@ class _Analysis:
         if self.tiling.inner_loops and not self._is_inner(op, needs):
             boxes = [covering_all(box, self.inner) for box in boxes]
         hull = hull_of(boxes, self._ranges) if len(boxes) > 1 else boxes[0]
-        wanted = self._fresh(op, hull)
-        form = self.forms.of(op)
+        wanted = hull if self.tiling.rolled is None else self._fresh(op, hull)
         box = iterations(form.result, form.extents, wanted)
         if not always_covers(region(form.result, box), wanted, self._ranges):
             raise TilingError(
@@ -298,6 +305,7 @@ class _Analysis:
     def _compute(
         self,
         op: TilingInterface,
+        form: Form,
         box: Box,
         is_root: bool,
         reduce: Sequence[int],
@@ -305,14 +313,14 @@ class _Analysis:
         scope = Scope.OUTER
         if self.tiling.inner_loops and not is_root:
             scope = Scope.INNER if self._is_inner(op, self._needs(op)) else scope
-        form = self.forms.of(op)
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
             self.tiling.cascade = self.cascade if self.tiling.inner_loops else None
         elif self.tiling.is_step(op):
             box = step_box(self.tiling, op, box)
         result = region(form.result, box)
-        if (window := self.tiling.windows.get((op.results[0], 0))) is not None:
+        windows = self.tiling.windows
+        if windows and (window := windows.get((op.results[0], 0))) is not None:
             result = window.whole
         reads = boxes_read(self.rules, op, box, form)
         self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form, reads)

@@ -206,7 +206,7 @@ class GroupTiling:
         What elements of an operand that lie outside of it must read as, or None where
         iterations never reach out of it or it makes no difference.
         """
-        form = self.forms.of(op)
+        form = self.tiles[op].form
         accesses = form.operands[operand]
         if accesses is None or (value := form.border(operand)) is None:
             return None
@@ -225,7 +225,7 @@ class GroupTiling:
         return None
 
     def _reaches_out(self, op: TilingInterface, access: Access, extent: int) -> bool:
-        form, box = self.forms.of(op), self.tiles[op].box
+        form, box = self.tiles[op].form, self.tiles[op].box
         windows = form.windows if self.rules.views else None
         ends: list[Interval] = []
         for position, iterator in enumerate(form.iterators):

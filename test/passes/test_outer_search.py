@@ -113,6 +113,18 @@ def test_tiles_that_roll_load_everything_once():
     assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
 
 
+@pytest.mark.parametrize("text", [CONVOLUTION, TWICE, SUMS, LONG])
+@pytest.mark.parametrize("kibibytes", [256, 4096])
+def test_moves_alone_are_no_worse_than_a_plan(text: str, kibibytes: int):
+    """So plans of which the moves are worse need no further price."""
+    search = search_of(text, kibibytes)
+    search.best()
+    plans = [plan for plan in search.known.values() if plan is not None]
+
+    assert plans
+    assert all(plan.floor <= plan.rank[0] for plan in plans)
+
+
 def test_more_tiles_are_in_flight_where_this_is_faster():
     """Small ones take less time than the latency of the memory."""
     search = search_of(SUMS, 64, "npu-tiny")
