@@ -162,13 +162,15 @@ class Windows:
             return Work(batch, ceil(m / columns), n * columns, k)
         return Work(batch, m * columns, ceil(n / columns), k)
 
-    def fewest(self, extents: Sequence[int], array: SystolicArray) -> Bands | None:
+    def ranked(self, extents: Sequence[int], array: SystolicArray) -> list[Bands]:
         """
-        The bands that take an array the fewest steps, however results are cut, if any
-        help.
+        All bands, however results are cut, those first with which an array takes the
+        fewest steps. With a neighbour each, they are none.
         """
-        counts = _fewest(self, tuple(extents), array)
-        return Bands(self, tuple(extents), counts) if prod(counts) > 1 else None
+        every = tuple(extents)
+        choices = self.choices(every, array.longest)
+        rank = partial(_rank, self, every, array)
+        return [Bands(self, every, counts) for counts in sorted(choices, key=rank)]
 
     def choices(self, extents: Sequence[int], most: int) -> Iterator[Counts]:
         """All numbers of neighbours with no more than so many columns, 1 among them."""
@@ -258,6 +260,11 @@ class Bands:
         return tuple(wide)
 
     @property
+    def helps(self) -> bool:
+        """Whether there are several neighbours."""
+        return prod(self.counts) > 1
+
+    @property
     def rows(self) -> str:
         """The role of what neighbours are rows of where they are no columns."""
         return "m" if self.windows.filters else "n"
@@ -323,13 +330,6 @@ def _counts(
     ]
     best = min((alone, *known), key=partial(_rank, windows, extents, array))
     return None if best == alone else best
-
-
-@lru_cache(maxsize=1 << 16)
-def _fewest(windows: Windows, extents: tuple[int, ...], array: SystolicArray) -> Counts:
-    """The numbers of neighbours that take the fewest steps, of all."""
-    choices = windows.choices(extents, array.longest)
-    return min(choices, key=partial(_rank, windows, extents, array))
 
 
 def _rank(

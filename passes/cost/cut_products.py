@@ -16,7 +16,7 @@ from itertools import product
 from math import ceil, isqrt, prod
 from typing import TypeAlias
 
-from tlf.passes.bands import SystolicArray, Windows, Work
+from tlf.passes.bands import Bands, SystolicArray, Windows, Work
 from tlf.passes.cost.sizes import steps
 
 SUM_BYTES = 4
@@ -65,20 +65,17 @@ def filled_work(
 ) -> Work:
     """
     The product that boxes come to together whose sums fit a memory of so many bytes,
-    each with whole passes of the array: of sizes that a search starts from, with the
-    bands that take the fewest steps.
+    each with whole passes of the array: of sizes that a search starts from, with bands
+    or without, whatever takes the fewest steps.
     """
-    bands = None if windows is None else windows.fewest(extents, array)
-    if bands is None:
-        return _filled_boxes(roles, extents, array, capacity, usual_sizes)
-    work, rows, along = bands.work, bands.rows, bands.along
-    axes = _axes(bands.windows.roles, extents, rows, along)
-    most = _most(array, capacity)
-    works = [
-        work._replace(**{rows: filled(axes, side, most, usual_sizes)})
-        for side in array.sides
-    ]
-    return min(works, key=array.steps)
+    found = _filled_boxes(roles, extents, array, capacity, usual_sizes)
+    for bands in [] if windows is None else windows.ranked(extents, array):
+        if array.steps(bands.work) >= array.steps(found):
+            break
+        if bands.helps:
+            work = _filled_bands(bands, array, capacity)
+            found = min(found, work, key=array.steps)
+    return found
 
 
 def least_work(
@@ -89,10 +86,21 @@ def least_work(
     capacity: int,
 ) -> Work:
     """The product that boxes of any sizes come to at least, with bands of any width."""
-    bands = None if windows is None else windows.fewest(extents, array)
-    if bands is not None:
-        return bands.work
+    best = None if windows is None else windows.ranked(extents, array)[0]
+    if best is not None and best.helps:
+        return best.work
     return _filled_boxes(roles, extents, array, capacity, all_sizes)
+
+
+def _filled_bands(bands: Bands, array: SystolicArray, capacity: int) -> Work:
+    """The product of bands in boxes of sizes that a search starts from."""
+    work, rows, most = bands.work, bands.rows, _most(array, capacity)
+    axes = _axes(bands.windows.roles, bands.extents, rows, bands.along)
+    works = [
+        work._replace(**{rows: filled(axes, side, most, usual_sizes)})
+        for side in array.sides
+    ]
+    return min(works, key=array.steps)
 
 
 def _filled_boxes(

@@ -15,7 +15,8 @@ from tlf.machine.costs import Costs
 from tlf.passes.cost.footprint import TileBuffers
 from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.cost.machine import machine_of
-from tlf.passes.cost.nest import Moves, NestProgram
+from tlf.passes.cost.moves import Moves
+from tlf.passes.cost.nest import NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
 from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
 from tlf.passes.cost.sizes import options, steps

@@ -15,7 +15,7 @@ from tlf.machine.costs import Cost, Costs
 from tlf.passes.cost.cut_products import filled_work, least_work
 from tlf.passes.cost.exchanges import Exchange, exchanges
 from tlf.passes.cost.machine import machine_of
-from tlf.passes.cost.nest import Moves
+from tlf.passes.cost.moves import Moves
 from tlf.passes.cost.nest_work import NestWork, Pace
 from tlf.passes.cost.nests import Nests
 from tlf.passes.cost.pieces import filled_before, is_summed

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Box, Interval
-from tlf.passes.cost.nest import Moves
+from tlf.passes.cost.moves import Moves
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Loop
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Box, Interval, Linear, iterations, region
+from tlf.dialects.access import Box, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     Scalar,
@@ -30,6 +30,7 @@ from tlf.passes.tiling.boxes import (
     moves_with,
 )
 from tlf.passes.tiling.cascading import order_of, step_box
+from tlf.passes.tiling.cut import cut_box, whole_box
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.leads import leads_of, led_order
 from tlf.passes.tiling.model import (
@@ -223,22 +224,9 @@ class _Analysis:
             raise TilingError(
                 root, f"expected {len(parallel)} tile sizes, got {len(tile)}"
             )
-        sizes = dict(zip(parallel, tile, strict=True))
-        box: list[Interval] = []
-        for position, extent in enumerate(form.extents):
-            size = sizes.get(position, extent)
-            if position in sizes and size < extent:
-                self._check_whole(root, position)
-                loop = Loop(extent, size)
-                self.tiling.loops[position] = loop
-                box.append(Interval(Linear.of(loop), size))
-            else:
-                box.append(Interval(Linear(), extent, size))
-        return self.rules.widen(tuple(box))
-
-    def _check_whole(self, op: TilingInterface, iterator: int) -> None:
-        if (reason := self.forms.of(op).untileable.get(iterator)) is not None:
-            raise TilingError(op, f"axis {iterator} cannot be tiled: {reason}")
+        loops = self.tiling.loops
+        box = cut_box(root, form, whole_box(form), parallel, tile, loops)
+        return self.rules.widen(box)
 
     def _wanted(self, op: TilingInterface, form: Form) -> Box | None:
         """The iterations that compute what the group needs of an operation."""
@@ -356,17 +344,8 @@ class _Analysis:
             raise TilingError(
                 op, f"expected {len(reductions)} reduction sizes, got {len(reduce)}"
             )
-        tiled = list(box)
-        for position, size in zip(reductions, reduce, strict=True):
-            extent = form.extents[position]
-            if size >= extent:
-                tiled[position] = Interval(Linear(), extent, size)
-                continue
-            self._check_whole(op, position)
-            loop = Loop(extent, size)
-            self.tiling.inner_loops[position] = loop
-            tiled[position] = Interval(Linear.of(loop), size)
-        return self.rules.widen(tuple(tiled))
+        loops = self.tiling.inner_loops
+        return self.rules.widen(cut_box(op, form, box, reductions, reduce, loops))
 
     def _check_no_views(self) -> None:
         """Every tile computed in the group is used whole."""
