@@ -76,6 +76,10 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<to>[^)\s]+)\)")
+CALL = re.compile(r"`[^`\n]*\]\([^`\n]*`")
+"""Code that looks like a link, as of a map or of an array."""
+REFERENCE = "syntax-"
+"""Pages that `bench/syntax.py` writes are as long as there are operations."""
 ANNOUNCED = re.compile(r"# expected-error \{\{(.*)\}\}")
 STATUS = "echo $?"
 
@@ -273,7 +277,7 @@ def anchors(page: Path) -> set[str]:
 @pages
 def test_links(page: Path):
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
-    for link in LINK.finditer(text):
+    for link in LINK.finditer(CALL.sub("", text)):
         file, _, heading = link["to"].partition("#")
         if "://" in file:
             continue
@@ -294,6 +298,8 @@ def test_files_of_one_name_are_the_same():
 
 @pages
 def test_pages_are_short(page: Path):
+    if page.name.startswith(REFERENCE):
+        return
     assert len(page.read_text(encoding="utf-8").splitlines()) < MAX_LINES
 
 
