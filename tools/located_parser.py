@@ -25,7 +25,9 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from tlf.tools.dense_parser import DenseParser
 from tlf.tools.parser_messages import (
     CLAUSE_EXPECTED,
+    SYNTAX_EXPECTED,
     clauses_of,
+    example_of,
     reworded,
     unknown_operation,
 )
@@ -110,13 +112,21 @@ class LocatedParser(DenseParser):
         end_position: Position | None = None,
     ) -> NoReturn:
         message = reworded(msg, self._got(msg, at_position))
-        is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
-        if is_keyword and CLAUSE_EXPECTED.match(message):
-            message += clauses_of(self._operation_type)
+        message += self._syntax(message)
         if end_position is not None:
             assert isinstance(at_position, Position)
             super().raise_error(message, at_position, end_position)
         super().raise_error(message, at_position)
+
+    def _syntax(self, message: str) -> str:
+        """What is to be said of how the operation is written, if that is the matter."""
+        kind, clauses = self._operation_type, ""
+        is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
+        if is_keyword and CLAUSE_EXPECTED.match(message):
+            clauses = clauses_of(kind)
+        if clauses or not SYNTAX_EXPECTED.match(message):
+            return clauses
+        return example_of(kind)
 
     def _got(self, message: str, at_position: Span | Position | None) -> str | None:
         """What stands at the place of an error, if the error is about that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 
@@ -27,7 +28,15 @@ TRAILING = re.compile(r"([a-z]+(?: [a-z]+)*) expected")
 CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
 """Where a clause of an operation may have come at the wrong place."""
 
+SYNTAX_EXPECTED = re.compile(r"expected (`(:|\w+)`|an operand), got")
+"""Where an operation may be written in another way than it is."""
+
 KEYWORD = re.compile(r"`(\w+)`")
+
+EXAMPLE = re.compile(r"^```mlir\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STATEMENT = re.compile(r"^\S.*(?:\n\s+.*)*", re.MULTILINE)
+MOST = 160
+"""The longest example that is shown."""
 
 
 def unknown_operation(name: str, known: Sequence[str]) -> str:
@@ -63,3 +72,13 @@ def clauses_of(kind: type[Operation] | None) -> str:
     names = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
     listed = ", ".join(f"`{name}`" for name in names)
     return f": {kind.name} takes {listed} in this order" if len(names) > 1 else ""
+
+
+def example_of(kind: type[Operation] | None) -> str:
+    """What is to be said of how an operation is written, if its docstring tells."""
+    block = EXAMPLE.search(inspect.getdoc(kind) or "") if kind is not None else None
+    for statement in STATEMENT.findall(block[1]) if block else ():
+        text = " ".join(statement.split())
+        if kind is not None and f"{kind.name} " in text and len(text) <= MOST:
+            return f": it is written as `{text}`"
+    return ""

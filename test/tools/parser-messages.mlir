@@ -52,6 +52,34 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+// What is no keyword at the wrong place: an example of the operation.
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{expected an operand, got `max`: it is written as `%y = graph.reduce %x <sum> axes [1] keepdims acc f32 : (tensor<4x8xbf16>) -> tensor<4x1xbf16>`}}
+  %y = graph.reduce max %x axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8xf32>) {
+  // expected-error@+1 {{expected `epsilon`, got `,`: it is written as `%y = graph.layer_norm %x weight %w bias %b epsilon 1.0e-05 : }}
+  %y = graph.layer_norm %x, %w : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+// Operations without an example, and longer ones, have none.
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error@+1 {{expected `:`, got `to`}}
+  %y = tensor.cast %x to tensor<?xf32>
+  func.return
+}
+
+// -----
+
 // A word in angle brackets.
 
 func.func @f(%x: tensor<4xf32>) {
