@@ -152,10 +152,13 @@ class TileSearch:
         return self.plan(plan.tile, plan.roll, plan.stages, True)
 
     def least(self) -> int | None:
-        """The bytes that the smallest tiles take, or None where there are none."""
+        """
+        The bytes that the smallest tiles take, or the only one where smaller ones are
+        illegal; None where there are none.
+        """
         sizes = tuple(chain[0] for chain in self.chains)
         rolls = (None, *self._rolled_axes())
-        plans = [self.plan(sizes, roll, 1) for roll in rolls]
+        plans = [self.whole(), *(self.plan(sizes, roll, 1) for roll in rolls)]
         return min((plan.needed for plan in plans if plan is not None), default=None)
 
     def _only_tile(self) -> OuterCost | None:

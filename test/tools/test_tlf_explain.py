@@ -52,3 +52,31 @@ def test_operations_are_apart_as_in_the_table(
         assert told["together"]["cycles"] == search["rehearsed"]["first"]
     else:
         assert told["best"]["cycles"] == function["figures"]["cycles"]
+
+
+TWO_RESULTS = """
+func.func @two(%x: tensor<1x16x35x33xf16>,
+               %v: tensor<24x16x3x3xf16> {tlf.parameter},
+               %w: tensor<16x24x3x3xf16> {tlf.parameter})
+    -> (tensor<1x16x18x17xf16>, tensor<1x24x35x33xf16>) {
+  %a = graph.conv2d %x, %v padding [1, 1, 1, 1]
+      : (tensor<1x16x35x33xf16>, tensor<24x16x3x3xf16>) -> tensor<1x24x35x33xf16>
+  %b = graph.relu %a : tensor<1x24x35x33xf16>
+  %c = graph.conv2d %b, %w strides [2, 2] padding [1, 1, 1, 1]
+      : (tensor<1x24x35x33xf16>, tensor<16x24x3x3xf16>) -> tensor<1x16x18x17xf16>
+  func.return %c, %b : tensor<1x16x18x17xf16>, tensor<1x24x35x33xf16>
+}
+"""
+
+
+def test_what_fits_only_whole_lacks_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Tiles of two results of different sizes are illegal, but for one of all."""
+    program = tmp_path / "two.mlir"
+    program.write_text(TWO_RESULTS)
+    main([str(program), "--target", "npu:L2=64K", "--why-not-fuse", "a,c", "--json"])
+    told = json.loads(capsys.readouterr().out)
+
+    assert told["binding"] == "capacity"
+    assert told["change"]["after"]["cycles"] < told["best"]["cycles"]
