@@ -162,7 +162,7 @@ class Windows:
             return Work(batch, ceil(m / columns), n * columns, k)
         return Work(batch, m * columns, ceil(n / columns), k)
 
-    def ranked(self, extents: Sequence[int], array: SystolicArray) -> list[Bands]:
+    def ranked(self, extents: Sequence[int], array: SystolicArray) -> Iterator[Bands]:
         """
         All bands, however results are cut, those first with which an array takes the
         fewest steps. With a neighbour each, they are none.
@@ -170,7 +170,7 @@ class Windows:
         every = tuple(extents)
         choices = self.choices(every, array.longest)
         rank = partial(_rank, self, every, array)
-        return [Bands(self, every, counts) for counts in sorted(choices, key=rank)]
+        return (Bands(self, every, counts) for counts in sorted(choices, key=rank))
 
     def choices(self, extents: Sequence[int], most: int) -> Iterator[Counts]:
         """All numbers of neighbours with no more than so many columns, 1 among them."""
@@ -271,9 +271,8 @@ class Bands:
 
     @property
     def along(self) -> dict[int, int]:
-        """How many neighbours are columns, by iterator of the result."""
-        pairs = zip(self.windows.axes, self.counts, strict=True)
-        return {axis.moved: count for axis, count in pairs}
+        """How many neighbours are columns, if several, by iterator of the result."""
+        return {axis.moved: count for axis, count in self._several}
 
     @property
     def domain(self) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ def filled_work(
     or without, whatever takes the fewest steps.
     """
     found = _filled_boxes(roles, extents, array, capacity, usual_sizes)
-    for bands in [] if windows is None else windows.ranked(extents, array):
+    for bands in () if windows is None else windows.ranked(extents, array):
         if array.steps(bands.work) >= array.steps(found):
             break
         if bands.helps:
@@ -86,8 +86,7 @@ def least_work(
     capacity: int,
 ) -> Work:
     """The product that boxes of any sizes come to at least, with bands of any width."""
-    best = None if windows is None else windows.ranked(extents, array)[0]
-    if best is not None and best.helps:
+    if windows is not None and (best := next(windows.ranked(extents, array))).helps:
         return best.work
     return _filled_boxes(roles, extents, array, capacity, all_sizes)
 
