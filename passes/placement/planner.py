@@ -138,19 +138,23 @@ class _Descent:
         self.restarts = restarts
         self.best = best
         self.bound = best.bound
+        self.low = best.bound
+        """A peak below which no search will find a placement."""
 
     def run(self, enough: int | None) -> Placement:
         """Search until the peak is `enough` or known to be best, or nothing is left."""
         attempts = 8
         while not self.restarts.budget.is_spent():
-            low = self.bound if enough is None else max(enough, self.bound)
+            low = self.low if enough is None else max(enough, self.low)
             while low < self.best.peak and not self.restarts.budget.is_spent():
                 middle = low if enough is not None else (low + self.best.peak - 1) // 2
                 if not self._try(middle, attempts):
-                    low = max(self.bound, middle + 1)
+                    low = max(self.low, middle + 1)
                 if enough is not None:
                     break
-            if self.best.peak <= max(self.bound, enough or 0):
+            if self.best.peak <= max(self.low, enough or 0):
+                break
+            if enough is not None and enough < self.low:
                 break
             attempts *= 2
         best = self.best
@@ -159,7 +163,8 @@ class _Descent:
     def _try(self, capacity: int, attempts: int) -> bool:
         found = self.restarts.fit(capacity, attempts)
         if found is False:
-            self.bound = max(self.bound, capacity + 1)
+            self.low = max(self.low, capacity + 1)
+            self.bound = max(self.bound, self.low if self.restarts.proves else 0)
         if isinstance(found, bool):
             return False
         offsets = [

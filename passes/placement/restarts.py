@@ -26,6 +26,8 @@ VISITS = 500_000
 PASSES = 1000
 """How often a first attempt may look at all sections, and how much later ones grow."""
 GROWTH = 1.02
+LONGEST = 1000
+"""The attempt from which on they do not."""
 
 
 def _tight(skyline: Skyline, pit: Pit) -> float:
@@ -83,21 +85,19 @@ class Restarts:
         self.sections = sections
         self.grain = grain
         self.budget = budget
-        self.is_exact = all(
-            shape.is_flat
-            and shape.block.offset is None
-            and shape.block.modulus == grain
-            and shape.block.residue == 0
-            for shape in shapes
+        self.proves = all(
+            shape.is_flat and shape.block.offset is None for shape in shapes
         )
         self.setup = sum(shape.length for shape in shapes) + sections
         self.attempts = 0
 
     def fit(self, capacity: int, attempts: int) -> dict[int, int] | bool:
         """
-        Return offsets of the blocks within a capacity, by number; False if there are
-        none; True if none were found.
+        Return offsets of the blocks within a capacity, by number; False if searches
+        came to their end, which `proves` that there are none or makes it likely; True
+        if none were found.
         """
+        ended = 0
         if self.setup > self.budget.visits:
             self.budget.visits = 0
         for _ in range(attempts):
@@ -117,7 +117,9 @@ class Restarts:
                     shape.number: offset
                     for shape, offset in zip(shapes, search.offsets, strict=True)
                 }
-            return not self.is_exact
+            ended += 1
+            if self.proves or ended == len(URGENCIES):
+                return False
         return True
 
     def _next(self, capacity: int) -> Search:
@@ -135,6 +137,6 @@ class Restarts:
         }
         ordered = sorted(self.shapes, key=lambda shape: -preference[shape.number])
         skyline = Skyline(ordered, self.sections, capacity, self.grain)
-        passes = PASSES * GROWTH**number
+        passes = PASSES * GROWTH ** min(number, LONGEST)
         budget = min(self.budget.visits, int(passes * self.sections))
         return Search(skyline, URGENCIES[urgency], budget)

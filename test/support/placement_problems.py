@@ -35,10 +35,11 @@ def perfect_packing(
     ]
 
 
-def lowest_peak(buffers: Sequence[Buffer], unit: int) -> int:
+def lowest_peak(buffers: Sequence[Buffer]) -> int:
     """
-    The lowest peak of some small buffers at multiples of `unit`, found by trying all.
+    The lowest peak of some small buffers, found by trying all aligned offsets.
     """
+    unit = max(buffer.alignment for buffer in buffers)
     best = sum(-(-buffer.size // unit) * unit for buffer in buffers)
     offsets: list[int] = []
 
@@ -54,7 +55,7 @@ def lowest_peak(buffers: Sequence[Buffer], unit: int) -> int:
             best = min(best, peak)
             return
         buffer = buffers[len(offsets)]
-        for offset in range(0, best - buffer.size, unit):
+        for offset in range(0, best - buffer.size, buffer.alignment):
             if any(
                 clashes(span, offset, other, there)
                 for number, there in enumerate(offsets)

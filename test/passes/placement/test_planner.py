@@ -92,23 +92,26 @@ def test_placed_within_a_capacity(buffers: list[Buffer], capacity: int):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_search_finds_the_lowest_peak(seed: int):
+@pytest.mark.parametrize("alignments", [(2,), (1, 2, 4), (1, 3, 6)])
+def test_the_search_finds_the_lowest_peak(seed: int, alignments: tuple[int, ...]):
     """Of intervals, arcs and lifetimes with gaps, against trying all offsets."""
     generator = random.Random(seed)
     buffers: list[Buffer] = []
     for _ in range(generator.randint(2, 6)):
         size = generator.randint(1, 5)
         start = generator.randint(0, 8)
-        buffer = Buffer.around(size, start, start + generator.randint(1, 5), 8, 2)
+        end = start + generator.randint(1, 5)
+        alignment = generator.choice(alignments)
+        buffer = Buffer.around(size, start, end, 8, alignment)
         if generator.random() < 0.3:
-            gap = Buffer.around(size, start + 6, start + 7, 8, 2)
-            buffer = Buffer(size, (*buffer.spans, *gap.spans), 2)
+            gap = Buffer.around(size, start + 6, start + 7, 8, alignment)
+            buffer = Buffer(size, (*buffer.spans, *gap.spans), alignment)
         buffers.append(buffer)
     placement = pack(buffers, Budget(200_000))
 
     check(buffers, placement)
     assert placement.is_optimal
-    assert placement.peak == lowest_peak(buffers, 2)
+    assert placement.peak == lowest_peak(buffers)
 
 
 @pytest.mark.parametrize("seed", range(8))
