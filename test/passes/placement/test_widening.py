@@ -1,6 +1,7 @@
 """Lifetimes as long as loops, where everything in the loop fits side by side."""
 
 import random
+from time import process_time
 
 from tlf.passes.placement import Buffer, live_bytes, widened
 
@@ -59,3 +60,18 @@ def test_no_more_is_live_at_once_than_there_is_room_for():
         for before, after in zip(buffers, wide, strict=True):
             assert span_of(after)[0] <= span_of(before)[0]
             assert span_of(after)[1] >= span_of(before)[1]
+
+
+def test_a_loop_takes_as_long_among_many():
+    """Not longer by how many loops there are."""
+
+    def seconds(count: int) -> float:
+        loops = [[(20 * number, 20 * number + 19)] for number in range(count)]
+        buffers = [Buffer.during(256, low + 2, low + 4) for ((low, _),) in loops]
+        start = process_time()
+        wide = widened(buffers, loops, 256)
+        assert [span_of(each) for each in wide] == [loop for (loop,) in loops]
+        return process_time() - start
+
+    few = min(seconds(500) for _ in range(5))
+    assert min(seconds(8000) for _ in range(3)) < 4 * 16 * few
