@@ -48,7 +48,13 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
 
         return ConvertMemToTritonPass
 
+    def get_graph_verify_types():
+        from tlf.lowering.graph_verify_types import GraphVerifyTypesPass
+
+        return GraphVerifyTypesPass
+
     return {
+        "graph-verify-types": get_graph_verify_types,
         "convert-graph-to-tile": get_convert_graph_to_tile,
         "convert-mem-to-npu": get_convert_mem_to_npu,
         "convert-mem-to-triton": get_convert_mem_to_triton,

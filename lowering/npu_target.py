@@ -77,8 +77,9 @@ class NpuTarget(Target):
                 f"expected a program of @{self.function}, got {names}"
             )
         if len(found) != 1:
+            hint = "" if programs else ": `-p npu-pipeline` makes one of a function"
             raise DiagnosticException(
-                f"expected one npu.program in the module, got {names}"
+                f"expected one npu.program in the module, got {names}{hint}"
             )
         for line in _lines(target.Target.of(module), found[0], self.origins):
             print(line, file=output)

@@ -2,7 +2,7 @@
 Contractions on the matrix engine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import mem, npu
 from tlf.dialects.target import Target
 from tlf.lowering.npu.accumulate import accumulates
-from tlf.lowering.npu.scalars import widens
+from tlf.lowering.npu.scalars import multiplied, widens
 from tlf.lowering.npu.views import View, Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
 from tlf.machine.costs import Costs
@@ -121,8 +121,7 @@ class _Product:
 
 
 def _check_types(op: mem.ContractOp, machine: Target) -> None:
-    cycles = machine.engines.get("matrix", {}).get("cycles", {})
-    known = sorted(cycles) if isinstance(cycles, Mapping) else []
+    known = multiplied(machine)
     element, total = op.input_types[0].element_type, op.output_types[0].element_type
     if str(element) not in known:
         raise PassFailedException(

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.dialects.target import Target
 from tlf.dialects.types import is_half
 
 VECTOR: Mapping[type[Operation], str] = {
@@ -146,6 +147,14 @@ def constant(value: SSAValue) -> float | None:
     if isinstance(attribute, IntegerAttr):
         return abs(attribute.value.data) if value.type == i1 else attribute.value.data
     return None
+
+
+def multiplied(machine: Target) -> list[str]:
+    """
+    The element types that the matrix engine of a target multiplies.
+    """
+    cycles = machine.engines.get("matrix", {}).get("cycles", {})
+    return sorted(cycles) if isinstance(cycles, Mapping) else []
 
 
 def widens(source: Attribute, result: Attribute) -> bool:
