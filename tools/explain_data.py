@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from tlf.dialects import graph
 from tlf.passes.engine.refinement import Rehearsed
-from tlf.passes.explain.choices import Choice, Other, opened
+from tlf.passes.explain.choices import Choice, Cost, Other, opened
 from tlf.passes.explain.memory import Peak
 from tlf.passes.explain.report import FunctionReport, GroupReport
 from tlf.tools.source_names import SourceNames, spelled
@@ -74,7 +74,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Instead:
-    """Another choice, and what the whole would cost with it by the model."""
+    """Another choice, and what the search says of the whole with it."""
 
     title: str
     """The names of its first and last operation."""
@@ -82,6 +82,8 @@ class Instead:
     kept: int
     cycles: int
     bytes: int
+    more: float
+    """The cycles that this adds to those of the chosen schedule, as a part of them."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class Search:
     strategy: str
     exact: bool
     reason: str
+    cost: Whole
+    """Of the schedule that was chosen, where groups run beside each other."""
     rehearsed: Rehearsed | None
     """What the event model said of the best schedules, if it was asked."""
 
@@ -149,14 +153,14 @@ def function_of(
 ) -> Function:
     """What is told of a function."""
     here = [each for each in choices if _is_about(each, report)]
-    others = {
-        group: told
+    instead = {
+        group: [_instead(each, choice, names) for each in told]
         for choice in here
         for group, told in zip(choice.groups, choice.others, strict=True)
         if group is not None
     }
     groups = [
-        _group(number, each, others.get(each.price.group, ()), names)
+        _group(number, each, instead.get(each.price.group, ()), names)
         for number, each in enumerate(report.groups)
     ]
     bounds = report.bounds
@@ -169,8 +173,9 @@ def function_of(
         bounds.binding,
         report.gap,
     )
-    unfused = _unfused(report, here)
-    gain = None if unfused is None else unfused.cycles / max(report.cycles, 1)
+    unfused, gain = _unfused(report, here), None
+    if unfused is not None:
+        gain = unfused.cycles / max(_whole(report, here, lambda c: c.cost).cycles, 1)
     searches = [_search(each) for each in here]
     name = report.function.sym_name.data
     return Function(name, target, groups, figures, unfused, gain, searches)
@@ -178,7 +183,21 @@ def function_of(
 
 def _search(choice: Choice) -> Search:
     found = choice.statistics
-    return Search(found.strategy, found.exact, found.reason, choice.rehearsed)
+    cost = Whole(choice.cost.cycles, choice.cost.bytes)
+    return Search(found.strategy, found.exact, found.reason, cost, choice.rehearsed)
+
+
+def _instead(other: Other, choice: Choice, names: SourceNames) -> Instead:
+    """What else there was, beside what was chosen."""
+    cycles, chosen = other.cost.cycles, max(choice.cost.cycles, 1)
+    return Instead(
+        spelled(names, other.operations),
+        members(other.operations, names),
+        other.kept,
+        cycles,
+        other.cost.bytes,
+        cycles / chosen - 1,
+    )
 
 
 def _is_about(choice: Choice, report: FunctionReport) -> bool:
@@ -187,22 +206,28 @@ def _is_about(choice: Choice, report: FunctionReport) -> bool:
 
 
 def _unfused(report: FunctionReport, choices: Sequence[Choice]) -> Whole | None:
-    """The whole function with nothing merged; other groups as they are."""
+    """The whole function with nothing merged, if that runs."""
     if not choices or any(each.unfused is None for each in choices):
         return None
+    return _whole(report, choices, lambda each: each.unfused)
+
+
+def _whole(
+    report: FunctionReport,
+    choices: Sequence[Choice],
+    cost: Callable[[Choice], Cost | None],
+) -> Whole:
+    """The whole function with some cost of what was searched; other groups as are."""
     chosen = {group for each in choices for group in each.groups}
     rest = [
         each.price.spent for each in report.groups if each.price.group not in chosen
     ]
-    apart = [each.unfused for each in choices if each.unfused is not None]
-    return Whole(
-        sum(each.cycles for each in (*rest, *apart)),
-        sum(each.bytes for each in (*rest, *apart)),
-    )
+    told = [*rest, *filter(None, map(cost, choices))]
+    return Whole(sum(each.cycles for each in told), sum(each.bytes for each in told))
 
 
 def _group(
-    number: int, report: GroupReport, others: Sequence[Other], names: SourceNames
+    number: int, report: GroupReport, instead: Sequence[Instead], names: SourceNames
 ) -> Group:
     price, spent, bounds = report.price, report.price.spent, report.price.bounds
     figures = Figures(
@@ -226,16 +251,7 @@ def _group(
         report.recomputed.product_share,
         report.recomputed.element_share,
         _memory(price.level.name, report.peak),
-        [
-            Instead(
-                spelled(names, each.operations),
-                members(each.operations, names),
-                each.kept,
-                each.cost.cycles,
-                each.cost.bytes,
-            )
-            for each in others
-        ],
+        instead,
     )
 
 

@@ -32,7 +32,8 @@ def overview(function: Function) -> Iterator[str]:
         )
     for each in function.searches:
         proof = "the best by the model" if each.exact else f"not proven: {each.reason}"
-        yield f"found by {each.strategy}: {proof}"
+        cycles = f"{each.cost.cycles:,} cycles, groups beside each other"
+        yield f"found by {each.strategy}, {cycles}: {proof}"
         if (told := each.rehearsed) is not None:
             yield (
                 f"rehearsed: {told.programs} programs; by the event model the chosen "
@@ -137,7 +138,7 @@ def _instead(others: Sequence[Instead]) -> Iterator[str]:
         if each.kept == 1:
             kept = ", 1 tensor kept"
         text = (
-            f"{each.title}{kept}: {each.cycles:,} cycles and "
+            f"{each.title}{kept}: {each.cycles:,} cycles ({each.more:+.1%}) and "
             f"{each.bytes:,} bytes in all"
         )
         yield from _wrapped("" if number else "instead", text)

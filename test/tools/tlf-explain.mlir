@@ -19,7 +19,7 @@
 // CHECK-NEXT: 1 %c to %y {{ *}}10,196    memory {{.*}}x    620,544  computation
 // CHECK-NEXT: in all {{ *}}15,014    matrix {{.*}}  1,040,384            -
 // CHECK-NEXT: every group of graph-group by itself would take {{[0-9,]+}} cycles, 1.0{{[0-9]}}x as long, and move 1,040,384 bytes
-// CHECK-NEXT: found by dp: not proven: early loads may hide better behind slower groups
+// CHECK-NEXT: found by dp, {{[0-9,]+}} cycles, groups beside each other: not proven: early loads may hide better behind slower groups
 
 // CHECK:      group 0: %a to %b
 // CHECK-NEXT:   computes    %a (conv2d cast), %b (relu)
@@ -33,7 +33,7 @@
 // CHECK-NEXT:     inputs
 // CHECK-NEXT:     halo
 // CHECK-NEXT:     weights         18,432
-// CHECK:        instead     %a to %y: {{[0-9,]+}} cycles and {{[0-9,]+}} bytes in all
+// CHECK:        instead     %a to %y: {{[0-9,]+}} cycles (+{{[0-9.]+}}%) and {{[0-9,]+}} bytes in all
 // CHECK:      group 1: %c to %y
 
 // ONE-NOT: group 0
