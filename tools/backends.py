@@ -179,5 +179,5 @@ def backend_named(
     """
     if name == "reference":
         return ReferenceBackend(entry, passes)
-    target = load(name) if isinstance(name, str) else name
+    target = load(name, ["reference"]) if isinstance(name, str) else name
     return CompilingBackend(target, entry, base, passes)

@@ -4,6 +4,7 @@ What a tool says when something is wrong: one line, `file:line:col: error: messa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +16,12 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 
 from tlf.dialects.parts import part_of
 from tlf.dialects.places import place_of
+
+OPEN_ENDED = re.compile(
+    r"Operation (\S+) terminates block in single-block region but is not a terminator"
+)
+TERMINATOR = r"expected a last operation such as func.return in the block, got \1"
+"""What xDSL says of a block that no terminator ends, and what is said here."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def diagnose(error: BaseException, otherwise: Operation | None = None) -> Diagno
         at = error.span.get_location()
         return Diagnostic(Position(at.file, at.line, at.col), _one_line(error.msg))
     op = getattr(error, _OP, None) or getattr(error, "op", None)
-    message = _one_line(str(error)) or type(error).__name__
+    message = OPEN_ENDED.sub(TERMINATOR, _one_line(str(error))) or type(error).__name__
     if isinstance(error, VerifyException) and isinstance(op, Operation):
         named = (op.name, f"Operation {op.name}")
         message = message if message.startswith(named) else f"{op.name}: {message}"

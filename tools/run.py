@@ -77,11 +77,11 @@ def _run(options: Options) -> bool:
     target = _resized(name, options.l2) if options.l2 is not None else name
     backend = backend_named(target, options.entry, base, options.passes)
     table = GroupTable(SourceNames(source))
+    if options.dump_dir is not None:
+        _make(options.dump_dir)
     if options.timing:
         return _time(context, module, backend, options, _name_of(name), table)
     inputs = make_inputs(function, options.input, options.seed)
-    if options.dump_dir is not None:
-        options.dump_dir.mkdir(parents=True, exist_ok=True)
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()
     signature = _lower(backend, context, module, options, table)
@@ -150,7 +150,6 @@ def _time(
     ]
     print(_table(rows))
     if options.dump_dir is not None:
-        options.dump_dir.mkdir(parents=True, exist_ok=True)
         _dump(options.dump_dir, outcome, module)
     return True
 
@@ -188,6 +187,13 @@ def _result_rows(results: Mapping[str, Array]) -> list[Row]:
 def _table(rows: Sequence[Row]) -> str:
     width = max(len(title) for title, _ in rows)
     return "\n".join(f"{title:<{width}}  {text}" for title, text in rows)
+
+
+def _make(folder: Path) -> None:
+    """Make a folder for results, if there is none."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"expected a folder for `--dump-dir`, got the file {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _dump(folder: Path, outcome: Outcome, module: ModuleOp) -> None:

@@ -203,11 +203,12 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in PRESETS.glob("*.toml")))
 
 
-def load(name_or_path: str) -> Target:
+def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
     """
     Read a preset by its name, or a description from a `.toml` file. `triton` stands
     for the preset of a GPU. Capacities of levels may follow, as in `npu:L2=512K`,
-    and a number of cores, `npu:cores=4`.
+    and a number of cores, `npu:cores=4`. The message for another name has `others`,
+    which the caller knows, among those that are expected.
     """
     written = name_or_path
     name_or_path, settings = split_sizes(written)
@@ -215,7 +216,7 @@ def load(name_or_path: str) -> Target:
     preset = PRESETS / f"{name_or_path}.toml"
     path = preset if name_or_path in presets() else Path(name_or_path)
     if path.suffix != ".toml":
-        raise DiagnosticException(_unknown(name_or_path))
+        raise DiagnosticException(_unknown(name_or_path, others))
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -229,7 +230,7 @@ def load(name_or_path: str) -> Target:
     return from_data(data, written).resized(capacities)
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str, others: Sequence[str]) -> str:
     """What is wrong with what is no name of a target."""
     target, mark, settings = name.partition(":")
     names = [*presets(), *ALIASES]
@@ -238,7 +239,7 @@ def _unknown(name: str) -> str:
             f"expected capacities of levels or `{CORES}` behind `{target}:`, such as "
             f"`L2=512K`, got `{settings}`"
         )
-    known = ", ".join(names)
+    known = ", ".join((*names, *others))
     return f"expected a target ({known}) or a `.toml` file, got `{name}`"
 
 

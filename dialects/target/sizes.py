@@ -19,8 +19,10 @@ CORES = "cores"
 def bytes_of(text: str) -> int:
     """Read a size such as `65536`, `512K` or `16MiB`; the units are powers of 1024."""
     match = _SIZE.fullmatch(text)
-    if match is None or int(match[1]) == 0:
+    if match is None:
         raise DiagnosticException(f"expected a size such as 512K, got `{text}`")
+    if int(match[1]) == 0:
+        raise DiagnosticException(f"expected a size above 0, got `{text}`")
     return int(match[1]) * _UNITS.get(match[2], 1)
 
 

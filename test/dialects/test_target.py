@@ -295,11 +295,16 @@ def test_sizes(text: str, size: int):
     assert bytes_of(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "0", "K", "1.5M", "-1", "3KB", "3k", "1 K"])
+@pytest.mark.parametrize("text", ["", "K", "1.5M", "-1", "3KB", "3k", "1 K"])
 def test_wrong_sizes(text: str):
     message = f"expected a size such as 512K, got `{text}`"
     with pytest.raises(DiagnosticException, match=re.escape(message)):
         bytes_of(text)
+
+
+def test_no_size():
+    with pytest.raises(DiagnosticException, match="expected a size above 0, got `0K`"):
+        bytes_of("0K")
 
 
 def test_capacities_after_the_name(tmp_path: Path):

@@ -258,7 +258,7 @@ def test_wrong_layouts(
         (
             ["one.mlir", "--target", "no"],
             "expected a target (bm1684x-like, h200, npu, npu-4core, "
-            "npu-tiny, u85-like, triton) "
+            "npu-tiny, u85-like, triton, reference) "
             "or a `.toml` file, got `no`",
         ),
         (
@@ -266,7 +266,10 @@ def test_wrong_layouts(
             "cannot read target `no.toml`: ",
         ),
         (["one.mlir", "-p", "no-such-pass"], "unknown pass `no-such-pass`"),
-        (["one.mlir", "--dump-dir", "one.mlir"], "one.mlir: File exists"),
+        (
+            ["one.mlir", "--dump-dir", "one.mlir"],
+            "expected a folder for `--dump-dir`, got the file one.mlir",
+        ),
         (
             ["one.mlir", "--input", "x=x.npy", "--input", "x=f32.npy"],
             "expected one input `x`, got x.npy and f32.npy",
@@ -284,7 +287,11 @@ def test_wrong_command_lines(
     [
         (["empty.npy"], "empty.npy:1:1: error: expected one function, got none"),
         (["comments"], "comments:2:1: error: expected one function, got none"),
-        (["two.mlir"], "two.mlir:2:1: error: expected one function, got f, g"),
+        (
+            ["two.mlir"],
+            "two.mlir:2:1: error: expected one function, got f, g: "
+            "`--entry` says which",
+        ),
         (
             ["two.mlir", "--entry", "h"],
             "two.mlir:2:1: error: expected a function `h`, got f, g",
