@@ -1,5 +1,6 @@
 """
-Pages of the operations of each dialect: what they mean, with an example of each.
+Pages of the operations of each dialect: what they mean, with an example of each, how
+they are written, and what stands for clauses that are left out.
 
     python bench/syntax.py docs
 """
@@ -8,20 +9,36 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
-from xdsl.ir import Dialect, Operation
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import BaseAttr, IRDLOperation
 
+from tlf.dialects.mixed_index import IntArray
 from tlf.tools.universe import TLF_UNIVERSE
 
 DIALECTS = ("graph", "tile", "mem", "npu", "triton")
 """In the order in which a program meets them."""
 
+SPELLED = (
+    (r"functional-type\(operands, results\)", "(types) -> type"),
+    (r"attr-dict(-with-keyword)?", ""),
+    (r"custom<DynamicIndexList>\((\$\w+), \$\w+\)", r"[\1]"),
+    (r"custom<\w+>\((?:\$\w+, )?(\$\w+)\)", r"\1"),
+    (r"[`^]", ""),
+)
+"""How pages say what declarations have."""
+
 HEAD = """# Operations of {name}
 
-What each operation means, with an example; [operations.md](operations.md) lists them by
-family. Made of docstrings by `python bench/syntax.py docs`."""
+What each operation means, with an example; where it has a declared syntax, that, with
+its clauses in order, and what stands for those that are left out. It is made of the
+operations by `python bench/syntax.py docs`; [operations.md](operations.md) lists them
+by family."""
 
 
 def pages() -> dict[str, str]:
@@ -39,12 +56,49 @@ def page(dialect: Dialect) -> str:
 def entries(dialect: Dialect) -> Iterator[str]:
     """What the page says of each operation."""
     for op in sorted(dialect.operations, key=lambda op: op.name):
-        yield f"## `{op.name}`\n\n{text_of(op)}"
+        parts = (f"## `{op.name}`", text_of(op), syntax_of(op), defaults_of(op))
+        yield "\n\n".join(part for part in parts if part)
 
 
 def text_of(op: type[Operation]) -> str:
     """The docstring of an operation."""
     return inspect.getdoc(op) or ""
+
+
+def syntax_of(op: type[Operation]) -> str:
+    """The declared syntax of an operation, if it has one."""
+    if not issubclass(op, IRDLOperation):
+        return ""
+    definition = op.get_irdl_definition()
+    if (text := definition.assembly_format) is None:
+        return ""
+    for pattern, told in SPELLED:
+        text = re.sub(pattern, told, text)
+    for name, each in definition.properties.items():
+        if each.constr == BaseAttr(UnitAttr):
+            text = text.replace(f"{name} ${name}", name)
+    text = " ".join(text.split()).replace(" ,", ",")
+    return f"Syntax: `{' '.join((op.name, text)).rstrip()}`"
+
+
+def defaults_of(op: type[Operation]) -> str:
+    """What stands for clauses of an operation that are left out."""
+    if not issubclass(op, IRDLOperation):
+        return ""
+    properties = op.get_irdl_definition().properties.items()
+    told = [
+        f"`{name} {_written(each.default_value)}`"
+        for name, each in properties
+        if each.default_value is not None
+    ]
+    return f"Unless given: {', '.join(told)}." if told else ""
+
+
+def _written(value: Attribute) -> str:
+    """An attribute as a clause has it."""
+    if isinstance(value, DenseArrayBase):
+        return str(list(cast(IntArray, value).get_values()))
+    return str(value).partition(" : ")[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

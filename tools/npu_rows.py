@@ -13,7 +13,7 @@ Row = tuple[str, str]
 
 def rows(report: Report) -> Sequence[Row]:
     """Return the essentials of a report, a title and a text each."""
-    from tlf.runtime.npu.show import ratios, stalled
+    from tlf.runtime.npu.show import ratios, stalls
 
     total = max(report.cycles, 1)
     result = [
@@ -32,9 +32,9 @@ def rows(report: Report) -> Sequence[Row]:
     ]
     if shares:
         busiest = max(busy, key=lambda name: busy[name])
-        waits = stalled(report, busiest).strip()
         result.append(("busy", ", ".join(shares)))
-        result.append(("stands still", f"{busiest} for {waits}"))
+        if waits := stalls(report, busiest):
+            result.append(("stands still", f"{busiest} for {', '.join(waits)}"))
     for name, traffic in report.traffic.items():
         text = f"{traffic.read:,} read, {traffic.written:,} written"
         if name in report.peak:

@@ -18,7 +18,7 @@ def table(report: Figures) -> str:
         "",
     ]
     rows = [
-        [name, f"{cycles:,}", _share(report, name, cycles), stalled(report, name)]
+        [name, f"{cycles:,}", _share(report, name, cycles), f"  {_waits(report, name)}"]
         for name, cycles in report.busy.items()
     ]
     lines += columns(["engine", "busy cycles", "busy", "  stands still for"], rows)
@@ -53,16 +53,19 @@ def _share(report: Figures, engine: str, cycles: int) -> str:
     return f"{cycles / (max(report.cycles, 1) * report.copies.get(engine, 1)):.1%}"
 
 
-def stalled(report: Figures, engine: str) -> str:
-    """Return why an engine stood still, and for which part of the time."""
+def stalls(report: Figures, engine: str) -> list[str]:
+    """Why an engine stood still, and for which part of the time, longest first."""
     total = max(report.cycles, 1) * report.copies.get(engine, 1)
     causes = sorted(report.stalls.get(engine, {}).items(), key=lambda each: -each[1])
-    shown = [
+    return [
         f"{name} {cycles / total:.1%}"
         for name, cycles in causes
         if cycles > total / 2000
     ]
-    return "  " + (", ".join(shown) or "nothing")
+
+
+def _waits(report: Figures, engine: str) -> str:
+    return ", ".join(stalls(report, engine)) or "nothing"
 
 
 def _traffic(report: Figures) -> list[str]:

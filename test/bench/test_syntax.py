@@ -26,3 +26,18 @@ def test_every_operation_has_an_example(name: str):
     assert texts
     for op, text in texts.items():
         assert re.search(rf"```mlir\n(.*\n)*.*{re.escape(op)}\b", text), op
+
+
+def test_clauses_are_in_order_with_what_stands_for_them():
+    graph = syntax.TLF_UNIVERSE.all_dialects["graph"]()
+    ops = {op.name: op for op in graph.operations}
+
+    assert syntax.syntax_of(ops["graph.reduce"]) == (
+        "Syntax: `graph.reduce $operand $kind (init $init)? axes $axes (keepdims)? "
+        "(acc $acc)? : (types) -> type`"
+    )
+    assert syntax.defaults_of(ops["graph.avg_pool2d"]) == (
+        "Unless given: `strides [1, 1]`, `padding [0, 0, 0, 0]`, `dilation [1, 1]`."
+    )
+    assert syntax.syntax_of(ops["graph.add"]) == ""
+    assert syntax.defaults_of(ops["graph.add"]) == ""
