@@ -17,7 +17,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.dialects.target import Target
-from tlf.passes.cores.dealt import CORE, LOOP, MAPPING, gain, is_dealt, is_for_cores
+from tlf.passes.cores.dealt import (
+    CORE,
+    LOOP,
+    MAPPING,
+    gain,
+    has_one_for_each,
+    is_for_cores,
+)
 from tlf.passes.cores.scope import CoreScope, SharedError
 from tlf.passes.pipelining.counters import (
     STAGES,
@@ -48,18 +55,18 @@ class MemAssignCoresPass(ModulePass):
         own = {level.name for level in target.levels.values() if level.scope == "core"}
         for function in op.ops:
             if isinstance(function, func.FuncOp) and not function.is_declaration:
-                for nest in list(_nests(function, target.cores)):
+                for nest in list(_nests(function)):
                     _assign(nest, target.cores, own)
 
 
-def _nests(top: Operation, cores: int) -> Iterator[scf.ParallelOp]:
-    """The outermost loops for cores in an operation that are not dealt yet."""
+def _nests(top: Operation) -> Iterator[scf.ParallelOp]:
+    """The outermost loops for cores in an operation."""
     for region in top.regions:
         for block in region.blocks:
             for op in block.ops:
                 if not isinstance(op, scf.ParallelOp) or not is_for_cores(op):
-                    yield from _nests(op, cores)
-                elif cores == 1 or not is_dealt(op, cores):
+                    yield from _nests(op)
+                else:
                     yield op
 
 
@@ -70,6 +77,9 @@ def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
     for loop in loops:
         loop.attributes[MAPPING] = LOOP
     if cores == 1:
+        return
+    if _has_all(nest, cores, own):
+        nest.attributes[MAPPING] = CORE
         return
     reasons: list[str] = []
     for dealt in sorted(loops, key=lambda loop: -_gain(loop, cores)):
@@ -84,6 +94,16 @@ def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
         return
     reason = reasons[0] if reasons else "it has one iteration"
     remark(nest, MemAssignCoresPass.name, "missed", f"not dealt to cores: {reason}")
+
+
+def _has_all(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
+    """Whether a loop has an iteration for each core, with all that is its own."""
+    if not has_one_for_each(nest, cores):
+        return False
+    try:
+        return not CoreScope(nest, nest, own).before()
+    except SharedError:
+        return False
 
 
 def _gain(loop: scf.ParallelOp, cores: int) -> float:

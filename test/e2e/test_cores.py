@@ -46,6 +46,23 @@ def test_kernels(variant: Variant, cores: int):
     assert check(case, f"npu-tiny:cores={cores}", stages=cores == 3) is None
 
 
+AS_MANY = """
+func.func @f(%x: tensor<1x3x{n}x8x7xf32>, %w: tensor<6x3x3x3x3xf32>)
+    -> tensor<1x6x{n}x8x7xf32> {{
+  %y = graph.conv3d %x, %w strides [1, 1, 1] padding [1, 1, 1, 1, 1, 1]
+      : (tensor<1x3x{n}x8x7xf32>, tensor<6x3x3x3x3xf32>) -> tensor<1x6x{n}x8x7xf32>
+  func.return %y : tensor<1x6x{n}x8x7xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("cores", [2, 3, 4])
+def test_as_many_tiles_as_cores(cores: int):
+    """Every core has the filters for its only tile."""
+    case = make_case(AS_MANY.format(n=cores))
+    assert check(case, f"npu:cores={cores}", stages=False) is None
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("text", "cores"), LAYERS, ids=["product", "attention", "block"]

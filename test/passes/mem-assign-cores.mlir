@@ -224,3 +224,49 @@ func.func @one(%x: memref<8xf32, "L2">) {
   }) {mapping = "core"} : (index, index, index) -> ()
   func.return
 }
+
+// -----
+
+// A loop with as many iterations as there are cores is not dealt yet where something is
+// brought near before it, and stays as it is once that is done.
+// CHECK:      func.func @as_many
+// CHECK-NEXT:   %zero = arith.constant 0
+// CHECK-NOT:    mem.dma
+// CHECK:        "scf.parallel"
+// CHECK-NEXT:   ^bb0(%core: index):
+// CHECK-NEXT:     %w_1 = mem.alloc : memref<1x8xf32, "L1">
+// CHECK-NEXT:     mem.dma %w[0, 0] to %w_1[0, 0]
+// CHECK:          scf.for %n = %core to
+// CHECK:        }) {mapping = "core"}
+// CHECK:        "scf.parallel"
+// CHECK-NEXT:   ^bb0(%i: index):
+// CHECK-NEXT:     %tile = mem.alloc
+// CHECK-NOT:      scf.for
+// CHECK:        }) {mapping = "core"}
+func.func @as_many(%x: memref<4x8xf32, "L2">, %w: memref<1x8xf32, "L2">) {
+  %zero = arith.constant 0 : index
+  %four = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %w_1 = mem.alloc : memref<1x8xf32, "L1">
+  %t1 = mem.dma %w[0, 0] to %w_1[0, 0] size [1, 8] : memref<1x8xf32, "L2"> to memref<1x8xf32, "L1">
+  mem.wait %t1
+  "scf.parallel"(%zero, %four, %one) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %t3 = mem.dma %w_1[0, 0] to %x[%i, 0] size [1, 8]
+        : memref<1x8xf32, "L1"> to memref<4x8xf32, "L2">
+    mem.wait %t3
+    scf.reduce
+  }) {mapping = "core"} : (index, index, index) -> ()
+  "scf.parallel"(%zero, %four, %one) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %tile = mem.alloc : memref<1x8xf32, "L1">
+    %t2 = mem.dma %x[%i, 0] to %tile[0, 0] size [1, 8]
+        : memref<4x8xf32, "L2"> to memref<1x8xf32, "L1">
+    mem.wait %t2
+    %t3 = mem.dma %tile[0, 0] to %x[%i, 0] size [1, 8]
+        : memref<1x8xf32, "L1"> to memref<4x8xf32, "L2">
+    mem.wait %t3
+    scf.reduce
+  }) {mapping = "core"} : (index, index, index) -> ()
+  func.return
+}
