@@ -102,6 +102,17 @@ def test_sweep_finds_knees_and_draws_them(
     assert len(drawn.findall("{*}polyline")) == 2
 
 
+@pytest.mark.parametrize(
+    ("sizes", "notes"), [("16K", [""]), ("1,16K", ["does not fit", ""])]
+)
+def test_sweep_over_one_capacity_that_is_enough(
+    sizes: str, notes: list[str], program: str, capsys: pytest.CaptureFixture[str]
+):
+    found = rows(capsys, "sweep-l2", program, "--target", "npu-tiny", "--l2", sizes)
+
+    assert [row["note"] for row in found] == notes
+
+
 def test_chips_have_bounds_of_their_own(
     program: str, capsys: pytest.CaptureFixture[str]
 ):

@@ -56,7 +56,7 @@ class Curve:
             before.bytes - after.bytes > FALL * point.least
             for (_, before), (point, after) in pairwise(known)
         ]
-        ends = zip(falls, [*falls[1:], False], strict=True)
+        ends = zip(falls, [*falls, False][1:], strict=True)
         return frozenset(
             known[at + 1][0].capacity
             for at, (falls_here, falls_on) in enumerate(ends)

@@ -30,8 +30,9 @@ class Table:
         return "\n".join([*columns(titles, lines), *self.notes])
 
     def data(self) -> Mapping[str, object]:
-        """Rows by the titles of columns, and the notes."""
-        rows = [dict(zip(self.formats, row, strict=True)) for row in self.rows]
+        """Rows by the titles of columns, `note` where one has none, and the notes."""
+        names = [name or "note" for name in self.formats]
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"rows": rows, "notes": self.notes}
 
     @property
