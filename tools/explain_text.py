@@ -206,7 +206,9 @@ def answer(names: tuple[str, str], verdict: Verdict) -> Iterator[str]:
         yield from _wrapped("at stake", f"{abs(verdict.stake):,} cycles")
     change = verdict.change
     if change is None:
-        yield from _wrapped("change", "none was found that lets them run together")
+        can_grow = verdict.binding in (Binding.CAPACITY, Binding.COST)
+        what = "larger capacity" if can_grow else "option or capacity"
+        yield from _wrapped("change", f"no {what} lets them run together")
         return
     text = (
         f"{change.text}: these groups take {change.after.cycles:,} cycles then, "

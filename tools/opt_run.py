@@ -63,7 +63,7 @@ def run(options: Options) -> bool:
         text = "// -----\n".join(opt.outputs)
         if options.output is None:
             sys.stdout.write(text)
-        else:
+        elif succeeded:
             write_text(options.output, text)
     except (PipelineError, SourceError, DiagnosticException) as error:
         raise UsageError(str(error)) from error

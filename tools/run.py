@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,7 +64,7 @@ def run(options: Options) -> bool:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise RunError(f"{error.filename}: {error.strerror}") from error
+        raise RunError(f"cannot write `{error.filename}`: {error.strerror}") from error
 
 
 def _run(options: Options) -> bool:
@@ -78,7 +79,7 @@ def _run(options: Options) -> bool:
     backend = backend_named(target, options.entry, base, options.passes)
     table = GroupTable(SourceNames(source))
     if options.dump_dir is not None:
-        _make(options.dump_dir)
+        _check_folder(options.dump_dir)
     if options.timing:
         return _time(context, module, backend, options, _name_of(name), table)
     inputs = make_inputs(function, options.input, options.seed)
@@ -189,15 +190,18 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(f"{title:<{width}}  {text}" for title, text in rows)
 
 
-def _make(folder: Path) -> None:
-    """Make a folder for results, if there is none."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"expected a folder for `--dump-dir`, got the file {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
+def _check_folder(folder: Path) -> None:
+    """Find out before anything is compiled whether a folder can be made."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir():
+        raise InputError(f"expected a folder for `--dump-dir`, got the file {there}")
+    if not os.access(there, os.W_OK):
+        raise InputError(f"cannot write in `{there}`: Permission denied")
 
 
 def _dump(folder: Path, outcome: Outcome, module: ModuleOp) -> None:
     """Write the results, the compiled texts and the last IR to files."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, array in outcome.results.items():
         np.save(folder / f"{name}.npy", array)
     texts = {**outcome.artifacts, "lowered.mlir": f"{module!s}\n"}

@@ -53,7 +53,7 @@ def _read(options: Options) -> Problem:
     except UnicodeDecodeError:
         fail("expected text in UTF-8", str(options.csv))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+        fail(f"cannot read `{error.filename}`: {error.strerror}")
 
 
 def _place(options: Options, problem: Problem) -> Placement:
@@ -111,7 +111,7 @@ def _write(file: Path, text: str) -> None:
     try:
         replace_file(file, lambda path: path.write_text(text, encoding="utf-8"))
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}")
+        fail(f"cannot write `{error.filename}`: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -76,8 +76,8 @@ class LastAxesOperation(NormalizationOperation):
 class LayerNormOp(LastAxesOperation):
     """
     `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance (the mean
-    square of `x - mean`) taken over the last axes, one unless `last` says how many.
-    Weight and bias have the shape of these axes; either may be absent. Computed in f32
+    square of `x - mean`) taken over the last axes, one unless `last 2` before `epsilon`
+    says how many. Weight and bias have the shape of these axes; either may be absent. Computed in f32
     where x is narrower.
 
     ```mlir

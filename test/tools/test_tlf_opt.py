@@ -218,3 +218,17 @@ def test_xdsl_opt_knows_our_passes():
     )
 
     assert "func.func @f()" in done.stdout
+
+
+def test_output_file_stays_where_there_are_errors(tmp_path: Path):
+    """The source may be that file."""
+    wrong = "func.func @f() {\n  graph.rellu\n  func.return\n}\n"
+    file = tmp_path / "program.mlir"
+    file.write_text(wrong)
+
+    with pytest.raises(SystemExit):
+        main([str(file), "-o", str(file)])
+    assert file.read_text() == wrong
+    with pytest.raises(SystemExit):
+        main([str(file), "-o", str(tmp_path / "new.mlir")])
+    assert not (tmp_path / "new.mlir").exists()

@@ -109,6 +109,12 @@ def test_what_is_dumped(target: str, files: set[str]):
     assert {path.name for path in Path("a/folder").iterdir()} == files
 
 
+def test_no_folder_where_there_are_errors(capsys: pytest.CaptureFixture[str]):
+    failure(capsys, "one.mlir", "-p", "no-such-pass", "--dump-dir", "a/folder")
+
+    assert not Path("a").exists()
+
+
 def test_seeds():
     def results(seed: str) -> Array:
         main(["other.mlir", "--seed", seed, "--dump-dir", "out"])
