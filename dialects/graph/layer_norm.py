@@ -77,8 +77,8 @@ class LayerNormOp(LastAxesOperation):
     """
     `(x - mean) / sqrt(variance + epsilon) * weight + bias`, mean and variance (the mean
     square of `x - mean`) taken over the last axes, one unless `last 2` before `epsilon`
-    says how many. Weight and bias have the shape of these axes; either may be absent. Computed in f32
-    where x is narrower.
+    says how many. Weight and bias have the shape of these axes; either may be absent.
+    Computed in f32 where x is narrower.
 
     ```mlir
     %y = graph.layer_norm %x weight %w bias %b epsilon 1.0e-05
