@@ -150,10 +150,11 @@ class Family:
         shapes: set[tuple[int, ...]] = set()
         for position, operand in enumerate(operands):
             width = tensor_type(self.values[position]).get_shape()[self.axis]
-            if self._extent(operand, position) != width:
+            axis = self._axis_of(operand, position)
+            if axis < 0 or self._extent(operand, position) != width:
                 return None
             shape = list(tensor_type(operand).get_shape())
-            del shape[self._axis_of(operand, position)]
+            del shape[axis]
             shapes.add(tuple(shape))
         return self._axis_of(operands[0], 0) if len(shapes) == 1 else None
 

@@ -113,3 +113,36 @@ func.func @types(
   %3 = graph.cast %1 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
   func.return %2, %3 : tensor<6x8xf16>, tensor<6x8xbf16>
 }
+
+// What single rows add has no axis of rows to be joined along, and follows each slice.
+// CHECK-LABEL: func.func @rows
+// CHECK:         [[W:%.*]] = graph.concat %w, %u axis 0
+// CHECK-NEXT:    [[P:%.*]] = graph.contract [[W]], %x
+// CHECK-NOT:     graph.concat
+// CHECK-DAG:     graph.add %{{.*}}, %b : (tensor<1x5xf32>, tensor<5xf32>)
+// CHECK-DAG:     graph.add %{{.*}}, %c : (tensor<1x5xf32>, tensor<5xf32>)
+// CHECK:         func.return
+func.func @rows(
+    %x: tensor<64x5xf32>, %w: tensor<1x64xf32> {tlf.parameter},
+    %u: tensor<1x64xf32> {tlf.parameter}, %b: tensor<5xf32> {tlf.parameter},
+    %c: tensor<5xf32> {tlf.parameter}) -> (tensor<1x5xf32>, tensor<1x5xf32>) {
+  %p = graph.matmul %w, %x : (tensor<1x64xf32>, tensor<64x5xf32>) -> tensor<1x5xf32>
+  %q = graph.matmul %u, %x : (tensor<1x64xf32>, tensor<64x5xf32>) -> tensor<1x5xf32>
+  %r = graph.add %p, %b : (tensor<1x5xf32>, tensor<5xf32>) -> tensor<1x5xf32>
+  %s = graph.add %q, %c : (tensor<1x5xf32>, tensor<5xf32>) -> tensor<1x5xf32>
+  func.return %r, %s : tensor<1x5xf32>, tensor<1x5xf32>
+}
+
+// A number and a row of one element have different axes.
+// CHECK-LABEL: func.func @numbers
+// CHECK:         graph.add %{{.*}}, %b : (tensor<4x1xf32>, tensor<f32>)
+func.func @numbers(
+    %x: tensor<4x64xf32>, %w: tensor<64x1xf32> {tlf.parameter},
+    %u: tensor<64x1xf32> {tlf.parameter}, %b: tensor<f32> {tlf.parameter},
+    %c: tensor<1x1xf32> {tlf.parameter}) -> (tensor<4x1xf32>, tensor<4x1xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x1xf32>) -> tensor<4x1xf32>
+  %q = graph.matmul %x, %u : (tensor<4x64xf32>, tensor<64x1xf32>) -> tensor<4x1xf32>
+  %r = graph.add %p, %b : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %s = graph.add %q, %c : (tensor<4x1xf32>, tensor<1x1xf32>) -> tensor<4x1xf32>
+  func.return %r, %s : tensor<4x1xf32>, tensor<4x1xf32>
+}
