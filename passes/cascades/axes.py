@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
@@ -16,18 +16,27 @@ from tlf.passes.tiling.form import Forms
 class AxisClasses:
     """
     The iterators of operations in classes: those that run along the same axis of a
-    value are one, in whichever operations they are.
+    value are one, in whichever operations they are. What comes from outside may be read
+    along several axes, as numbers of documents by rows and by columns of scores: it
+    makes iterators one only where no operation has both.
     """
 
     forms: Forms
+    operations: Sequence[TilingInterface]
     _parents: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
 
     @staticmethod
     def of(operations: Sequence[TilingInterface], forms: Forms) -> AxisClasses:
         """The classes of the iterators of some operations."""
-        classes = AxisClasses(forms)
-        for op in operations:
-            classes._add(op)
+        classes = AxisClasses(forms, operations)
+        inside = {result for op in operations for result in op.results}
+        runs = [run for op in operations for run in classes._runs(op)]
+        for value, axis, iterator in runs:
+            if value in inside:
+                classes._join((value, axis), iterator)
+        for value, axis, iterator in runs:
+            if value not in inside and not classes._mixes((value, axis), iterator):
+                classes._join((value, axis), iterator)
         return classes
 
     def of_iterator(self, op: TilingInterface, iterator: int) -> Hashable:
@@ -49,7 +58,8 @@ class AxisClasses:
             for axis, extent in enumerate(shapes[0])
         )
 
-    def _add(self, op: TilingInterface) -> None:
+    def _runs(self, op: TilingInterface) -> Iterator[tuple[SSAValue, int, Hashable]]:
+        """Values of an operation, with an axis and the iterator that runs along it."""
         form = self.forms.of(op)
         values = [
             *zip(op.operands, form.operands, strict=True),
@@ -58,7 +68,18 @@ class AxisClasses:
         for value, accesses in values:
             for axis, access in enumerate(accesses or ()):
                 if access.is_plain:
-                    self._join((value, axis), (op, access.terms[0][0]))
+                    yield value, axis, (op, access.terms[0][0])
+
+    def _mixes(self, left: Hashable, right: Hashable) -> bool:
+        """Whether joining two would make two iterators of an operation one."""
+        ends = {self._find(left), self._find(right)}
+        if len(ends) == 1:
+            return False
+        return any(
+            ends == {self.of_iterator(op, each) for each in range(count)} & ends
+            for op in self.operations
+            if (count := len(self.forms.of(op).iterators)) > 1
+        )
 
     def _join(self, left: Hashable, right: Hashable) -> None:
         self._parents[self._find(left)] = self._find(right)

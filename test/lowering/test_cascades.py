@@ -7,10 +7,20 @@ import pytest
 from cascade_programs import BODIES, in_one_loop, program
 from differential import disagreement, make_case, parsed
 from special_values import DTYPE
+from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
+
+
+def carried_in(module: ModuleOp) -> list[int]:
+    """How many values each loop over a reduction carries."""
+    return [
+        len(op.inits)
+        for op in module.walk()
+        if isinstance(op, tile.WhileOp) and op.kind.data is tile.LoopKind.SEQUENTIAL
+    ]
 
 
 @pytest.mark.one_in(2)
@@ -27,12 +37,7 @@ def test_random_sizes(seed: int, element: str, body: str):
 
     module = in_one_loop(case.text, int(rng.integers(1, rows + 2)), steps)
 
-    carried = [
-        len(op.inits)
-        for op in module.walk()
-        if isinstance(op, tile.WhileOp) and op.kind.data is tile.LoopKind.SEQUENTIAL
-    ]
-    assert bool(carried) == (steps < columns)
+    assert bool(carried_in(module)) == (steps < columns)
     assert disagreement(case, interpret(module, case.inputs)) is None
 
 
@@ -65,6 +70,35 @@ def test_special_rows(value: float, element: str, body: str):
     unit = {"f32": 1e-4, "f16": 2e-2}[element]
     size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
     np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+
+
+DOCUMENTS = """
+func.func @main(%s: tensor<{n}x{n}xf32>, %d: tensor<{n}xi32> {{tlf.range = [0, 2]}},
+                %v: tensor<{n}x5xf32>) -> tensor<{n}x5xf32> {{
+  %hidden = graph.constant dense<0xFF800000> : tensor<f32>
+  %r = graph.reshape %d : (tensor<{n}xi32>) -> tensor<{n}x1xi32>
+  %e = graph.compare %r, %d <eq>
+      : (tensor<{n}x1xi32>, tensor<{n}xi32>) -> tensor<{n}x{n}xi1>
+  %t = graph.select %e, %s, %hidden
+      : (tensor<{n}x{n}xi1>, tensor<{n}x{n}xf32>, tensor<f32>) -> tensor<{n}x{n}xf32>
+  %p = graph.softmax %t axis 1 : (tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32>
+  %y = graph.matmul %p, %v
+      : (tensor<{n}x{n}xf32>, tensor<{n}x5xf32>) -> tensor<{n}x5xf32>
+  func.return %y : tensor<{n}x5xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("size", [7, 16, 29])
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (8, 5), (1, 16)])
+def test_one_tensor_along_rows_and_along_columns(size: int, rows: int, columns: int):
+    """Rows see those columns that have the same number."""
+    case = make_case(DOCUMENTS.format(n=size), rows)
+    columns = min(columns, size)
+    module = in_one_loop(case.text, min(rows, size), columns)
+
+    assert bool(carried_in(module)) == (columns < size)
+    assert disagreement(case, interpret(module, case.inputs)) is None
 
 
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])

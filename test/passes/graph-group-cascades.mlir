@@ -21,6 +21,24 @@ func.func @attention(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: t
 
 // -----
 
+// Rows and columns are two axes, though the numbers of both come from one tensor.
+// CHECK-LABEL: func.func @documents
+// CHECK-COUNT-1: graph.group ins
+// CHECK-NOT:     graph.group ins
+// NPU-LABEL: func.func @documents
+func.func @documents(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>, %d: tensor<1024xi32>) -> tensor<8x1024x64xf16> {
+  %hidden = graph.constant dense<0xFC00> : tensor<f16>
+  %s = graph.matmul %q, %k : (tensor<8x1024x64xf16>, tensor<8x64x1024xf16>) -> tensor<8x1024x1024xf16>
+  %r = graph.reshape %d : (tensor<1024xi32>) -> tensor<1024x1xi32>
+  %e = graph.compare %r, %d <eq> : (tensor<1024x1xi32>, tensor<1024xi32>) -> tensor<1024x1024xi1>
+  %t = graph.select %e, %s, %hidden : (tensor<1024x1024xi1>, tensor<8x1024x1024xf16>, tensor<f16>) -> tensor<8x1024x1024xf16>
+  %p = graph.softmax %t axis 2 : (tensor<8x1024x1024xf16>) -> tensor<8x1024x1024xf16>
+  %o = graph.matmul %p, %v : (tensor<8x1024x1024xf16>, tensor<8x1024x64xf16>) -> tensor<8x1024x64xf16>
+  func.return %o : tensor<8x1024x64xf16>
+}
+
+// -----
+
 // Scores that are needed elsewhere are computed once, and stay apart.
 // CHECK-LABEL: func.func @scores
 // NPU-LABEL: func.func @scores
