@@ -103,7 +103,7 @@ def run(
     passes, manager = steps_of(target), PassManager(())
     names = [each.name for each in passes]
     start = 0
-    for last, level in INTERPRETED[name].items():
+    for last, level in INTERPRETED[target.name].items():
         end = len(names) - names[::-1].index(last)
         manager.passes = passes[start:end]
         manager.run(context, module)
