@@ -1,0 +1,224 @@
+"""
+Computations in PyTorch whose reductions depend on each other, as one writes them down.
+
+Each is a function with the shapes of what it takes: forms of attention over queries,
+keys and values, B x H x S x D, and rows of a matrix before or behind a product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+T: Any = import_module("torch")
+"""PyTorch, many of whose calls do not say their types."""
+
+Tensor: TypeAlias = Any
+Form: TypeAlias = Callable[..., Tensor]
+
+B, H, S, D = 1, 4, 1024, 64
+"""Batches, heads, tokens and channels."""
+ROWS, INNER, COLUMNS = 1024, 256, 4096
+"""A matrix of rows, multiplied by one of columns."""
+
+HEADS = (B, H, S, D)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A computation and what it takes."""
+
+    form: Form
+    shapes: Sequence[tuple[int, ...]]
+    limits: Mapping[int, int]
+    """Below what inputs that are whole numbers lie, by their places."""
+
+    def inputs(self, seed: int = 0) -> list[Tensor]:
+        """Random inputs."""
+        generator = T.Generator().manual_seed(seed)
+        return [
+            T.randint(0, limit, shape, generator=generator)
+            if (limit := self.limits.get(place)) is not None
+            else T.randn(*shape, generator=generator)
+            for place, shape in enumerate(self.shapes)
+        ]
+
+
+CASES: dict[str, Case] = {}
+
+
+def case(*shapes: tuple[int, ...], **limits: int) -> Callable[[Form], Form]:
+    """Enter a computation; `n2=5` says that input 2 holds numbers below 5."""
+
+    def enter(form: Form) -> Form:
+        places = {int(name[1:]): limit for name, limit in limits.items()}
+        CASES[form.__name__] = Case(form, shapes, places)
+        return form
+
+    return enter
+
+
+def scores(query: Tensor, key: Tensor) -> Tensor:
+    """The scaled scores."""
+    return query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+
+
+def distance(tokens: int) -> Tensor:
+    """How far each token is behind each other one."""
+    places = T.arange(tokens)
+    return places[:, None] - places[None, :]
+
+
+def masked(found: Tensor, hidden: Tensor, value: Tensor) -> Tensor:
+    """Attention that does not see what is hidden."""
+    return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
+
+
+@case(HEADS, HEADS, HEADS)
+def plain(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return T.softmax(scores(query, key), -1) @ value
+
+
+@case(HEADS, HEADS, HEADS)
+def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return masked(scores(query, key), distance(S) < 0, value)
+
+
+@case(HEADS, HEADS, HEADS, (B, S), n3=2)
+def padding(query: Tensor, key: Tensor, value: Tensor, there: Tensor) -> Tensor:
+    return masked(scores(query, key), (there == 0)[:, None, None, :], value)
+
+
+@case(HEADS, HEADS, HEADS)
+def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    slope = 2.0 ** -T.arange(1, H + 1)[:, None, None]
+    return T.softmax(scores(query, key) - slope * distance(S).abs(), -1) @ value
+
+
+@case(HEADS, HEADS, HEADS)
+def window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return masked(scores(query, key), distance(S).abs() > 128, value)
+
+
+@case(HEADS, HEADS, HEADS)
+def dilated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    behind = distance(S)
+    return masked(scores(query, key), (behind < 0) | (behind % 3 != 0), value)
+
+
+@case(HEADS, HEADS, HEADS, (S,), n3=8)
+def documents(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
+    return masked(scores(query, key), number[:, None] != number[None, :], value)
+
+
+@case(HEADS, HEADS, HEADS)
+def soft_capped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return T.softmax(20 * T.tanh(scores(query, key) / 20), -1) @ value
+
+
+@case(HEADS, HEADS, HEADS, (2 * S - 1, H))
+def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
+    bias = table[distance(S) + S - 1].permute(2, 0, 1)
+    return T.softmax(scores(query, key) + bias, -1) @ value
+
+
+@case(HEADS, (B, 2, S, D), (B, 2, S, D))
+def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    key, value = (
+        each[:, :, None].expand(-1, -1, H // 2, -1, -1).flatten(1, 2)
+        for each in (key, value)
+    )
+    return plain(query, key, value)
+
+
+@case(HEADS, HEADS, HEADS, HEADS, HEADS, (1,))
+def differential(
+    query: Tensor,
+    key: Tensor,
+    query2: Tensor,
+    key2: Tensor,
+    value: Tensor,
+    part: Tensor,
+) -> Tensor:
+    first, second = scores(query, key), scores(query2, key2)
+    return (T.softmax(first, -1) - part * T.softmax(second, -1)) @ value
+
+
+@case(HEADS, HEADS, HEADS)
+def rectified(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return T.relu(scores(query, key)) @ value
+
+
+@case(HEADS, HEADS, HEADS)
+def linear(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    query, key = (T.nn.functional.elu(each) + 1 for each in (query, key))
+    total = query @ key.sum(-2)[..., None]
+    return query @ (key.transpose(-1, -2) @ value) / total
+
+
+@case(HEADS, HEADS, HEADS, (H,))
+def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
+    found = scores(query, key)
+    extra = number[None, :, None, None].expand(*found.shape[:-1], 1)
+    return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
+
+
+@case((ROWS, INNER), (INNER, COLUMNS), (ROWS,), n2=COLUMNS)
+def cross_entropy(x: Tensor, weight: Tensor, label: Tensor) -> Tensor:
+    return T.nn.functional.cross_entropy(x @ weight, label, reduction="none")
+
+
+@case((ROWS, INNER), (INNER, COLUMNS))
+def log_sum_exp(x: Tensor, weight: Tensor) -> Tensor:
+    return T.logsumexp(x @ weight, -1)
+
+
+@case((ROWS, INNER), (INNER, COLUMNS))
+def entropy(x: Tensor, weight: Tensor) -> Tensor:
+    found = T.log_softmax(x @ weight, -1)
+    return -(found.exp() * found).sum(-1)
+
+
+@case((ROWS, INNER), (INNER,), (INNER,), (INNER, 3 * INNER), (3 * INNER,))
+def layer_norm_product(
+    x: Tensor, scale: Tensor, shift: Tensor, weight: Tensor, bias: Tensor
+) -> Tensor:
+    return T.nn.functional.layer_norm(x, (INNER,), scale, shift) @ weight + bias
+
+
+@case((ROWS, INNER), (INNER,), (INNER, 3 * INNER))
+def rms_norm_product(x: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
+    return T.nn.functional.rms_norm(x, (INNER,), scale) @ weight
+
+
+@case((ROWS, COLUMNS), (COLUMNS, 64))
+def softmax_product(x: Tensor, weight: Tensor) -> Tensor:
+    return T.softmax(x, -1) @ weight
+
+
+@case((ROWS, COLUMNS), (COLUMNS, 64))
+def unit_product(x: Tensor, weight: Tensor) -> Tensor:
+    return T.nn.functional.normalize(x, dim=-1) @ weight
+
+
+@case((ROWS, INNER), (INNER, COLUMNS))
+def variance(x: Tensor, weight: Tensor) -> Tensor:
+    return (x @ weight).var(-1)
+
+
+@case((ROWS, INNER), (INNER, 16))
+def gate(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
+    return T.softmax(x @ weight, -1).max(-1)
+
+
+@case((ROWS, INNER), (INNER, 8), (8, INNER))
+def low_rank(x: Tensor, down: Tensor, up: Tensor) -> Tensor:
+    return (x @ down) @ up
+
+
+@case((ROWS, INNER), (INNER, 32), (32, INNER))
+def narrow_mlp(x: Tensor, down: Tensor, up: Tensor) -> Tensor:
+    return T.relu(x @ down) @ up

@@ -1,0 +1,31 @@
+"""The table of reductions that depend on each other says what programs become."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+import cascades
+from cascade_forms import CASES
+
+
+def test_a_form_that_runs_in_one_loop(capsys: pytest.CaptureFixture[str]):
+    assert cascades.main(["documents"]) == 0
+
+    _, row = capsys.readouterr().out.splitlines()
+    assert row.split() == ["documents", "1", "1", "1"]
+
+
+def test_unknown_forms_are_told(capsys: pytest.CaptureFixture[str]):
+    assert cascades.main(["plain", "plane"]) == 1
+    assert capsys.readouterr().err.endswith("got plane\n")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forms_run_on_their_inputs(name: str):
+    case = CASES[name]
+    inputs = case.inputs()
+
+    assert [tuple(each.shape) for each in inputs] == list(case.shapes)
+    assert not any(
+        each.dtype.is_floating_point for each in map(inputs.__getitem__, case.limits)
+    )
