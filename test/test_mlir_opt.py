@@ -173,7 +173,7 @@ def test_programs_of_files():
     check(pieces())
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(("name", "target"), STAGES)
 def test_examples_after_every_pass(name: str, target: str):
     check(dict(stages(name, target)))

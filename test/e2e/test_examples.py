@@ -117,7 +117,7 @@ def test_rolling_bottleneck(target: str):
     compare_text(text, reference, target)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("target", ["reference", "npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("name", ROWS)
@@ -131,7 +131,7 @@ def test_layers_on_reference(name: str, element: str):
     compare(LAYERS[name](element), "reference")
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("to", ["f32 npu", "f32 npu-tiny", "f16 npu", "bf16 npu-tiny"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name: str, to: str):

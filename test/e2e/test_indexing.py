@@ -119,7 +119,7 @@ LOOKUPS = [
 ]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("lookup", LOOKUPS, ids=str)
 def test_shapes_and_axes(lookup: Lookup, rng: Generator):
     check(lookup.text, lookup.inputs(rng))

@@ -47,7 +47,7 @@ def test_correct_programs_are_right(program: Program, stage: Stage) -> None:
         assert kind is Kind.RIGHT, message
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_faults_are_noticed(mutation: Mutation) -> None:
     before = text_at(mutation.program, mutation.stage)

@@ -39,7 +39,7 @@ def chain(*channels: int):
     return builder.finish("chain", x)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", CHIPS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_strategy_is_better(seed: int, name: str):

@@ -109,7 +109,7 @@ func.func @cut(%x: tensor<2x5x{h}x{w}xf32>, %v: tensor<12x5x3x3xf32>,
 """Several read parts of one result, some of them what lies around as well."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("target", ["npu-tiny", "npu-tiny:L2=32K", "npu"])
 @pytest.mark.parametrize("size", [(8, 8), (13, 11), (40, 7)])

@@ -42,7 +42,7 @@ def expect_right(fault: Fault | None, target: str, program: Program):
     assert fault is None, f"{fault}\n{program.text()}"
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed: int, target: str):
@@ -52,7 +52,7 @@ def test_random_programs(seed: int, target: str):
     expect_right(fault, target, program)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("seed", CHAIN_SEEDS)
 def test_random_chains(seed: int, target: str):
@@ -63,7 +63,7 @@ def test_random_chains(seed: int, target: str):
     expect_right(fault, target, program)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("target", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("seed", LOOKUP_SEEDS)
 def test_random_lookups(seed: int, target: str):
@@ -74,7 +74,7 @@ def test_random_lookups(seed: int, target: str):
     expect_right(fault, target, program)
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize("target", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("seed", WEIGHTED_SEEDS)
 def test_random_weights(seed: int, target: str):
@@ -85,7 +85,7 @@ def test_random_weights(seed: int, target: str):
     expect_right(fault, target, program)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("target", ["npu", "h200"])
 @pytest.mark.parametrize("seed", PLANNED_SEEDS)
 def test_random_plans(seed: int, target: str):

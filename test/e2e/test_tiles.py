@@ -71,7 +71,7 @@ def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
         assert any(1 < step < extent and extent % step for step in steps), extent
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_values_of_partial_tiles(variant: Variant):
     compare(variant, "npu-tiny")

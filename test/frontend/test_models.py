@@ -59,7 +59,7 @@ def check(model: Model, size: str, targets: Sequence[str], dtype: torch.dtype) -
             assert relative_error(found, theirs) <= 2 * bound
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @every_model
 def test_reference(model: Model, dtype: torch.dtype):
@@ -77,7 +77,7 @@ def test_lowered(model: Model):
     check(model, "tiny", ["npu", "triton"], torch.float32)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @every_model
 def test_backend(model: Model):
     network, inputs = model.build("small")

@@ -110,7 +110,7 @@ def test_f32(start: int):
     check_together(start, torch.float32)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
 def test_bf16(start: int):
     check_together(start, torch.bfloat16)

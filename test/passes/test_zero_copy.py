@@ -17,7 +17,7 @@ ROLLING = "rolling_bottleneck"
 """Triton has no windows that roll."""
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_examples(file: Path, target: str):

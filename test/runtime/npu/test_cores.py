@@ -117,7 +117,7 @@ def test_a_line_is_issued_once_for_all_cores(many_cores: str):
     assert report.bounds["vector"] == 20
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("seed", range(150))
 def test_random_loops(many_cores: str, seed: int):
     """Plans and a run step by step agree."""
