@@ -137,9 +137,13 @@ class _Descent:
         self.blocks = blocks
         self.restarts = restarts
         self.best = best
-        self.bound = best.bound
         self.low = best.bound
         """A peak below which no search will find a placement."""
+
+    @property
+    def bound(self) -> int:
+        """Bytes that no placement can go below."""
+        return self.low if self.restarts.proves else self.best.bound
 
     def run(self, enough: int | None) -> Placement:
         """Search until the peak is `enough` or known to be best, or nothing is left."""
@@ -164,7 +168,6 @@ class _Descent:
         found = self.restarts.fit(capacity, attempts)
         if found is False:
             self.low = max(self.low, capacity + 1)
-            self.bound = max(self.bound, self.low if self.restarts.proves else 0)
         if isinstance(found, bool):
             return False
         offsets = [
