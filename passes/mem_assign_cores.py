@@ -17,14 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.dialects.target import Target
-from tlf.passes.cores.dealt import (
-    CORE,
-    LOOP,
-    MAPPING,
-    gain,
-    has_one_for_each,
-    is_for_cores,
-)
+from tlf.passes.cores.dealt import CORE, LOOP, MAPPING, gain, is_dealt, is_for_cores
 from tlf.passes.cores.scope import CoreScope, SharedError
 from tlf.passes.pipelining.counters import (
     STAGES,
@@ -74,12 +67,11 @@ def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
     loops = [
         op for op in nest.walk() if isinstance(op, scf.ParallelOp) and is_for_cores(op)
     ]
+    stays = cores > 1 and _has_all(nest, cores, own)
     for loop in loops:
-        loop.attributes[MAPPING] = LOOP
-    if cores == 1:
-        return
-    if _has_all(nest, cores, own):
-        nest.attributes[MAPPING] = CORE
+        if loop is not nest or not stays:
+            loop.attributes[MAPPING] = LOOP
+    if cores == 1 or stays:
         return
     reasons: list[str] = []
     for dealt in sorted(loops, key=lambda loop: -_gain(loop, cores)):
@@ -98,7 +90,7 @@ def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
 
 def _has_all(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
     """Whether a loop has an iteration for each core, with all that is its own."""
-    if not has_one_for_each(nest, cores):
+    if not is_dealt(nest, cores):
         return False
     try:
         return not CoreScope(nest, nest, own).before()

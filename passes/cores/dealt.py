@@ -20,12 +20,8 @@ def is_for_cores(op: Operation) -> bool:
 
 def is_dealt(op: scf.ParallelOp, cores: int) -> bool:
     """Whether a loop for cores has an iteration for each of so many."""
-    return is_for_cores(op) and has_one_for_each(op, cores)
-
-
-def has_one_for_each(op: scf.ParallelOp, cores: int) -> bool:
-    """Whether a loop has an iteration for each of so many cores."""
-    return [counter.numbers for counter in counters_of(op)] == [(0, cores, 1)]
+    bounds = [counter.numbers for counter in counters_of(op)]
+    return is_for_cores(op) and bounds == [(0, cores, 1)]
 
 
 def gain(trips: int, cores: int) -> float:
