@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -15,7 +14,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.npu.engine import ELEMENT_TYPES
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
-from tlf.lowering.npu.scalars import multiplied
+from tlf.lowering.npu.scalars import check_multiplied
 
 
 @dataclass(frozen=True)
@@ -34,21 +33,21 @@ class GraphVerifyTypesPass(ModulePass):
     name = "graph-verify-types"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        products = multiplied(Target.of(op))
+        machine = Target.of(op)
         for each in op.walk():
-            _verify(each, products)
+            _verify(each, machine)
 
 
-def _verify(op: Operation, products: Sequence[str]) -> None:
+def _verify(op: Operation, machine: Target) -> None:
     elements = _elements(op)
-    if (other := _other(elements, ELEMENT_TYPES)) is not None:
-        known = ", ".join(ELEMENT_TYPES)
-        raise PassFailedException(f"{op.name}: the npu holds {known}, got {other}")
-    if not isinstance(op, ContractionInterface):
-        return
-    if (other := _other(elements[:1], products)) is not None:
-        known = ", ".join(products) or "nothing"
-        raise PassFailedException(f"{op.name}: the npu multiplies {known}, got {other}")
+    for element in elements:
+        if str(element) not in ELEMENT_TYPES:
+            known = ", ".join(ELEMENT_TYPES)
+            raise PassFailedException(
+                f"{op.name}: the npu holds {known}, got {element}"
+            )
+    if isinstance(op, ContractionInterface):
+        check_multiplied(op, elements[0], machine)
 
 
 def _elements(op: Operation) -> list[Attribute]:
@@ -56,8 +55,3 @@ def _elements(op: Operation) -> list[Attribute]:
     values = (*op.operands, *op.results)
     tensors = (value for value in values if isinstance(value.type, TensorType))
     return [tensor_type(value).element_type for value in tensors]
-
-
-def _other(elements: Sequence[Attribute], known: Sequence[str]) -> Attribute | None:
-    """The first type that is none of the known ones."""
-    return next((each for each in elements if str(each) not in known), None)

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.dialects import mem, npu
 from tlf.dialects.target import Target
 from tlf.lowering.npu.accumulate import accumulates
-from tlf.lowering.npu.scalars import multiplied, widens
+from tlf.lowering.npu.scalars import check_multiplied, widens
 from tlf.lowering.npu.views import View, Views
 from tlf.lowering.npu.walk import Dim, fit, nest, operand, simplify, stripped
 from tlf.machine.costs import Costs
@@ -121,13 +121,8 @@ class _Product:
 
 
 def _check_types(op: mem.ContractOp, machine: Target) -> None:
-    known = multiplied(machine)
     element, total = op.input_types[0].element_type, op.output_types[0].element_type
-    if str(element) not in known:
-        raise PassFailedException(
-            f"mem.contract: the npu multiplies {', '.join(known) or 'nothing'}, got "
-            f"{element}"
-        )
+    check_multiplied(op, element, machine)
     if not widens(element, total):
         raise PassFailedException(
             f"mem.contract: the npu cannot accumulate {element} in {total}"

@@ -149,12 +149,17 @@ def constant(value: SSAValue) -> float | None:
     return None
 
 
-def multiplied(machine: Target) -> list[str]:
+def check_multiplied(op: Operation, element: Attribute, machine: Target) -> None:
     """
-    The element types that the matrix engine of a target multiplies.
+    Check that the matrix engine of a target multiplies the elements of a contraction.
     """
     cycles = machine.engines.get("matrix", {}).get("cycles", {})
-    return sorted(cycles) if isinstance(cycles, Mapping) else []
+    known = sorted(cycles) if isinstance(cycles, Mapping) else []
+    if str(element) not in known:
+        listed = ", ".join(known) or "nothing"
+        raise PassFailedException(
+            f"{op.name}: the npu multiplies {listed}, got {element}"
+        )
 
 
 def widens(source: Attribute, result: Attribute) -> bool:
