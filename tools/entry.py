@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import entry_point
 from tlf.tools.diagnostics import errors_located
@@ -16,10 +15,4 @@ def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
     `CompileError`, which names the file, where there is no such function.
     """
     with errors_located(module, "the entry point"):
-        try:
-            return entry_point(module, name)
-        except DiagnosticException as error:
-            several = sum(isinstance(op, func.FuncOp) for op in module.ops) > 1
-            if name is not None or not several:
-                raise
-            raise DiagnosticException(f"{error}: `--entry` says which") from error
+        return entry_point(module, name)

@@ -45,7 +45,8 @@ def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
         return named[0]
     known = ", ".join(op.sym_name.data for op in functions) or "none"
     wanted = "one function" if name is None else f"a function `{name}`"
-    raise DiagnosticException(f"expected {wanted}, got {known}")
+    hint = ": `--entry` says which" if name is None and len(functions) > 1 else ""
+    raise DiagnosticException(f"expected {wanted}, got {known}{hint}")
 
 
 def result_count(function: func.FuncOp) -> int:
