@@ -14,14 +14,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.target import Target, bytes_of, load
 from tlf.passes.explain.apart import Verdict, why_apart
-from tlf.passes.explain.choices import Choice, RecordingPartitionPass
+from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import reports
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
-from tlf.tools.explain_data import Function, Whole, function_of
+from tlf.tools.explain_data import Function, function_of
 from tlf.tools.explain_options import Options
 from tlf.tools.explain_text import answer, details, overview
 from tlf.tools.group_costs import simulated
@@ -184,7 +184,7 @@ def _achieved(function: Function, outcome: Outcome, target: Target) -> Function:
         replace(group, simulated_cycles=spent.get(group.number))
         for group in function.groups
     ]
-    whole = Whole(int(figures["cycles"]), int(moved))
+    whole = Cost(int(figures["cycles"]), int(moved))
     return replace(function, groups=groups, simulated=whole)
 
 

@@ -112,21 +112,13 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """Cycles and bytes of a whole program."""
-
-    cycles: int
-    bytes: int
-
-
-@dataclass(frozen=True)
 class Search:
     """How the groups were found."""
 
     strategy: str
     exact: bool
     reason: str
-    cost: Whole
+    cost: Cost
     """Of the schedule that was chosen, where groups run beside each other."""
     rehearsed: Rehearsed | None
     """What the event model said of the best schedules, if it was asked."""
@@ -140,12 +132,12 @@ class Function:
     target: str
     groups: Sequence[Group]
     figures: Figures
-    unfused: Whole | None
+    unfused: Cost | None
     """With every group of `graph-group` by itself, by the model."""
     gain: float | None
     """How many times longer that takes."""
     searches: Sequence[Search]
-    simulated: Whole | None = None
+    simulated: Cost | None = None
 
 
 def function_of(
@@ -183,8 +175,8 @@ def function_of(
 
 def _search(choice: Choice) -> Search:
     found = choice.statistics
-    cost = Whole(choice.cost.cycles, choice.cost.bytes)
-    return Search(found.strategy, found.exact, found.reason, cost, choice.rehearsed)
+    told = found.strategy, found.exact, found.reason
+    return Search(*told, choice.cost, choice.rehearsed)
 
 
 def _instead(other: Other, choice: Choice, names: SourceNames) -> Instead:
@@ -205,7 +197,7 @@ def _is_about(choice: Choice, report: FunctionReport) -> bool:
     return any(group in groups for group in choice.groups)
 
 
-def _unfused(report: FunctionReport, choices: Sequence[Choice]) -> Whole | None:
+def _unfused(report: FunctionReport, choices: Sequence[Choice]) -> Cost | None:
     """The whole function with nothing merged, if that runs."""
     if not choices or any(each.unfused is None for each in choices):
         return None
@@ -216,14 +208,14 @@ def _whole(
     report: FunctionReport,
     choices: Sequence[Choice],
     cost: Callable[[Choice], Cost | None],
-) -> Whole:
+) -> Cost:
     """The whole function with some cost of what was searched; other groups as are."""
     chosen = {group for each in choices for group in each.groups}
     rest = [
         each.price.spent for each in report.groups if each.price.group not in chosen
     ]
     told = [*rest, *filter(None, map(cost, choices))]
-    return Whole(sum(each.cycles for each in told), sum(each.bytes for each in told))
+    return Cost(sum(each.cycles for each in told), sum(each.bytes for each in told))
 
 
 def _group(
