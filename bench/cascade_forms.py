@@ -10,13 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-T: Any = import_module("torch")
-"""PyTorch, many of whose calls do not say their types."""
+from attention import (
+    T,
+    Tensor,
+    causal,
+    distance,
+    grouped,
+    plain,
+    rectified,
+    scores,
+    soft_capped,
+    window,
+)
 
-Tensor: TypeAlias = Any
 Form: TypeAlias = Callable[..., Tensor]
 
 B, H, S, D = 1, 4, 1024, 64
@@ -61,30 +69,15 @@ def case(*shapes: tuple[int, ...], **limits: int) -> Callable[[Form], Form]:
     return enter
 
 
-def scores(query: Tensor, key: Tensor) -> Tensor:
-    """The scaled scores."""
-    return query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-
-
-def distance(tokens: int) -> Tensor:
-    """How far each token is behind each other one."""
-    places = T.arange(tokens)
-    return places[:, None] - places[None, :]
-
-
 def masked(found: Tensor, hidden: Tensor, value: Tensor) -> Tensor:
     """Attention that does not see what is hidden."""
     return T.softmax(found.masked_fill(hidden, -math.inf), -1) @ value
 
 
-@case(HEADS, HEADS, HEADS)
-def plain(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return T.softmax(scores(query, key), -1) @ value
+for each in (plain, causal, window, soft_capped, rectified):
+    case(HEADS, HEADS, HEADS)(each)
 
-
-@case(HEADS, HEADS, HEADS)
-def causal(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return masked(scores(query, key), distance(S) < 0, value)
+case(HEADS, (B, H // 2, S, D), (B, H // 2, S, D))(grouped)
 
 
 @case(HEADS, HEADS, HEADS, (B, S), n3=2)
@@ -95,17 +88,12 @@ def padding(query: Tensor, key: Tensor, value: Tensor, there: Tensor) -> Tensor:
 @case(HEADS, HEADS, HEADS)
 def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     slope = 2.0 ** -T.arange(1, H + 1)[:, None, None]
-    return T.softmax(scores(query, key) - slope * distance(S).abs(), -1) @ value
-
-
-@case(HEADS, HEADS, HEADS)
-def window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return masked(scores(query, key), distance(S).abs() > 128, value)
+    return T.softmax(scores(query, key) - slope * distance(S, None).abs(), -1) @ value
 
 
 @case(HEADS, HEADS, HEADS)
 def dilated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    behind = distance(S)
+    behind = distance(S, None)
     return masked(scores(query, key), (behind < 0) | (behind % 3 != 0), value)
 
 
@@ -114,24 +102,10 @@ def documents(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tens
     return masked(scores(query, key), number[:, None] != number[None, :], value)
 
 
-@case(HEADS, HEADS, HEADS)
-def soft_capped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return T.softmax(20 * T.tanh(scores(query, key) / 20), -1) @ value
-
-
 @case(HEADS, HEADS, HEADS, (2 * S - 1, H))
 def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
-    bias = table[distance(S) + S - 1].permute(2, 0, 1)
+    bias = table[distance(S, None) + S - 1].permute(2, 0, 1)
     return T.softmax(scores(query, key) + bias, -1) @ value
-
-
-@case(HEADS, (B, 2, S, D), (B, 2, S, D))
-def grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    key, value = (
-        each[:, :, None].expand(-1, -1, H // 2, -1, -1).flatten(1, 2)
-        for each in (key, value)
-    )
-    return plain(query, key, value)
 
 
 @case(HEADS, HEADS, HEADS, HEADS, HEADS, (1,))
@@ -145,11 +119,6 @@ def differential(
 ) -> Tensor:
     first, second = scores(query, key), scores(query2, key2)
     return (T.softmax(first, -1) - part * T.softmax(second, -1)) @ value
-
-
-@case(HEADS, HEADS, HEADS)
-def rectified(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return T.relu(scores(query, key)) @ value
 
 
 @case(HEADS, HEADS, HEADS)
