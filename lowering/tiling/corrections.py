@@ -9,6 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.types import tensor_type
+from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -22,9 +24,11 @@ OPERATIONS: Mapping[str, type[Operation]] = {
 
 @dataclass(frozen=True)
 class CorrectionBuilder:
-    """Builds formulae of tiles, in the element type of a program."""
+    """Builds factors of tiles, in the element type of a program."""
 
     program: TensorProgram
+    places: Mapping[SSAValue, Places]
+    """Which axes of values run along those of what is corrected."""
     before: Mapping[SSAValue, SSAValue]
     """The tiles of what steps had accumulated before an iteration."""
     after: Mapping[SSAValue, SSAValue]
@@ -34,11 +38,21 @@ class CorrectionBuilder:
         """The tile that a formula stands for."""
         match formula:
             case Before(value):
-                return self.program.widened(self.before[value])
+                return self._placed(value, self.before[value])
             case After(value):
-                return self.program.widened(self.after[value])
+                return self._placed(value, self.after[value])
             case Apply(name, operands):
                 made = OPERATIONS[name](*map(self.build, operands))
                 return self.program.insert(made)
             case _:
                 return self.program.number(formula)
+
+    def _placed(self, value: SSAValue, tile: SSAValue) -> SSAValue:
+        """The tile of a value, with the axes of what is corrected."""
+        have = tensor_type(tile).get_shape()
+        places = self.places[value]
+        shape = tuple(1 if axis is None else have[axis] for axis in places)
+        wide = self.program.widened(tile)
+        if shape == have:
+            return wide
+        return self.program.insert(graph.ReshapeOp(wide, shape))

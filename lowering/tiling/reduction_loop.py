@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
@@ -17,14 +17,15 @@ from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.corrections import CorrectionBuilder
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
-from tlf.passes.tiling.cascading import limit_of
+from tlf.passes.tiling.cascading import is_carried, is_corrected_behind, limits_of
 from tlf.passes.tiling.model import Scope, TiledOperation
 
 
 @dataclass
 class ReductionLoop:
     """
-    Builds the loop of an anchor. The steps of a cascade are carried beside its total.
+    Builds the loop of an anchor. The steps of a cascade are carried beside its total,
+    and so is what is computed of them and corrects others.
 
     A maximum starts from minus infinity, and infinities cannot be subtracted from each
     other. So what others compute with is not below the least finite number: then rows
@@ -39,18 +40,15 @@ class ReductionLoop:
     compute: Callable[[Builder, TiledOperation], None]
     """Builds what is neither a step nor the anchor."""
     running: list[TiledOperation] = field(init=False)
-    """The steps and the anchor."""
+    """What is carried, in the order of the program."""
 
     def build(self, builder: Builder, anchor: TiledOperation) -> SSAValue:
         """Build the loop before the builder's insertion point; return its total."""
         tiling = self.tiles.tiling
         self.running = [
-            each
-            for each in tiling.tiles.values()
-            if each is anchor or tiling.is_step(each.op)
+            each for each in tiling.tiles.values() if is_carried(tiling, each.op)
         ]
-        results = [each.op.results[0] for each in self.running]
-        starts = [self._start(builder, each) for each in self.running]
+        starts = self._starts(builder)
         loops = list(tiling.inner_loops.values())
         body = Block(arg_types=[IndexType()] * len(loops) + [s.type for s in starts])
         for loop, variable in zip(loops, body.args, strict=False):
@@ -58,10 +56,10 @@ class ReductionLoop:
             self.indices.variables[loop] = variable
         inside = Builder(InsertPoint.at_end(body))
         totals = dict[SSAValue, SSAValue](
-            zip(results, body.args[len(loops) :], strict=True)
+            zip(self._carried, body.args[len(loops) :], strict=True)
         )
         self._body(inside, totals)
-        inside.insert(tile.YieldOp(*[totals[each] for each in results]))
+        inside.insert(tile.YieldOp(*[totals[each] for each in self._carried]))
         nest = tile.WhileOp(
             [0] * len(loops),
             [loop.extent for loop in loops],
@@ -71,8 +69,38 @@ class ReductionLoop:
             tile.LoopKind.SEQUENTIAL,
             stages=self.stages,
         )
-        self._finish(builder, builder.insert(nest).results)
+        results = builder.insert(nest).results
+        self._finish(builder, dict(zip(self._carried, results, strict=True)))
         return self.tiles.values[anchor.op.results[0]]
+
+    @property
+    def _carried(self) -> list[SSAValue]:
+        return [each.op.results[0] for each in self.running]
+
+    def _starts(self, builder: Builder) -> list[SSAValue]:
+        """What is carried into the first iteration."""
+        starts = dict[SSAValue, SSAValue]()
+        values = self.tiles.values
+        for each in filter(self._is_sum, self.running):
+            result = each.op.results[0]
+            starts[result] = self._start(builder, each)
+            values[result] = self._seen(builder, each, starts[result])
+        for each in self._rows_before():
+            self.compute(builder, each)
+            result = each.op.results[0]
+            values[result] = self._seen(builder, each, values[result])
+        return [starts.get(value, values[value]) for value in self._carried]
+
+    def _rows_before(self) -> list[TiledOperation]:
+        """What is computed of totals alone for what is carried."""
+        found = list[TiledOperation]()
+        wanted = set(self._carried)
+        for each in reversed(self.tiles.tiling.tiles.values()):
+            op = each.op
+            if self.tiles.tiling.is_row(op) and not wanted.isdisjoint(op.results):
+                wanted.update(op.operands)
+                found.insert(0, each)
+        return found
 
     def _start(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
         """What a reduction starts from."""
@@ -85,20 +113,30 @@ class ReductionLoop:
         return builder.insert(tile.FillOp(op.neutral(), type_)).result
 
     def _body(self, inside: Builder, totals: dict[SSAValue, SSAValue]) -> None:
-        """One iteration, from the totals before it to those after it."""
-        before = dict[SSAValue, SSAValue]()
-        for each in self.running:
-            result = each.op.results[0]
-            before[result] = self._seen(inside, each, totals[result])
+        """One iteration, from what is carried into it to what is carried on."""
+        before = self._before(inside, totals)
         for each in self.tiles.tiling.tiles.values():
-            if each in self.running:
-                result = each.op.results[0]
+            result = each.op.results[0]
+            if self._is_sum(each):
                 total = self._corrected(inside, each, totals[result], before)
                 totals[result] = self._accumulated(inside, each, total)
                 seen = self._seen(inside, each, totals[result])
                 self.tiles.values[result] = seen
             elif each.scope is Scope.INNER:
                 self.compute(inside, each)
+                if each in self.running:
+                    totals[result] = self.tiles.values[result]
+                    seen = self._seen(inside, each, totals[result])
+                    self.tiles.values[result] = seen
+
+    def _before(
+        self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
+    ) -> dict[SSAValue, SSAValue]:
+        """What others computed with of what is carried."""
+        return {
+            each.op.results[0]: self._seen(builder, each, totals[each.op.results[0]])
+            for each in self.running
+        }
 
     def _accumulated(
         self, inside: Builder, tiled: TiledOperation, total: SSAValue
@@ -114,15 +152,23 @@ class ReductionLoop:
         ]
         return self.tiles.apply(inside, tiled, [*operands, total])
 
-    def _finish(self, builder: Builder, totals: Sequence[SSAValue]) -> None:
+    def _finish(self, builder: Builder, totals: Mapping[SSAValue, SSAValue]) -> None:
         """Let what follows the loop read totals."""
-        before = dict[SSAValue, SSAValue]()
-        for each, total in zip(self.running, totals, strict=True):
+        tiling = self.tiles.tiling
+        before = self._before(builder, totals)
+        for each in tiling.tiles.values():
             result = each.op.results[0]
-            before[result] = self._seen(builder, each, total)
-            if self._depends_on_limited(each):
-                total = self._corrected(builder, each, total, before)
-            self.tiles.values[result] = total
+            if self._is_sum(each):
+                total = totals[result]
+                if is_corrected_behind(tiling, each.op):
+                    total = self._corrected(builder, each, total, before)
+                self.tiles.values[result] = total
+            elif each.again:
+                self.compute(builder, each)
+
+    def _is_sum(self, tiled: TiledOperation) -> bool:
+        """Whether an operation accumulates what is carried."""
+        return tiled in self.running and not self.tiles.tiling.is_row(tiled.op)
 
     def _corrected(
         self,
@@ -136,28 +182,19 @@ class ReductionLoop:
         if correction is None:
             return total
         program = TensorProgram(builder, tensor_type(total).element_type)
-        formulae = CorrectionBuilder(program, before, self.tiles.values)
+        values = self.tiles.values
+        formulae = CorrectionBuilder(program, correction.places, before, values)
         return program.mul(total, formulae.build(correction.formula))
-
-    def _depends_on_limited(self, tiled: TiledOperation) -> bool:
-        correction = self.tiles.tiling.correction_of(tiled.op)
-        values = () if correction is None else correction.values
-        limited = [
-            each.op.results[0]
-            for each in self.running
-            if limit_of(self.tiles.tiling, each.op)
-        ]
-        return any(value in limited for value in values)
 
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
         """What others compute with instead of a total."""
-        if (limit := limit_of(self.tiles.tiling, tiled.op)) is None:
-            return total
         program = TensorProgram(builder, tensor_type(total).element_type)
-        kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
-        return program.insert(kind(total, program.number(limit)))
+        for limit in limits_of(self.tiles.tiling, tiled.op):
+            kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
+            total = program.insert(kind(total, program.number(limit)))
+        return total
 
 
 def _accumulating(tiled: TiledOperation) -> AccumulatingInterface:

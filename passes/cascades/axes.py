@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.tiling.form import Forms
+
+Places: TypeAlias = tuple[int | None, ...]
+"""For each axis of a tensor, an axis of another one."""
 
 
 @dataclass
@@ -48,15 +52,24 @@ class AxisClasses:
         count = len(self.forms.of(op).iterators)
         return [each for each in range(count) if self.of_iterator(op, each) == found]
 
-    def broadcast(self, value: SSAValue, result: SSAValue) -> bool:
-        """Whether a value is broadcast along the axes of a result that it has."""
-        shapes = [tensor_type(each).get_shape() for each in (value, result)]
-        first = len(shapes[1]) - len(shapes[0])
-        return first >= 0 and all(
-            extent == 1
-            or self._find((value, axis)) == self._find((result, first + axis))
-            for axis, extent in enumerate(shapes[0])
-        )
+    def aligned(self, value: SSAValue, result: SSAValue) -> Places | None:
+        """
+        For each axis of a result the axis of a value that runs along it, or None: the
+        value has then one element for all of it. None at all where the value has other
+        axes, or has them in another order.
+        """
+        wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
+        found: list[int | None] = [None] * len(wide)
+        at = len(wide)
+        for axis in reversed(range(len(narrow))):
+            if narrow[axis] == 1:
+                continue
+            node = self._find((value, axis))
+            matches = (n for n in range(at) if self._find((result, n)) == node)
+            if (at := max(matches, default=-1)) < 0:
+                return None
+            found[at] = axis
+        return tuple(found)
 
     def _runs(self, op: TilingInterface) -> Iterator[tuple[SSAValue, int, Hashable]]:
         """Values of an operation, with an axis and the iterator that runs along it."""

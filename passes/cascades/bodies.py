@@ -73,22 +73,25 @@ FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
 @dataclass
 class Bodies:
     """
-    The formulae of values: symbols of what `steps` accumulate, and of what does not
-    depend on these.
+    The formulae of values: symbols of what is `running`, and of what does not depend on
+    it.
     """
 
-    steps: Mapping[SSAValue, Symbol]
+    running: Mapping[SSAValue, Symbol]
+    """The symbols of what steps accumulate, and of what is computed of this alone."""
     dependent: frozenset[Operation]
     """What is computed from the results of steps."""
     opaque: dict[SSAValue, Symbol] = field(default_factory=dict[SSAValue, Symbol])
     """The symbols of all else."""
 
     @staticmethod
-    def of_steps(steps: Sequence[Operation], dependent: frozenset[Operation]) -> Bodies:
-        """The formulae of a group with some steps."""
+    def of_running(
+        running: Sequence[Operation], dependent: frozenset[Operation]
+    ) -> Bodies:
+        """The formulae of a group in which the results of operations are running."""
         symbols: dict[SSAValue, Symbol] = {
             op.results[0]: sympy.Symbol(f"r{number}", real=True)
-            for number, op in enumerate(steps)
+            for number, op in enumerate(running)
         }
         return Bodies(symbols, dependent)
 
@@ -98,7 +101,7 @@ class Bodies:
 
     def of(self, value: SSAValue) -> Expr:
         """The formula of a value."""
-        if (symbol := self.steps.get(value)) is not None:
+        if (symbol := self.running.get(value)) is not None:
             return symbol
         owner = value.owner
         if owner in self.dependent and isinstance(owner, ElementwiseInterface):

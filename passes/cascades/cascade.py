@@ -10,7 +10,7 @@ and corrects what has been added up whenever it changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
@@ -20,6 +20,7 @@ from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.tiling.form import Forms
 
 if TYPE_CHECKING:
+    from tlf.passes.cascades.bodies import Bodies
     from tlf.passes.cascades.corrections import Correction
 
 
@@ -43,6 +44,11 @@ class Cascade:
     """All of them, in the order of the program; the anchor is the last."""
     dependent: frozenset[Operation]
     """Other operations that need the result of one."""
+    rows: tuple[Operation, ...]
+    """
+    Those of them that do not run along the axis, but have one result for all of it, in
+    the order of the program.
+    """
 
 
 def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade | None:
@@ -62,14 +68,17 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
         return None
     steps = [op for op in found if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
+    rows = [op for op in operations if op in dependent and op not in iterators]
     corrected = [op for op in steps if op in dependent]
-    corrections = _corrections(corrected, steps, dependent, axes) if corrected else {}
+    bodies = _Corrected(dependent, axes, (*steps, *rows))
+    corrections = bodies.corrections(corrected) if corrected else {}
     if corrections is None:
         return None
     return Cascade(
         found[-1],
         {op: Step(op, iterators[op], corrections.get(op)) for op in steps},
         dependent - set(steps),
+        tuple(rows),
     )
 
 
@@ -108,26 +117,43 @@ def _dependent(
     return frozenset(found)
 
 
-def _corrections(
-    corrected: Sequence[AccumulatingInterface],
-    steps: Sequence[AccumulatingInterface],
-    dependent: frozenset[Operation],
-    axes: AxisClasses,
-) -> dict[Operation, Correction] | None:
-    """The corrections of steps that need other steps, or None where one has none."""
-    # Formulae take half a second to import, and most programs have no cascade.
-    from tlf.passes.cascades.bodies import Bodies
-    from tlf.passes.cascades.corrections import correction_of
+@dataclass(frozen=True)
+class _Corrected:
+    """Finds the corrections of steps that need what others accumulate."""
 
-    bodies = Bodies.of_steps(steps, dependent)
-    found: dict[Operation, Correction] = {}
-    for op in corrected:
+    dependent: frozenset[Operation]
+    axes: AxisClasses
+    running: Sequence[Operation]
+    """Steps, and what is computed of their results alone."""
+
+    def corrections(
+        self, steps: Sequence[AccumulatingInterface]
+    ) -> dict[Operation, Correction] | None:
+        """The corrections of steps, or None where one has none."""
+        # Formulae take half a second to import, and most programs have no cascade.
+        from tlf.passes.cascades.bodies import Bodies
+
+        bodies = Bodies.of_running(self.running, self.dependent)
+        found: dict[Operation, Correction] = {}
+        for op in steps:
+            if (correction := self._correction(op, bodies)) is None:
+                return None
+            found[op] = correction
+        return found
+
+    def _correction(
+        self, op: AccumulatingInterface, bodies: Bodies
+    ) -> Correction | None:
+        from tlf.passes.cascades.corrections import correction_of
+
         if len(op.linear_in()) != len(op.inputs):
             return None
-        correction = correction_of(bodies.of_step(op), bodies.steps)
+        correction = correction_of(bodies.of_step(op), bodies.running)
         if correction is None:
             return None
-        if not all(axes.broadcast(each, op.results[0]) for each in correction.values):
+        total = op.results[0]
+        aligned = {each: self.axes.aligned(each, total) for each in correction.values}
+        places = {value: each for value, each in aligned.items() if each is not None}
+        if len(places) < len(aligned):
             return None
-        found[op] = correction
-    return found
+        return replace(correction, places=places)

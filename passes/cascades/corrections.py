@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from tlf.passes.cascades.algebra import Expr, Symbol, sympy
+from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.formula import After, Apply, Before, Formula, Name
 
 TRIALS = 64
@@ -28,19 +29,22 @@ TRIALS = 64
 
 @dataclass(frozen=True)
 class Correction:
-    """The factor of a running sum, when results of steps change."""
+    """The factor of a running sum, when what its terms depend on changes."""
 
     formula: Formula
     values: tuple[SSAValue, ...]
-    """The results that it depends on."""
+    """The values that it depends on."""
+    places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
+    """Which of their axes run along those of the sum."""
 
 
-def correction_of(body: Expr, steps: Mapping[SSAValue, Symbol]) -> Correction | None:
+def correction_of(body: Expr, running: Mapping[SSAValue, Symbol]) -> Correction | None:
     """
-    The correction of a sum of terms that depend on the results of steps, or None where
-    there is no such factor.
+    The correction of a sum of terms that depend on running values, or None where there
+    is no such factor.
     """
-    used = {value: each for value, each in steps.items() if each in body.free_symbols}
+    symbols = body.free_symbols
+    used = {value: each for value, each in running.items() if each in symbols}
     if (ratio := _ratio(body, tuple(used.values()))) is None:
         return None
     leaves: dict[Symbol, Formula] = {}

@@ -12,14 +12,14 @@ Name: TypeAlias = Literal["add", "sub", "mul", "div", "exp"]
 
 @dataclass(frozen=True)
 class Before:
-    """The result of a step before an iteration."""
+    """A running value before an iteration."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True)
 class After:
-    """The result of a step after an iteration."""
+    """A running value after an iteration."""
 
     value: SSAValue
 

@@ -26,6 +26,7 @@ from tlf.passes.cost.steps import Steps
 from tlf.passes.placement import Buffer, align
 from tlf.passes.placement.bounds import highest
 from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.cascading import is_carried
 from tlf.passes.tiling.model import (
     WIDEST,
     GroupTiling,
@@ -290,7 +291,7 @@ class TileBuffers:
         if self.nearest and isinstance(owner, ContractionInterface):
             row = self._live("value", value, size, box, size)
             return row._replace(of_pieces=self.tiling.tiles[owner].scope is Scope.INNER)
-        if self.nearest and self.tiling.is_step(owner):
+        if self.nearest and is_carried(self.tiling, owner):
             return self._live("value", value, size, box)
         return self._with_parts(Row("value", value, size, first, last + 1, box))
 

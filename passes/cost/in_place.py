@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box
@@ -17,6 +17,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.passes.cost.steps import Steps
 from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.cascading import is_carried
 from tlf.passes.tiling.model import GroupTiling, Scope, elements
 from tlf.passes.tiling.rounding import rounded_products
 
@@ -64,16 +65,25 @@ class InPlace:
         if (product := self.rounded.get(op)) is not None:
             self._share(op.results[0], product.results[0])
             return
-        for operand in _replaced(op):
+        carried = self._is_carried(op)
+        for operand in () if carried else _replaced(op):
             wanted, box = self.tiling.tiles[op].result, self._box(operand)
             element = tensor_type(op.results[0]).element_type
             if box is None or tensor_type(operand).element_type != element:
                 continue
             if elements(box) != elements(wanted) or operand in self.tiling.results:
                 continue
+            if self._is_carried(operand.owner):
+                continue
             if self.last_use(operand) == self.steps.of[op]:
                 self._share(op.results[0], operand)
                 return
+
+    def _is_carried(self, owner: Operation | Block) -> bool:
+        """Whether a loop hands on what an operation computes of running totals."""
+        if not isinstance(owner, Operation) or not self.tiling.is_row(owner):
+            return False
+        return is_carried(self.tiling, owner)
 
     def _box(self, value: SSAValue) -> Box | None:
         """The tile of a value, if it is there for one iteration alone."""

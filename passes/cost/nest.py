@@ -21,6 +21,7 @@ from tlf.passes.cost.running import Running
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.cascading import is_carried, is_corrected_behind
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.passes.tiling.model import Loop as TileLoop
 
@@ -178,11 +179,17 @@ class NestProgram:
         moved = frozenset(
             buffer for task in body if task.ahead for buffer in task.writes
         )
+        for each in self.tiling.tiles.values():
+            if self.tiling.is_row(each.op) and is_carried(self.tiling, each.op):
+                yield from self._compute(each)
         yield Loop(trips, tuple(body), moved, slots)
         running = Running(self.tiling, self.moves.costs)
-        for op in self.tiling.tiles:
-            for cost in (*running.limited(op), *running.corrected(op)):
-                yield self._on_total(op, cost)
+        for op, each in self.tiling.tiles.items():
+            yield from (self._on_total(op, e) for e in running.limited(op))
+            if is_corrected_behind(self.tiling, op):
+                yield from (self._on_total(op, e) for e in running.corrected(op))
+            if each.again:
+                yield from self._compute(each)
 
     def _pieces(self, ahead: int) -> Iterator[Task]:
         """The loads of an iteration of a reduction."""

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.machine.costs import Cost, Costs
 from tlf.passes.cascades.formula import Apply, Formula
-from tlf.passes.tiling.cascading import limit_of
+from tlf.passes.tiling.cascading import limits_of
 from tlf.passes.tiling.model import GroupTiling, elements
 
 SLOW = ("exp", "div")
@@ -26,7 +26,7 @@ class Running:
 
     def limited(self, op: Operation) -> Iterator[Cost]:
         """What keeps a total in the finite numbers for those who compute with it."""
-        if limit_of(self.tiling, op) is not None:
+        for _ in limits_of(self.tiling, op):
             yield self.costs.elementwise(self._count(op.results[0]))
 
     def corrected(self, op: Operation) -> Iterator[Cost]:

@@ -27,7 +27,6 @@ from tlf.passes.tiling.boxes import (
     always_covers,
     covering_all,
     hull_of,
-    moves_with,
 )
 from tlf.passes.tiling.cascading import order_of, step_box
 from tlf.passes.tiling.cut import cut_box, whole_box
@@ -50,6 +49,7 @@ from tlf.passes.tiling.movements import check_rooms, is_gathered
 from tlf.passes.tiling.pieces import beside_root, piece_of
 from tlf.passes.tiling.reads import add_reads
 from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
+from tlf.passes.tiling.scopes import is_again, is_inner
 from tlf.passes.tiling.window import Window
 
 
@@ -233,7 +233,7 @@ class _Analysis:
         if not (needs := self._needs(op)):
             return None
         boxes = [need.box for need in needs]
-        if self.tiling.inner_loops and not self._is_inner(op, needs):
+        if self.tiling.inner_loops and not is_inner(self.tiling, op, needs):
             boxes = [covering_all(box, self.inner) for box in boxes]
         hull = hull_of(boxes, self._ranges) if len(boxes) > 1 else boxes[0]
         wanted = hull if self.tiling.rolled is None else self._fresh(op, hull)
@@ -277,19 +277,6 @@ class _Analysis:
             Read(op, 0, beside_root(op, self.results[0], self.root_region), Scope.OUTER)
         ]
 
-    def _is_inner(self, op: TilingInterface, needs: Sequence[Read]) -> bool:
-        if self.tiling.is_step(op):
-            return True
-        scopes = {need.scope for need in needs}
-        if any(result in self.results for result in op.results):
-            scopes.add(Scope.OUTER)
-        is_running = self.tiling.is_running(op)
-        if is_running and len(scopes) > 1:
-            raise TilingError(op, "it is needed while sums run, and once they are over")
-        if Scope.OUTER in scopes:
-            return False
-        return is_running or any(moves_with(need.box, self.inner) for need in needs)
-
     def _compute(
         self,
         op: TilingInterface,
@@ -300,7 +287,8 @@ class _Analysis:
     ) -> None:
         scope = Scope.OUTER
         if self.tiling.inner_loops and not is_root:
-            scope = Scope.INNER if self._is_inner(op, self._needs(op)) else scope
+            inside = is_inner(self.tiling, op, self._needs(op))
+            scope = Scope.INNER if inside else scope
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
             self.tiling.cascade = self.cascade if self.tiling.inner_loops else None
@@ -311,12 +299,18 @@ class _Analysis:
         if windows and (window := windows.get((op.results[0], 0))) is not None:
             result = window.whole
         reads = boxes_read(self.rules, op, box, form)
-        self.tiling.tiles[op] = TiledOperation(op, box, result, scope, form, reads)
+        inside = scope is Scope.INNER
+        again = inside and is_again(self.tiling, op, self._needs(op))
+        self.tiling.tiles[op] = TiledOperation(
+            op, box, result, scope, form, reads, again
+        )
         if form.is_movement and is_gathered(op, self.members, self.rules):
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
         self._ask(op, scope, reads)
+        if again:
+            self._ask(op, Scope.OUTER, reads)
 
     def _ask(
         self, op: TilingInterface, scope: Scope, reads: Sequence[Box | None]

@@ -129,6 +129,8 @@ class TiledOperation(NamedTuple):
     form: Form
     reads: tuple[Box | None, ...] = ()
     """The part of each operand that these iterations read, if it is a tensor."""
+    again: bool = False
+    """Whether what an inner loop computes is computed once more behind it."""
 
     @property
     def computed(self) -> Box:
@@ -254,6 +256,10 @@ class GroupTiling:
     def is_running(self, op: Operation) -> bool:
         """Whether an operation, no step itself, needs the result of one."""
         return self.cascade is not None and op in self.cascade.dependent
+
+    def is_row(self, op: Operation) -> bool:
+        """Whether an operation computes one result of totals."""
+        return self.cascade is not None and op in self.cascade.rows
 
     def correction_of(self, op: Operation) -> Correction | None:
         """What corrects the running sum of an operation, if it has to be."""

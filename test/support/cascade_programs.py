@@ -48,11 +48,48 @@ BODIES: Mapping[str, str] = {
   %l = graph.reduce %u <sum> axes [1] keepdims : ({S}) -> {R}
   %n = graph.mul %m, %m : ({R}, {R}) -> {R}
   %y = graph.sub %l, %n : ({R}, {R}) -> {R}""",
+    "extra exponent": """
+  %c = graph.constant dense<0.5> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %n = graph.maximum %m, %c : ({R}, tensor<{E}>) -> {R}
+  %d = graph.sub %t, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %l = graph.reduce %e <sum> axes [1] keepdims : ({S}) -> {R}
+  %f = graph.sub %c, %n : (tensor<{E}>, {R}) -> {R}
+  %g = graph.exp %f : {R}
+  %w = graph.add %l, %g : ({R}, {R}) -> {R}
+  %o = graph.matmul %e, %v : ({S}, {V}) -> {Y}
+  %y = graph.div %o, %w : ({Y}, {R}) -> {Y}""",
+    "steep": """
+  %c = graph.constant dense<3.0> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %n = graph.mul %m, %c : ({R}, tensor<{E}>) -> {R}
+  %u = graph.mul %t, %c : ({S}, tensor<{E}>) -> {S}
+  %d = graph.sub %u, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %y = graph.matmul %e, %v : ({S}, {V}) -> {Y}""",
+    "guarded logarithm": """
+  %c = graph.constant dense<0x{INF}> : tensor<{E}>
+  %z = graph.constant dense<0.0> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %a = graph.abs %m : {R}
+  %h = graph.compare %a, %c <eq> : ({R}, tensor<{E}>) -> {B}
+  %n = graph.select %h, %z, %m : ({B}, tensor<{E}>, {R}) -> {R}
+  %d = graph.sub %t, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %l = graph.reduce %e <sum> axes [1] : ({S}) -> {U}
+  %g = graph.log %l : {U}
+  %w = graph.reshape %g : ({U}) -> {R}
+  %y = graph.add %w, %n : ({R}, {R}) -> {R}""",
 }
 """What follows scores `t`, of rows and columns, with values `v` for each column."""
 
-ROWS = ("logarithm", "moments")
+ROWS = ("logarithm", "moments", "guarded logarithm")
 """Those of which one number comes for each row."""
+
+
+INFINITY = {"f32": "7F800000", "f16": "7C00", "bf16": "7F80"}
+"""The bits of infinity."""
 
 
 def program(body: str, sizes: Sequence[int], element: str) -> str:
@@ -70,6 +107,8 @@ def program(body: str, sizes: Sequence[int], element: str) -> str:
         "Y": (rows, 1 if body in ROWS else depth),
     }
     types = {name: f"tensor<{m}x{n}x{element}>" for name, (m, n) in shapes.items()}
+    types |= {"U": f"tensor<{rows}x{element}>", "B": f"tensor<{rows}x1xi1>"}
+    types |= {"E": element, "INF": INFINITY[element]}
     lines = """
   %s = graph.matmul %q, %k : ({Q}, {K}) -> {S}
   %t = graph.add %s, %b : ({S}, {S}) -> {S}"""

@@ -80,9 +80,17 @@ class TileSearch:
         found = [
             self._descend(choice)
             for sizes in dict.fromkeys(starts)
-            if (choice := self.choice(sizes)) is not None
+            if (choice := self._first(sizes)) is not None
         ]
         return min(found, key=_rank, default=None)
+
+    def _first(self, sizes: Sizes) -> Choice | None:
+        """What is legal of given sizes, and of those with longest axes halved."""
+        smaller: Sizes | None = sizes
+        while smaller is not None and self.choice(smaller) is None:
+            halves = [self._halved(smaller, axis) for axis in range(len(smaller))]
+            smaller = min((e for e in halves if e is not None), key=max, default=None)
+        return None if smaller is None else self.choice(smaller)
 
     def _descend(self, start: Choice) -> Choice:
         choice = start
