@@ -27,10 +27,12 @@ from attention import (
 
 Form: TypeAlias = Callable[..., Tensor]
 
-B, H, S, D = 1, 4, 1024, 64
+B, H, S, D = 4, 16, 4096, 64
 """Batches, heads, tokens and channels."""
-ROWS, INNER, COLUMNS = 1024, 256, 4096
+ROWS, INNER, COLUMNS = 8192, 256, 4096
 """A matrix of rows, multiplied by one of columns."""
+DTYPE = T.bfloat16
+"""Of all that are no whole numbers."""
 
 HEADS = (B, H, S, D)
 
@@ -43,6 +45,8 @@ class Case:
     shapes: Sequence[tuple[int, ...]]
     limits: Mapping[int, int]
     """Below what inputs that are whole numbers lie, by their places."""
+    weights: Sequence[int] = ()
+    """The places of what is the same at every call."""
 
     def inputs(self, seed: int = 0) -> list[Tensor]:
         """Random inputs."""
@@ -50,7 +54,7 @@ class Case:
         return [
             T.randint(0, limit, shape, generator=generator)
             if (limit := self.limits.get(place)) is not None
-            else T.randn(*shape, generator=generator)
+            else T.randn(*shape, generator=generator).to(DTYPE)
             for place, shape in enumerate(self.shapes)
         ]
 
@@ -58,12 +62,14 @@ class Case:
 CASES: dict[str, Case] = {}
 
 
-def case(*shapes: tuple[int, ...], **limits: int) -> Callable[[Form], Form]:
+def case(
+    *shapes: tuple[int, ...], weights: Sequence[int] = (), **limits: int
+) -> Callable[[Form], Form]:
     """Enter a computation; `n2=5` says that input 2 holds numbers below 5."""
 
     def enter(form: Form) -> Form:
         places = {int(name[1:]): limit for name, limit in limits.items()}
-        CASES[form.__name__] = Case(form, shapes, places)
+        CASES[form.__name__] = Case(form, shapes, places, weights)
         return form
 
     return enter
@@ -88,7 +94,8 @@ def padding(query: Tensor, key: Tensor, value: Tensor, there: Tensor) -> Tensor:
 @case(HEADS, HEADS, HEADS)
 def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     slope = 2.0 ** -T.arange(1, H + 1)[:, None, None]
-    return T.softmax(scores(query, key) - slope * distance(S, None).abs(), -1) @ value
+    bias = slope * distance(S, None).abs()
+    return T.softmax(scores(query, key) - bias.to(query.dtype), -1) @ value
 
 
 @case(HEADS, HEADS, HEADS)
@@ -135,59 +142,66 @@ def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
 
 
-@case((ROWS, INNER), (INNER, COLUMNS), (ROWS,), n2=COLUMNS)
+@case((ROWS, INNER), (INNER, COLUMNS), (ROWS,), weights=[1], n2=COLUMNS)
 def cross_entropy(x: Tensor, weight: Tensor, label: Tensor) -> Tensor:
     return T.nn.functional.cross_entropy(x @ weight, label, reduction="none")
 
 
-@case((ROWS, INNER), (INNER, COLUMNS))
+@case((ROWS, INNER), (INNER, COLUMNS), weights=[1])
 def log_sum_exp(x: Tensor, weight: Tensor) -> Tensor:
     return T.logsumexp(x @ weight, -1)
 
 
-@case((ROWS, INNER), (INNER, COLUMNS))
+@case((ROWS, INNER), (INNER, COLUMNS), weights=[1])
 def entropy(x: Tensor, weight: Tensor) -> Tensor:
     found = T.log_softmax(x @ weight, -1)
     return -(found.exp() * found).sum(-1)
 
 
-@case((ROWS, INNER), (INNER,), (INNER,), (INNER, 3 * INNER), (3 * INNER,))
+@case(
+    (ROWS, INNER),
+    (INNER,),
+    (INNER,),
+    (INNER, 3 * INNER),
+    (3 * INNER,),
+    weights=[1, 2, 3, 4],
+)
 def layer_norm_product(
     x: Tensor, scale: Tensor, shift: Tensor, weight: Tensor, bias: Tensor
 ) -> Tensor:
     return T.nn.functional.layer_norm(x, (INNER,), scale, shift) @ weight + bias
 
 
-@case((ROWS, INNER), (INNER,), (INNER, 3 * INNER))
+@case((ROWS, INNER), (INNER,), (INNER, 3 * INNER), weights=[1, 2])
 def rms_norm_product(x: Tensor, scale: Tensor, weight: Tensor) -> Tensor:
     return T.nn.functional.rms_norm(x, (INNER,), scale) @ weight
 
 
-@case((ROWS, COLUMNS), (COLUMNS, 64))
+@case((ROWS, COLUMNS), (COLUMNS, 64), weights=[1])
 def softmax_product(x: Tensor, weight: Tensor) -> Tensor:
     return T.softmax(x, -1) @ weight
 
 
-@case((ROWS, COLUMNS), (COLUMNS, 64))
+@case((ROWS, COLUMNS), (COLUMNS, 64), weights=[1])
 def unit_product(x: Tensor, weight: Tensor) -> Tensor:
     return T.nn.functional.normalize(x, dim=-1) @ weight
 
 
-@case((ROWS, INNER), (INNER, COLUMNS))
+@case((ROWS, INNER), (INNER, COLUMNS), weights=[1])
 def variance(x: Tensor, weight: Tensor) -> Tensor:
     return (x @ weight).var(-1)
 
 
-@case((ROWS, INNER), (INNER, 16))
+@case((ROWS, INNER), (INNER, 16), weights=[1])
 def gate(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
     return T.softmax(x @ weight, -1).max(-1)
 
 
-@case((ROWS, INNER), (INNER, 8), (8, INNER))
+@case((ROWS, INNER), (INNER, 8), (8, INNER), weights=[1, 2])
 def low_rank(x: Tensor, down: Tensor, up: Tensor) -> Tensor:
     return (x @ down) @ up
 
 
-@case((ROWS, INNER), (INNER, 32), (32, INNER))
+@case((ROWS, INNER), (INNER, 32), (32, INNER), weights=[1, 2])
 def narrow_mlp(x: Tensor, down: Tensor, up: Tensor) -> Tensor:
     return T.relu(x @ down) @ up

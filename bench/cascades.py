@@ -5,7 +5,7 @@ reductions depend on each other.
     python bench/cascades.py
     python bench/cascades.py causal sink
 
-The computations are those of `cascade_forms.py`, in f32. `kernels` counts the groups
+The computations are those of `cascade_forms.py`, in bf16. `kernels` counts the groups
 that `triton-pipeline` makes for the preset `h200`, `nests` the loops over tiles that
 `npu-pipeline` makes between L3 and L2 of the preset `npu`, and `groups` what it makes
 of them between L2 and L1. Reductions in one loop are one of each.
@@ -19,10 +19,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cascade_forms import CASES, Case, T
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tlf.dialects import graph, tile
+from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import load
 from tlf.frontend.torch import from_torch
 from tlf.lowering.pipelines import pipelines_for
@@ -35,10 +37,18 @@ def imported(case: Case) -> ModuleOp:
     """A computation as a program."""
 
     class Module(T.nn.Module):
-        def forward(self, *inputs: Any) -> Any:
-            return case.form(*inputs)
+        def forward(self, *given: Any) -> Any:
+            known, rest = iter(self.parameters()), iter(given)
+            places = range(len(case.shapes))
+            return case.form(
+                *(next(known if place in case.weights else rest) for place in places)
+            )
 
-    return from_torch(Module(), case.inputs()).module
+    inputs, module = case.inputs(), Module()
+    for place in case.weights:
+        module.register_parameter(f"w{place}", T.nn.Parameter(inputs[place]))
+    given = [e for place, e in enumerate(inputs) if place not in case.weights]
+    return from_torch(module, given).module
 
 
 def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:
@@ -52,8 +62,12 @@ def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:
 
 
 def count(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
-    """How many operations of a module are of a kind."""
-    return sum(map(matches, module.walk()))
+    """How many operations of what runs at every call are of a kind."""
+    return sum(
+        sum(map(matches, op.walk()))
+        for op in module.body.block.ops
+        if isinstance(op, func.FuncOp) and not is_preparation(op)
+    )
 
 
 def is_group(op: Operation) -> bool:

@@ -53,7 +53,8 @@ PIPELINES: Mapping[str, str] = {
         "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
         "graph-merge-products,graph-fold-constants,graph-decompose,tidy,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
-        "graph-fold-movements,graph-fold-constants,tidy,graph-outline-prepare,tidy"
+        "graph-fold-movements,graph-fold-constants,tidy,graph-expose-cascades,tidy,"
+        "graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.

@@ -19,6 +19,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-copy-joined": ("graph_copy_joined", "GraphCopyJoinedPass"),
     "graph-choose-tiles": ("graph_choose_tiles", "GraphChooseTilesPass"),
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
+    "graph-expose-cascades": ("graph_expose_cascades", "GraphExposeCascadesPass"),
     "graph-fold-batch-norm": ("graph_fold_batch_norm", "GraphFoldBatchNormPass"),
     "graph-fold-constants": ("graph_fold_constants", "GraphFoldConstantsPass"),
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),

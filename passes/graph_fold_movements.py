@@ -8,7 +8,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
@@ -71,8 +71,8 @@ class Product:
         """Whether every iterator runs along an operand."""
         return {*self.axes[0], *self.axes[1]} == {*range(len(self.op.iterators()))}
 
-    def build(self) -> graph.ContractOp:
-        """The contraction by its maps."""
+    def build(self, element: Attribute | None = None) -> graph.ContractOp:
+        """The contraction by its maps, of the same element type unless one is given."""
         count = len({*self.axes[0], *self.axes[1]})
         maps = [
             AffineMap(count, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
@@ -83,7 +83,7 @@ class Product:
             maps,
             acc=self.op.properties.get("acc"),
             precision=self.op.precision,
-            element=tensor_type(self.op.results[0]).element_type,
+            element=element or tensor_type(self.op.results[0]).element_type,
         )
         made.location = self.op.location
         return made

@@ -49,13 +49,16 @@ class Cascade:
     Those of them that do not run along the axis, but have one result for all of it, in
     the order of the program.
     """
+    before: tuple[AccumulatingInterface, ...] = ()
+    """What accumulates along other axes, for all of this one, and needs no step."""
 
 
 def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none: where the last
-    one runs along several axes, another one neither along the same nor for each place
-    of it, or there is no correction for what one adds up.
+    one runs along several axes, another one needs results of these and neither runs
+    along the same axis nor for each place of it, or there is no correction for what one
+    adds up.
     """
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     if len(found) < 2 or any(op.init_value is not None for op in found):
@@ -63,11 +66,13 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
     if len(forms.of(found[-1]).reductions) != 1:
         return None
     axes = AxisClasses.of(operations, forms)
-    iterators = _along(operations, axes, found[-1])
-    if iterators is None or any(op not in iterators for op in found):
+    if (iterators := _along(operations, axes, found[-1])) is None:
         return None
-    steps = [op for op in found if iterators[op] in forms.of(op).reductions]
+    along = [op for op in found if op in iterators]
+    steps = [op for op in along if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
+    if any(op in dependent for op in found if op not in iterators):
+        return None
     rows = [op for op in operations if op in dependent and op not in iterators]
     corrected = [op for op in steps if op in dependent]
     bodies = _Corrected(dependent, axes, (*steps, *rows))
@@ -79,6 +84,7 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
         {op: Step(op, iterators[op], corrections.get(op)) for op in steps},
         dependent - set(steps),
         tuple(rows),
+        tuple(op for op in found if op not in iterators),
     )
 
 

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from xdsl.ir import Operation
 
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ContractionInterface,
-    TilingInterface,
-)
+from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import Target
 from tlf.passes.cost.estimator import Estimator
 from tlf.passes.cost.structure import Structures
+from tlf.passes.fusion.leading import Part, leading_to, read_by
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members, members_of
 
-Part: TypeAlias = Sequence[TilingInterface]
-"""Operations that run together."""
+ALIKE = 0.05
+"""By what part one loop may take longer than its parts: it needs less memory."""
 
 
 @dataclass
@@ -42,13 +38,16 @@ class Cascades:
     def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
         """
         For each reduction of a block, the last one first, its group and those before it
-        that compute along the axis it reduces. Groups may be joined on the way.
+        that compute along the axis it reduces: for what it reduces, then for all of its
+        group. Groups may be joined on the way.
         """
         for op in reversed(list(groups)):
             if not isinstance(op, AccumulatingInterface):
                 continue
-            if len(self.forms.of(op).reductions) == 1:
-                parts = _before(op, groups)
+            if len(self.forms.of(op).reductions) != 1:
+                continue
+            for values in (op.inputs, read_by(groups[op])):
+                parts = leading_to(groups[op], values, groups)
                 if len(parts) > 1:
                     yield parts
 
@@ -66,22 +65,5 @@ class Cascades:
             return False
         groups = (members_of(part, self.forms) for part in parts)
         apart = [self.estimator.fastest(each) for each in groups]
-        return all(apart) and together < sum(each or 0 for each in apart)
-
-
-def _before(op: AccumulatingInterface, groups: Mapping[Operation, Part]) -> list[Part]:
-    """
-    The group of an operation, and those of all that it needs through operations of
-    groups, up to contractions.
-    """
-    found = {id(groups[op]): groups[op]}
-    pending, seen = list(op.inputs), set[Operation]()
-    while pending:
-        owner = pending.pop().owner
-        if not isinstance(owner, Operation) or owner not in groups or owner in seen:
-            continue
-        seen.add(owner)
-        found[id(groups[owner])] = groups[owner]
-        if not isinstance(owner, ContractionInterface):
-            pending += owner.operands
-    return list(found.values())
+        longest = (1 + ALIKE) * sum(each or 0 for each in apart)
+        return all(apart) and together < longest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ContractionInterface,
     TilingInterface,
 )
 from tlf.dialects.target import Level, Target
@@ -47,7 +49,8 @@ class Axes:
     The axes of a group along which its root may be tiled.
 
     An axis is free where every accumulating operation moves along with it. Were another
-    one tiled, reductions would be computed again for each of its tiles.
+    one tiled, reductions would be computed again for each of its tiles. That is worth a
+    thought where they are steps of a cascade that no contraction computes anything for.
     """
 
     parallel: tuple[int, ...]
@@ -149,8 +152,9 @@ class Members:
         tiling = outline(
             self.operations, self.results, unit, (), views, forms=self.forms
         )
+        repeated = self._repeatable(rules)
         free = tuple(
-            position in tiling.loops and self._all_move(tiling, position)
+            position in tiling.loops and self._all_move(tiling, position, repeated)
             for position in form.parallel
         )
         return Axes(parallel, free, (), ())
@@ -175,7 +179,10 @@ class Members:
         except TilingError:
             return None
 
-    def _all_move(self, tiling: GroupTiling, position: int) -> bool:
+    def _all_move(
+        self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
+    ) -> bool:
+        """Whether all that accumulates moves along an axis, or may be repeated."""
         loop = tiling.loops[position]
         return all(
             any(
@@ -184,8 +191,20 @@ class Members:
                 for symbol, _ in each.offset.terms
             )
             for op in self.accumulating
-            if op in tiling.tiles
+            if op in tiling.tiles and op not in repeated
         )
+
+    def _repeatable(self, rules: Rules) -> set[Operation]:
+        """What is summed beside the anchor, without another contraction before it."""
+        if not rules.cascades or len(self.accumulating) < 2 or self.cascade is None:
+            return set()
+        costly = set[Operation]()
+        for op in self.operations:
+            owners = [operand.owner for operand in op.operands]
+            if any(e in costly or isinstance(e, ContractionInterface) for e in owners):
+                costly.add(op)
+        found = {*self.cascade.steps, *self.cascade.before}
+        return found - costly - {self.cascade.anchor}
 
 
 def _untileable(form: Form, positions: Sequence[int]) -> set[int]:

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu -p "graph-group{level=L1}" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-group{level=L1 cascades=false}" | filecheck %s
 
 // Two groups never need a value of each other: the last operation joins the product, and
 // not the reduction, which the group of the product uses.

@@ -85,12 +85,16 @@ class TileSearch:
         return min(found, key=_rank, default=None)
 
     def _first(self, sizes: Sizes) -> Choice | None:
-        """What is legal of given sizes, and of those with longest axes halved."""
-        smaller: Sizes | None = sizes
-        while smaller is not None and self.choice(smaller) is None:
-            halves = [self._halved(smaller, axis) for axis in range(len(smaller))]
-            smaller = min((e for e in halves if e is not None), key=max, default=None)
-        return None if smaller is None else self.choice(smaller)
+        """What is legal of given sizes, or with the longest axes halved, last first."""
+        while (choice := self.choice(sizes)) is None:
+            longest = sorted(
+                enumerate(sizes), key=lambda each: each[::-1], reverse=True
+            )
+            halves = (self._halved(sizes, axis) for axis, _ in longest)
+            if (smaller := next((e for e in halves if e is not None), None)) is None:
+                return None
+            sizes = smaller
+        return choice
 
     def _descend(self, start: Choice) -> Choice:
         choice = start

@@ -1,0 +1,1 @@
+"""Sums whose terms are sums themselves, as sums of their own."""

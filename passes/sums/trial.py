@@ -1,0 +1,140 @@
+"""What programs take before and after a change, as the model of their target has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
+
+from tlf.dialects.interfaces import ConstantInterface, TilingInterface
+from tlf.dialects.parameters import mark_parameters
+from tlf.dialects.target import Level, Target
+from tlf.passes.cost.estimator import Estimator
+from tlf.passes.cost.estimators import estimator_of
+from tlf.passes.cost.structure import structure_of
+from tlf.passes.cse import CsePass
+from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.fusion.grouping import Grouping, Groups
+from tlf.passes.fusion.leading import Part
+from tlf.passes.graph_outline_prepare import outline
+from tlf.passes.invariants import invariant_values
+from tlf.passes.tiling.group import members_of, results_of
+
+Change: TypeAlias = Callable[[Operation, Collection[SSAValue]], bool]
+"""
+Rewrites an operation, or says that there is nothing to rewrite; with values that are
+the same at every call.
+"""
+
+
+@dataclass
+class Trial:
+    """Tries changes on copies of parts of a block."""
+
+    context: Context
+    target: Target
+    level: Level
+    estimator: Estimator
+    _known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+
+    @staticmethod
+    def of(context: Context, target: Target) -> Trial | None:
+        """A trial near the engines, or None where nothing prices loops there."""
+        for level in reversed(target.tile_levels):
+            estimator = estimator_of(target, level)
+            if estimator is not None and estimator.prices_cascades:
+                return Trial(context, target, level, estimator)
+        return None
+
+    def groups(self, block: Block) -> Groups:
+        """What runs together, of the operations of a block."""
+        grouping = Grouping(self.level, self.target, tells=False)
+        grouping.cascades = Cascades(self.target, self.estimator)
+        parts = grouping.partition(block)
+        return {op: part for part in parts for op in part}
+
+    def pays(self, parts: Sequence[Part], change: Change) -> bool:
+        """
+        Whether groups of a block take less time once all of their operations have been
+        changed that can be.
+        """
+        operations = in_order([op for part in parts for op in part])
+        key = structure_of(operations, results_of(operations))
+        if key not in self._known:
+            self._known[key] = self._pays(parts, operations, change)
+        return self._known[key]
+
+    def _pays(
+        self,
+        parts: Sequence[Part],
+        operations: Sequence[TilingInterface],
+        change: Change,
+    ) -> bool:
+        if (before := self._sum(parts)) is None:
+            return False
+        module = _extracted(operations)
+        block = _function(module).body.block
+        for op in list(block.ops):
+            change(op, invariant_values(block))
+        after = self._cycles(module)
+        return after is not None and after < before
+
+    def _cycles(self, module: ModuleOp) -> int | None:
+        """The cycles of a program with one function, or None where none are known."""
+        for each in CanonicalizePass(), CsePass():
+            each.apply(self.context, module)
+        function = _function(module)
+        outline(function)
+        DeadCodeElimination().apply(self.context, module)
+        parts = {id(p): p for p in self.groups(function.body.block).values()}
+        return self._sum(list(parts.values()))
+
+    def _sum(self, parts: Sequence[Part]) -> int | None:
+        """The cycles of groups, one after the other."""
+        found = [self.estimator.fastest(members_of(part)) for part in parts]
+        cycles = [each for each in found if each is not None]
+        return sum(cycles) if len(cycles) == len(found) else None
+
+
+def _function(module: ModuleOp) -> func.FuncOp:
+    """The function of a program that has one."""
+    function = module.body.block.last_op
+    assert isinstance(function, func.FuncOp)
+    return function
+
+
+def in_order(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
+    """Operations of one block in its order."""
+    inside = set(operations)
+    block = operations[0].parent
+    assert block is not None
+    return [op for op in block.ops if isinstance(op, TilingInterface) and op in inside]
+
+
+def _extracted(operations: Sequence[TilingInterface]) -> ModuleOp:
+    """A program of copies of operations, with arguments for what they read."""
+    inside = {result for op in operations for result in op.results}
+    read = dict.fromkeys(
+        operand for op in operations for operand in op.operands if operand not in inside
+    )
+    constants = [e.owner for e in read if isinstance(e.owner, ConstantInterface)]
+    taken = [e for e in read if not isinstance(e.owner, ConstantInterface)]
+    body = Block(arg_types=[value.type for value in taken])
+    copies: dict[SSAValue, SSAValue] = dict(zip(taken, body.args, strict=True))
+    for op in (*constants, *operations):
+        body.add_op(op.clone(copies))
+    results = results_of(operations)
+    body.add_op(func.ReturnOp(*(copies[value] for value in results)))
+    types = [value.type for value in taken], [value.type for value in results]
+    function = func.FuncOp("part", types, Region(body))
+    block = operations[0].parent
+    known = set[SSAValue]() if block is None else invariant_values(block)
+    mark_parameters(function, [n for n, each in enumerate(taken) if each in known])
+    return ModuleOp([function])

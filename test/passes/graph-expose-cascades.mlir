@@ -1,0 +1,66 @@
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,tidy,graph-expose-cascades,tidy" --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,tidy,graph-expose-cascades,tidy,graph-move-factors,graph-group" --split-input-file | filecheck %s --check-prefix=GROUPS
+// RUN: tlf-opt %s -p "graph-decompose,tidy,graph-expose-cascades,tidy" --split-input-file | filecheck %s --check-prefix=NOTHING
+
+// What rows are divided by is the same for all that a product sums: it moves behind it,
+// and no row has to be written before.
+// CHECK-LABEL: func.func @rms
+// CHECK-SAME:    #graph.remark<passed "graph-expose-cascades" "the terms of matmul are summed one by one"
+// CHECK:         [[P:%.*]] = graph.matmul %x, %w
+// CHECK:         [[S:%.*]] = graph.mul [[P]]
+// GROUPS-LABEL: func.func @rms
+// GROUPS:         graph.group {{.*}} -> (tensor<8192x1xbf16>)
+// GROUPS:         graph.group {{.*}} -> (tensor<8192x768xbf16>)
+// NOTHING-LABEL: func.func @rms
+// NOTHING:        graph.mul %x, {{.*}} : (tensor<8192x256xbf16>, tensor<8192x1xbf16>)
+// NOTHING:        graph.matmul
+func.func @rms(%x: tensor<8192x256xbf16>, %w: tensor<256x768xbf16> {tlf.parameter}) -> tensor<8192x768xbf16> {
+  %c = graph.constant dense<0.00390625> : tensor<f32>
+  %wide = graph.cast %x : (tensor<8192x256xbf16>) -> tensor<8192x256xf32>
+  %squares = graph.mul %wide, %wide : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %sum = graph.reduce %squares <sum> axes [1] keepdims : (tensor<8192x256xf32>) -> tensor<8192x1xf32>
+  %mean = graph.mul %sum, %c : (tensor<8192x1xf32>, tensor<f32>) -> tensor<8192x1xf32>
+  %root = graph.rsqrt %mean : tensor<8192x1xf32>
+  %narrow = graph.cast %root : (tensor<8192x1xf32>) -> tensor<8192x1xbf16>
+  %n = graph.mul %x, %narrow : (tensor<8192x256xbf16>, tensor<8192x1xbf16>) -> tensor<8192x256xbf16>
+  %y = graph.matmul %n, %w : (tensor<8192x256xbf16>, tensor<256x768xbf16>) -> tensor<8192x768xbf16>
+  func.return %y : tensor<8192x768xbf16>
+}
+
+// -----
+
+// The difference of two softmaxes is not in memory: each is multiplied in its loop.
+// CHECK-LABEL: func.func @difference
+// CHECK:         "the terms of matmul are summed one by one"
+// CHECK-COUNT-4: graph.matmul
+// GROUPS-LABEL: func.func @difference
+// GROUPS-COUNT-1: graph.group
+// GROUPS-NOT:   graph.group
+// NOTHING-LABEL: func.func @difference
+// NOTHING-COUNT-3: graph.matmul
+// NOTHING-NOT:   graph.matmul
+func.func @difference(%q: tensor<64x4096x64xbf16>, %k: tensor<64x64x4096xbf16>, %r: tensor<64x4096x64xbf16>, %l: tensor<64x64x4096xbf16>, %v: tensor<64x4096x64xbf16>, %part: tensor<1xbf16>) -> tensor<64x4096x64xbf16> {
+  %s = graph.matmul %q, %k : (tensor<64x4096x64xbf16>, tensor<64x64x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %t = graph.matmul %r, %l : (tensor<64x4096x64xbf16>, tensor<64x64x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %p = graph.softmax %s axis 2 : (tensor<64x4096x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %o = graph.softmax %t axis 2 : (tensor<64x4096x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %m = graph.mul %part, %o : (tensor<1xbf16>, tensor<64x4096x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %d = graph.sub %p, %m : (tensor<64x4096x4096xbf16>, tensor<64x4096x4096xbf16>) -> tensor<64x4096x4096xbf16>
+  %y = graph.matmul %d, %v : (tensor<64x4096x4096xbf16>, tensor<64x4096x64xbf16>) -> tensor<64x4096x64xbf16>
+  func.return %y : tensor<64x4096x64xbf16>
+}
+
+// -----
+
+// One factor that is no sum of anything: nothing would run in one loop that does not.
+// CHECK-LABEL: func.func @given
+// CHECK-NOT:     graph-expose-cascades
+// CHECK:         graph.mul %x, %r : (tensor<64x64xf32>, tensor<64x1xf32>)
+// CHECK-NEXT:    graph.matmul
+// GROUPS-LABEL: func.func @given
+// NOTHING-LABEL: func.func @given
+func.func @given(%x: tensor<64x64xf32>, %r: tensor<64x1xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %n = graph.mul %x, %r : (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x64xf32>
+  %y = graph.matmul %n, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %y : tensor<64x64xf32>
+}

@@ -1,0 +1,145 @@
+"""Sums that are split round no worse than what they were."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from differential import PASSES, PassManager, build_passes, parsed
+from special_values import DTYPE
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.passes.sums.distribute import distribute
+
+MEAN = """
+  %m = graph.reduce %x <sum> axes [1] keepdims : ({X}) -> {R}
+  %n = graph.mul %m, %c : ({R}, {C}) -> {R}
+  %d = graph.sub %x, %n : ({X}, {R}) -> {X}"""
+
+SQUARES = """
+  %q = graph.mul %d, %d : ({X}, {X}) -> {X}
+  %v = graph.reduce %q <sum> axes [1] keepdims : ({X}) -> {R}"""
+
+BODIES: Mapping[str, str] = {
+    "variance": MEAN + SQUARES + "\n  %y = graph.mul %v, %c : ({R}, {C}) -> {R}",
+    "centred": MEAN + "\n  %y = graph.matmul %d, %w : ({X}, {W}) -> {Y}",
+    "layer norm": MEAN
+    + SQUARES
+    + """
+  %u = graph.mul %v, %c : ({R}, {C}) -> {R}
+  %s = graph.rsqrt %u : {R}
+  %z = graph.mul %d, %s : ({X}, {R}) -> {X}
+  %g = graph.mul %z, %scale : ({X}, {K}) -> {X}
+  %b = graph.add %g, %shift : ({X}, {K}) -> {X}
+  %y = graph.matmul %b, %w : ({X}, {W}) -> {Y}""",
+    "root mean square": """
+  %q = graph.mul %x, %x : ({X}, {X}) -> {X}
+  %v = graph.reduce %q <sum> axes [1] keepdims : ({X}) -> {R}
+  %u = graph.mul %v, %c : ({R}, {C}) -> {R}
+  %s = graph.rsqrt %u : {R}
+  %z = graph.mul %x, %s : ({X}, {R}) -> {X}
+  %g = graph.mul %z, %scale : ({X}, {K}) -> {X}
+  %y = graph.matmul %g, %w : ({X}, {W}) -> {Y}""",
+    "difference": """
+  %p = graph.softmax %x axis 1 : ({X}) -> {X}
+  %o = graph.mul %x, %c : ({X}, {C}) -> {X}
+  %q = graph.softmax %o axis 1 : ({X}) -> {X}
+  %h = graph.mul %q, %c : ({X}, {C}) -> {X}
+  %z = graph.sub %p, %h : ({X}, {X}) -> {X}
+  %y = graph.matmul %z, %w : ({X}, {W}) -> {Y}""",
+}
+"""What is computed of rows `x`, with the reciprocal `c` of their length."""
+
+UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+"""By which part a number is rounded at most."""
+
+SEEDS, SHAPES, DRAWS = 5, 4, 17
+"""A body is computed of 1,020 random inputs, with all types, seeds and shapes."""
+
+
+def program(body: str, sizes: tuple[int, int, int], element: str) -> str:
+    """Rows of a length, and products with so many columns, of parameters."""
+    rows, length, columns = sizes
+    shapes = {"X": (rows, length), "R": (rows, 1), "W": (length, columns)}
+    shapes |= {"Y": (rows, columns), "K": (length,), "C": ()}
+    types = {
+        name: f"tensor<{''.join(f'{n}x' for n in shape)}{element}>"
+        for name, shape in shapes.items()
+    }
+    result = types["R" if body == "variance" else "Y"]
+    weights = ", ".join(
+        f"%{name}: {types[kind]} {{tlf.parameter}}"
+        for name, kind in (("w", "W"), ("scale", "K"), ("shift", "K"))
+    )
+    constant = f"%c = graph.constant dense<{1.0 / length!r}> : {types['C']}"
+    return (
+        f"func.func @main(%x: {types['X']}, {weights}) -> {result} {{\n  {constant}"
+        f"{BODIES[body].format(**types)}\n  func.return %y : {result}\n}}\n"
+    )
+
+
+def decomposed(text: str) -> tuple[Context, ModuleOp]:
+    context, module = parsed(text)
+    run("graph-decompose,canonicalize,dce", context, module)
+    return context, module
+
+
+def run(passes: str, context: Context, module: ModuleOp) -> None:
+    PassManager(build_passes(passes, PASSES, {})).run(context, module)
+
+
+def split(context: Context, module: ModuleOp, known: int) -> int:
+    """Split all sums that can be; return how many were."""
+    (function,) = module.body.block.ops
+    block = function.regions[0].block
+    invariant = set(block.args[known:])
+    count = sum(distribute(op, invariant) for op in list(block.ops))
+    run("canonicalize,tlf-cse,dce", context, module)
+    return count
+
+
+def error(found: Array, wanted: Array) -> float:
+    """The largest error, in multiples of the largest element."""
+    distance = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
+    return float(distance.max() / np.abs(wanted).max())
+
+
+def drawn(
+    rng: np.random.Generator, sizes: tuple[int, int, int], element: str
+) -> dict[str, Array]:
+    """Inputs whose rows lie around a number, far from 0 in some."""
+    rows, length, columns = sizes
+    far = 10.0 if element == "f16" else 1000.0
+    centre = rng.choice([0.0, 1.0, far / 10, far]) * rng.choice([-1, 1])
+    scale = rng.choice([0.1, 1.0]) * max(1.0, abs(centre) * 32 * UNIT[element])
+    x = centre + scale * rng.standard_normal((rows, length))
+    shapes = {"w": (length, columns), "scale": (length,), "shift": (length,)}
+    others = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+    return {name: a.astype(DTYPE[element]) for name, a in {"x": x, **others}.items()}
+
+
+@pytest.mark.one_in(5)
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("element", UNIT)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_errors(seed: int, element: str, body: str):
+    """At most four times the errors of the program as it was, against f64."""
+    rng = np.random.default_rng([seed, len(body)])
+    for _ in range(SHAPES):
+        rows, columns = (int(n) for n in rng.integers(1, 9, 2))
+        sizes = rows, int(rng.integers(2, 200)), columns
+        _, exact = decomposed(program(body, sizes, "f64"))
+        _, whole = decomposed(program(body, sizes, element))
+        context, changed = decomposed(program(body, sizes, element))
+        assert split(context, changed, 1) > 0
+
+        worst, usual = 0.0, 0.0
+        for _ in range(DRAWS):
+            inputs = drawn(rng, sizes, element)
+            wide = {name: a.astype(np.float64) for name, a in inputs.items()}
+            (wanted,) = interpret(exact, wide)
+            worst = max(worst, error(interpret(changed, inputs)[0], wanted))
+            usual = max(usual, error(interpret(whole, inputs)[0], wanted))
+        assert worst <= 4 * max(usual, 4 * UNIT[element])
