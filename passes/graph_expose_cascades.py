@@ -15,7 +15,7 @@ from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.passes.fusion.leading import leading_to, read_by
 from tlf.passes.invariants import invariant_values
-from tlf.passes.sums.distribute import distribute, is_splittable
+from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial
 
 NAME = "graph-expose-cascades"
@@ -23,36 +23,40 @@ NAME = "graph-expose-cascades"
 
 def expose(block: Block, trial: Trial) -> None:
     """Change sums of a block where that takes less time."""
-    if not any(map(is_splittable, block.ops)):
+    if not any(map(rule_for, block.ops)):
         return
     groups = trial.groups(block)
-    pending = [op for op in reversed(list(groups)) if is_splittable(op)]
+    pending = [op for op in reversed(list(groups)) if rule_for(op) is not None]
     while pending:
         group = groups[pending[0]]
         parts = leading_to(group, read_by(group), groups)
         inside = {op for part in parts for op in part}
         changed = [op for op in pending if op in inside]
-        if trial.pays(parts, distribute):
+        if trial.pays(parts, rewrite):
             known = invariant_values(block)
             for op in reversed(changed):
-                _change(op, known)
+                rewrite(op, known)
             pending = [op for op in pending if op not in changed]
         else:
             pending = pending[1:]
 
 
-def _change(op: Operation, invariant: Collection[SSAValue]) -> None:
-    text = f"the terms of {op.name.removeprefix('graph.')} are summed one by one"
-    graph.remark(op, NAME, "passed", text)
-    distribute(op, invariant)
+def rewrite(op: Operation, invariant: Collection[SSAValue]) -> bool:
+    """Rewrite an operation by the rule for it, if there is one, and note that."""
+    if (rule := rule_for(op)) is None:
+        return False
+    name = op.name.removeprefix("graph.")
+    graph.remark(op, NAME, "passed", rule.text.format(name))
+    return rule.apply(op, invariant)
 
 
 @dataclass(frozen=True)
 class GraphExposeCascadesPass(ModulePass):
     """
     Split sums of several terms, some of them multiplied by results of other sums or
-    maxima, into sums of each term, where then all run in one loop, or in fewer, and
-    that takes less time by the model of the target.
+    maxima, into sums of each term, and let sums find what is gathered from products,
+    where more runs in one loop then, and that takes less time by the model of the
+    target.
 
     So the rows of a layer normalization are added up in the loop of the product that
     follows, the difference of two softmaxes becomes two attentions in one loop, and

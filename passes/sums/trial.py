@@ -20,7 +20,7 @@ from tlf.passes.cost.estimator import Estimator
 from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.cost.structure import structure_of
 from tlf.passes.cse import CsePass
-from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.fusion.cascades import ALIKE, Cascades
 from tlf.passes.fusion.grouping import Grouping, Groups
 from tlf.passes.fusion.leading import Part
 from tlf.passes.graph_outline_prepare import outline
@@ -83,18 +83,21 @@ class Trial:
         block = _function(module).body.block
         for op in list(block.ops):
             change(op, invariant_values(block))
-        after = self._cycles(module)
-        return after is not None and after < before
+        groups = self._groups_of(module)
+        if (after := self._sum(groups)) is None:
+            return False
+        longest = before * (1 + ALIKE) if len(groups) < len(parts) else before
+        return after < longest
 
-    def _cycles(self, module: ModuleOp) -> int | None:
-        """The cycles of a program with one function, or None where none are known."""
+    def _groups_of(self, module: ModuleOp) -> list[Part]:
+        """The groups of what runs at each call of a program with one function."""
         for each in CanonicalizePass(), CsePass():
             each.apply(self.context, module)
         function = _function(module)
         outline(function)
         DeadCodeElimination().apply(self.context, module)
         parts = {id(p): p for p in self.groups(function.body.block).values()}
-        return self._sum(list(parts.values()))
+        return list(parts.values())
 
     def _sum(self, parts: Sequence[Part]) -> int | None:
         """The cycles of groups, one after the other."""

@@ -64,3 +64,27 @@ func.func @given(%x: tensor<64x64xf32>, %r: tensor<64x1xf32>, %w: tensor<64x64xf
   %y = graph.matmul %n, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   func.return %y : tensor<64x64xf32>
 }
+
+// -----
+
+// What indices name is summed where it is computed: no score need be in memory.
+// CHECK-LABEL: func.func @nll
+// CHECK-SAME:    #graph.remark<passed "graph-expose-cascades" "gather sums what it reads, and zeros"
+// CHECK-NOT:     graph.gather
+// CHECK:         graph.reduce {{.*}} <sum> axes [1] keepdims : (tensor<8192x4096xf32>) -> tensor<8192x1xf32>
+// GROUPS-LABEL: func.func @nll
+// GROUPS-COUNT-1: graph.group
+// GROUPS-NOT:   graph.group
+// NOTHING-LABEL: func.func @nll
+// NOTHING:        graph.gather
+func.func @nll(%x: tensor<8192x256xbf16>, %w: tensor<256x4096xbf16>, %i: tensor<8192x1xi64>) -> tensor<8192x1xf32> {
+  %s = graph.matmul %x, %w : (tensor<8192x256xbf16>, tensor<256x4096xbf16>) -> tensor<8192x4096xf32>
+  %m = graph.reduce %s <max> axes [1] keepdims : (tensor<8192x4096xf32>) -> tensor<8192x1xf32>
+  %d = graph.sub %s, %m : (tensor<8192x4096xf32>, tensor<8192x1xf32>) -> tensor<8192x4096xf32>
+  %e = graph.exp %d : tensor<8192x4096xf32>
+  %t = graph.reduce %e <sum> axes [1] keepdims : (tensor<8192x4096xf32>) -> tensor<8192x1xf32>
+  %l = graph.log %t : tensor<8192x1xf32>
+  %p = graph.sub %d, %l : (tensor<8192x4096xf32>, tensor<8192x1xf32>) -> tensor<8192x4096xf32>
+  %y = graph.gather %p, %i axis 1 : (tensor<8192x4096xf32>, tensor<8192x1xi64>) -> tensor<8192x1xf32>
+  func.return %y : tensor<8192x1xf32>
+}
