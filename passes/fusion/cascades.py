@@ -1,9 +1,10 @@
 """
-Groups that run as one because their reductions do, along one axis.
+Groups that run as one because their reductions do, along one axis, or whole.
 
 What a contraction computes for a reduction or another contraction along one of its own
-axes need not be in memory, if all of them are in one loop along this axis. Whether that
-pays is a question of time: the model of the target prices both ways.
+axes need not be in memory, if all of them are in one loop along this axis, or if a tile
+has all of it. Whether that pays is a question of time: the model of the target prices
+both ways.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Cascades:
         return self._paid[key]
 
     def _pay(self, members: Members, parts: Sequence[Part]) -> bool:
-        if members.cascade is None:
+        if members.cascade is None and members.product is None:
             return False
         if (together := self.estimator.fastest(members)) is None:
             return False

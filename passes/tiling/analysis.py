@@ -21,7 +21,6 @@ from tlf.dialects.interfaces import (
     Scalar,
     TilingInterface,
 )
-from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.boxes import (
     Ranges,
     always_covers,
@@ -35,6 +34,7 @@ from tlf.passes.tiling.leads import leads_of, led_order
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
+    Looped,
     Read,
     Rules,
     Scope,
@@ -61,7 +61,7 @@ def analyse(
     rules: Rules | None = None,
     rolling: Rolling | None = None,
     forms: Forms | None = None,
-    cascade: Cascade | None = None,
+    looped: Looped | None = None,
 ) -> GroupTiling:
     """
     Work out the tiles of a group.
@@ -70,11 +70,11 @@ def analyse(
     one size for each parallel iterator of the root, `reduce` one for each reduction
     iterator of the anchor, or none. With `rolling`, tiles keep what they share with
     those before along one axis. `forms` are what is known of the operations, and
-    `cascade` is what may accumulate together with the anchor.
+    `looped` says which reduction has a loop, the last one unless given.
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
-    tiling = outline(operations, results, tile, reduce, rules, rolling, forms, cascade)
+    tiling = outline(operations, results, tile, reduce, rules, rolling, forms, looped)
     root = results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.pieces = [piece_of(tiling, value, root) for value in results]
@@ -89,14 +89,14 @@ def outline(
     rules: Rules | None = None,
     rolling: Rolling | None = None,
     forms: Forms | None = None,
-    cascade: Cascade | None = None,
+    looped: Looped | None = None,
 ) -> GroupTiling:
     """
     The tiles of a group without the pieces of its results: several tiles may write the
     same elements.
     """
     group = operations, results, rules or Rules(), forms or Forms()
-    return _Analysis(*group, rolling, cascade).run(tile, reduce)
+    return _Analysis(*group, rolling, looped).run(tile, reduce)
 
 
 class _Analysis:
@@ -107,11 +107,11 @@ class _Analysis:
         rules: Rules,
         forms: Forms,
         rolling: Rolling | None = None,
-        cascade: Cascade | None = None,
+        looped: Looped | None = None,
     ) -> None:
         self.rolling = rolling
         self.leads = rolling is not None and rolling.leads
-        self.cascade = cascade
+        self.looped = looped or self._last(operations)
         self.operations = operations
         self.results = results
         self.rules = rules
@@ -125,7 +125,7 @@ class _Analysis:
     def run(self, tile: Sequence[int], reduce: Sequence[int]) -> GroupTiling:
         root = self._root()
         if reduce:
-            self.tiling.anchor = self._anchor()
+            self.tiling.anchor = self.looped.anchor
         root_box = self._root_box(root, tile)
         self.tiling.rolled = self._rolled_loop(root, reduce)
         self.root_region = region(self.forms.of(root).result, root_box)
@@ -146,12 +146,12 @@ class _Analysis:
             self._check_no_views()
         return self.tiling
 
-    def _anchor(self) -> AccumulatingInterface | None:
+    @staticmethod
+    def _last(operations: Sequence[TilingInterface]) -> Looped:
         """The last operation that may have a loop over its reduction."""
-        backwards = reversed(self.operations)
-        return next(
-            (o for o in backwards if isinstance(o, AccumulatingInterface)), None
-        )
+        backwards = reversed(operations)
+        found = (op for op in backwards if isinstance(op, AccumulatingInterface))
+        return Looped(next(found, None))
 
     def _finish(self) -> None:
         """Put operations into the order in which they run, and find what they read."""
@@ -291,7 +291,7 @@ class _Analysis:
             scope = Scope.INNER if inside else scope
         if op is self.tiling.anchor:
             box = self._reduction_box(op, box, reduce)
-            self.tiling.cascade = self.cascade if self.tiling.inner_loops else None
+            self._let_run_along()
         elif self.tiling.is_step(op):
             box = step_box(self.tiling, op, box)
         result = region(form.result, box)
@@ -311,6 +311,11 @@ class _Analysis:
         self._ask(op, scope, reads)
         if again:
             self._ask(op, Scope.OUTER, reads)
+
+    def _let_run_along(self) -> None:
+        """Let others accumulate in the loop of the anchor, if it has one."""
+        if self.tiling.inner_loops:
+            self.tiling.cascade = self.looped.cascade
 
     def _ask(
         self, op: TilingInterface, scope: Scope, reads: Sequence[Box | None]

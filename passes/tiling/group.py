@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from xdsl.ir import Operation, SSAValue
 
@@ -20,7 +20,7 @@ from tlf.passes.cascades.cascade import Cascade, cascade_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
-from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
+from tlf.passes.tiling.model import GroupTiling, Looped, Rules, TilingError
 from tlf.passes.tiling.rolling import Rolling
 
 
@@ -75,6 +75,14 @@ def _least(extents: Sequence[int], free: Sequence[bool]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
+class _Choice:
+    """The reduction that has a loop, and the axes of the group with it."""
+
+    loop: Looped
+    axes: Axes
+
+
+@dataclass(frozen=True)
 class Members:
     """Operations that might become a group, in program order, and their results."""
 
@@ -82,6 +90,9 @@ class Members:
     results: tuple[SSAValue, ...]
     forms: Forms = field(default_factory=Forms, compare=False, repr=False)
     """What the operations answer, while they stay what they are."""
+    _choices: dict[Rules, _Choice] = field(
+        default_factory=dict["Rules", "_Choice"], compare=False, repr=False
+    )
 
     @property
     def root(self) -> TilingInterface:
@@ -111,34 +122,72 @@ class Members:
         rolling: Rolling | None = None,
     ) -> GroupTiling:
         """The tiles of the group, were it tiled like this."""
-        return analyse(
-            self.operations,
-            self.results,
-            tile,
-            reduce,
-            rules,
-            rolling,
-            self.forms,
-            self.cascade if reduce and rules.cascades else None,
-        )
+        looped = self._looped(rules).loop if reduce else None
+        return self._tiled(tile, reduce, rules, looped, rolling)
+
+    def _tiled(
+        self,
+        tile: Sequence[int],
+        reduce: Sequence[int],
+        rules: Rules,
+        looped: Looped | None,
+        rolling: Rolling | None = None,
+    ) -> GroupTiling:
+        group = self.operations, self.results
+        return analyse(*group, tile, reduce, rules, rolling, self.forms, looped)
 
     def axes(self, rules: Rules) -> Axes:
         """
         The axes that can be tiled. Raises `TilingError` where the group does not tile.
         """
-        axes = self._parallel_axes(rules)
-        looped = self._with_reduction(axes, rules)
-        if looped is axes or self._tiled_least(looped, rules) is None:
-            return axes
-        return looped
+        return self._looped(rules).axes
 
     def smallest(self, rules: Rules) -> GroupTiling:
         """The smallest tiles. Raises `TilingError` where the group does not tile."""
-        axes = self._parallel_axes(rules)
-        tiling = self._tiled_least(self._with_reduction(axes, rules), rules)
-        return tiling or self.tiling(axes.least(), (), rules)
+        axes = self._looped(rules).axes
+        return self.tiling(axes.least(), axes.least_reduction(), rules)
 
-    def _parallel_axes(self, rules: Rules) -> Axes:
+    def _looped(self, rules: Rules) -> _Choice:
+        """Which reduction has a loop, and the axes with it."""
+        if rules not in self._choices:
+            found = map(partial(self._choice, rules), self._anchors(rules))
+            legal = next((each for each in found if each is not None), None)
+            whole = legal or _Choice(Looped(), self._parallel_axes(rules, Looped()))
+            self._choices[rules] = whole
+        return self._choices[rules]
+
+    def _anchors(self, rules: Rules) -> Iterator[Looped]:
+        """
+        What may have a loop over its reduction: the only one, or the last one with all
+        that run along, or the only contraction, where the others run whole behind it.
+        """
+        if len(self.accumulating) == 1:
+            yield Looped(self.accumulating[0])
+        if len(self.accumulating) < 2 or not rules.cascades:
+            return
+        if (cascade := self.cascade) is not None:
+            yield Looped(cascade.anchor, cascade)
+        if (product := self.product) is not None:
+            yield Looped(product)
+
+    @property
+    def product(self) -> ContractionInterface | None:
+        """The contraction, if there is one."""
+        found = [op for op in self.accumulating if isinstance(op, ContractionInterface)]
+        return found[0] if len(found) == 1 else None
+
+    def _choice(self, rules: Rules, looped: Looped) -> _Choice | None:
+        """The axes if a reduction has a loop, where its smallest tiles are legal."""
+        whole = self._parallel_axes(rules, looped)
+        axes = self._with_reduction(whole, looped)
+        least = axes.least(), axes.least_reduction()
+        try:
+            self._tiled(*least, rules, looped)
+        except TilingError:
+            return None
+        return _Choice(looped, axes)
+
+    def _parallel_axes(self, rules: Rules, looped: Looped) -> Axes:
         """The axes, were reductions to run whole."""
         root = self.root
         form = self.forms.of(root)
@@ -152,32 +201,21 @@ class Members:
         tiling = outline(
             self.operations, self.results, unit, (), views, forms=self.forms
         )
-        repeated = self._repeatable(rules)
+        repeated = self._repeatable(looped)
         free = tuple(
             position in tiling.loops and self._all_move(tiling, position, repeated)
             for position in form.parallel
         )
         return Axes(parallel, free, (), ())
 
-    def _with_reduction(self, axes: Axes, rules: Rules) -> Axes:
-        """The axes with those of a reduction that may have a loop, if there is one."""
-        if not self.accumulating:
-            return axes
-        *others, anchor = self.accumulating
-        if others and not (rules.cascades and self.cascade):
-            return axes
-        form = self.forms.of(anchor)
+    def _with_reduction(self, axes: Axes, looped: Looped) -> Axes:
+        """The axes with those of a reduction that has a loop."""
+        assert looped.anchor is not None
+        form = self.forms.of(looped.anchor)
         reduction = tuple(form.extents[position] for position in form.reductions)
         kept = _untileable(form, form.reductions)
         free = tuple(at not in kept for at in range(len(reduction)))
         return replace(axes, reduction=reduction, reduction_free=free)
-
-    def _tiled_least(self, axes: Axes, rules: Rules) -> GroupTiling | None:
-        """The smallest tiles, if the reduction can have a loop."""
-        try:
-            return self.tiling(axes.least(), axes.least_reduction(), rules)
-        except TilingError:
-            return None
 
     def _all_move(
         self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
@@ -194,17 +232,16 @@ class Members:
             if op in tiling.tiles and op not in repeated
         )
 
-    def _repeatable(self, rules: Rules) -> set[Operation]:
+    def _repeatable(self, looped: Looped) -> set[Operation]:
         """What is summed beside the anchor, without another contraction before it."""
-        if not rules.cascades or len(self.accumulating) < 2 or self.cascade is None:
+        if (cascade := looped.cascade) is None:
             return set()
         costly = set[Operation]()
         for op in self.operations:
             owners = [operand.owner for operand in op.operands]
             if any(e in costly or isinstance(e, ContractionInterface) for e in owners):
                 costly.add(op)
-        found = {*self.cascade.steps, *self.cascade.before}
-        return found - costly - {self.cascade.anchor}
+        return {*cascade.steps, *cascade.before} - costly - {cascade.anchor}
 
 
 def _untileable(form: Form, positions: Sequence[int]) -> set[int]:

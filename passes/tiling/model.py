@@ -107,6 +107,17 @@ class Rules:
         )
 
 
+@dataclass(frozen=True)
+class Looped:
+    """Which reduction of a group has a loop, and what accumulates along with it."""
+
+    anchor: AccumulatingInterface | None = None
+    cascade: Cascade | None = None
+
+    def __bool__(self) -> bool:
+        return self.anchor is not None
+
+
 class Read(NamedTuple):
     """A need for a part of a value, by one operand of one operation."""
 

@@ -63,3 +63,21 @@ func.func @variance(%q: tensor<1024x64xf16>, %k: tensor<64x65536xf16>) -> tensor
   %v = graph.reduce %q2 <sum> axes [1] keepdims : (tensor<1024x65536xf32>) -> tensor<1024x1xf32>
   func.return %v : tensor<1024x1xf32>
 }
+
+// -----
+
+// Rows short enough to be in one tile are reduced behind the product that makes them,
+// which has the loop.
+// CHECK-LABEL: func.func @gate
+// CHECK-COUNT-1: graph.group ins
+// CHECK-NOT:     graph.group ins
+// NPU-LABEL: func.func @gate
+// NPU-COUNT-1: graph.group ins
+// NPU-NOT:     graph.group ins
+// APART-LABEL: func.func @gate
+// APART-COUNT-2: graph.group ins
+func.func @gate(%x: tensor<8192x256xbf16>, %w: tensor<256x16xbf16>) -> tensor<8192x16xf32> {
+  %s = graph.matmul %x, %w : (tensor<8192x256xbf16>, tensor<256x16xbf16>) -> tensor<8192x16xf32>
+  %p = graph.softmax %s axis 1 : (tensor<8192x16xf32>) -> tensor<8192x16xf32>
+  func.return %p : tensor<8192x16xf32>
+}
