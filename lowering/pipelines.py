@@ -51,7 +51,8 @@ PIPELINES: Mapping[str, str] = {
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
         "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
-        "graph-merge-products,graph-fold-constants,graph-decompose,tidy,graph-share-joined,"
+        "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
+        "tidy,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-expose-cascades,tidy,"
         "graph-outline-prepare,tidy"

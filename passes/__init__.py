@@ -32,6 +32,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-move-factors": ("graph_move_factors", "GraphMoveFactorsPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-partition": ("graph_partition", "GraphPartitionPass"),
+    "graph-split-joined": ("graph_split_joined", "GraphSplitJoinedPass"),
     "graph-unfold-windows": ("graph_unfold_windows", "GraphUnfoldWindowsPass"),
     "mem-assign-cores": ("mem_assign_cores", "MemAssignCoresPass"),
     "mem-chunk-loads": ("mem_chunk_loads", "MemChunkLoadsPass"),
