@@ -25,8 +25,9 @@ from tlf.passes.block_order import sort_block
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members
-from tlf.passes.tiling.model import Rules, TilingError
+from tlf.passes.tiling.model import TilingError
 from tlf.passes.tiling.rolling import Rolling
+from tlf.passes.tiling.rules import Rules
 
 Part: TypeAlias = frozenset[int]
 Partition: TypeAlias = tuple[Part, ...]

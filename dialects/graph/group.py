@@ -38,6 +38,7 @@ from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.tensors import GraphTensor
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ContractionInterface,
     IteratorKind,
     TilingInterface,
 )
@@ -240,12 +241,28 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "expected no reduce sizes for a body without reductions, "
                 f"got {len(plan.reduce)}"
             )
-        count = _count(reducing, IteratorKind.REDUCTION)
-        if len(plan.reduce) != count:
+        counts = self._reduce_counts(reducing)
+        if len(plan.reduce) not in counts:
             raise VerifyException(
-                f"expected {count} reduce sizes, one per reduction iterator of "
+                f"expected {counts[0]} reduce sizes, one per reduction iterator of "
                 f"{reducing.name}, got {len(plan.reduce)}"
             )
+
+    def _reduce_counts(self, last: AccumulatingInterface) -> list[int]:
+        """
+        How many reduce sizes there may be: one for each reduction of the last operation
+        that reduces, of a contraction before it, or of both where that has a loop
+        inside of the other one's.
+        """
+        contractions = [
+            _count(op, IteratorKind.REDUCTION)
+            for op in self.body.block.ops
+            if isinstance(op, ContractionInterface) and op is not last
+        ]
+        counts = [_count(last, IteratorKind.REDUCTION)]
+        for each in contractions:
+            counts += [each, *(count + each for count in counts)]
+        return counts
 
 
 def _count(op: TilingInterface, kind: IteratorKind) -> int:

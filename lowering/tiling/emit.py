@@ -20,6 +20,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.nest import Body, Nest, named
+from tlf.lowering.tiling.nested_loop import NestedLoop
 from tlf.lowering.tiling.reduction_loop import ReductionLoop
 from tlf.lowering.tiling.tiles import Cuts, Tiles, valid_extents
 from tlf.lowering.tiling.windows import RollingLoop
@@ -182,8 +183,14 @@ class TileBuilder:
         if op in self.tiling.gathered:
             result = self.tiles.gather(builder, tiled)
         elif anchor is not None and op is anchor and self.tiling.inner_loops:
-            loop = ReductionLoop(self.tiles, self.indices, self.pieces, self._compute)
+            # Moves overlap with the computation of the loop that they are in.
+            stages = None if self.tiling.nested_loops else self.pieces
+            loop = ReductionLoop(self.tiles, self.indices, stages, self._compute)
             result = loop.build(builder, tiled)
+        elif self.tiling.nested.get(op):
+            result = NestedLoop(self.tiles, self.indices, self.pieces).build(
+                builder, tiled
+            )
         else:
             result = self.tiles.compute(builder, tiled)
         self.tiles.keep(builder, tiled, result)

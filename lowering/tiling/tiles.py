@@ -32,6 +32,7 @@ from tlf.passes.tiling.model import (
     covers,
     same_box,
 )
+from tlf.passes.tiling.reads import place_of
 from tlf.passes.tiling.window import Window
 
 Home: TypeAlias = Callable[[Box], Builder]
@@ -256,9 +257,8 @@ class Tiles:
         border: Scalar | None,
     ) -> SSAValue:
         """Cut a tile from an input, once for all that need a part of it."""
-        inner = self.tiling.inner_loops.values()
-        moving = scope is Scope.INNER and moves_with(box, inner)
-        place = Scope.INNER if moving else Scope.OUTER
+        place = place_of(self.tiling, box, scope)
+        moving = place is not Scope.OUTER
         boxes = self.tiling.reads[value, place]
         number = next(n for n, each in enumerate(boxes) if covers(each, box))
         whole, window = boxes[number], None

@@ -28,7 +28,7 @@ from tlf.passes.tiling.boxes import (
     hull_of,
 )
 from tlf.passes.tiling.cascading import order_of, step_box
-from tlf.passes.tiling.cut import cut_box, whole_box
+from tlf.passes.tiling.cut import Loops, cut_box, sizes_of, whole_box
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.leads import leads_of, led_order
 from tlf.passes.tiling.model import (
@@ -36,7 +36,6 @@ from tlf.passes.tiling.model import (
     Loop,
     Looped,
     Read,
-    Rules,
     Scope,
     TiledOperation,
     TilingError,
@@ -49,6 +48,7 @@ from tlf.passes.tiling.movements import check_rooms, is_gathered
 from tlf.passes.tiling.pieces import beside_root, piece_of
 from tlf.passes.tiling.reads import add_reads
 from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
+from tlf.passes.tiling.rules import Rules
 from tlf.passes.tiling.scopes import is_again, is_inner
 from tlf.passes.tiling.window import Window
 
@@ -203,7 +203,7 @@ class _Analysis:
     def _ranges(self) -> Ranges:
         """The values of induction variables, for all loops that there are so far."""
         tiling = self.tiling
-        count = len(tiling.loops) + len(tiling.inner_loops)
+        count = len(tiling.loops) + len(tiling.inner_loops) + len(tiling.nested_loops)
         if len(self._known_ranges) != count:
             self._known_ranges = tiling.ranges
         return self._known_ranges
@@ -290,10 +290,13 @@ class _Analysis:
             inside = is_inner(self.tiling, op, self._needs(op))
             scope = Scope.INNER if inside else scope
         if op is self.tiling.anchor:
-            box = self._reduction_box(op, box, reduce)
+            box = self._reduced_box(op, box, reduce, self.tiling.inner_loops)
             self._let_run_along()
         elif self.tiling.is_step(op):
             box = step_box(self.tiling, op, box)
+        elif scope is Scope.INNER and op in self.looped.nested:
+            loops = self.tiling.nested.setdefault(op, {})
+            box = self._reduced_box(op, box, reduce, loops)
         result = region(form.result, box)
         windows = self.tiling.windows
         if windows and (window := windows.get((op.results[0], 0))) is not None:
@@ -328,23 +331,19 @@ class _Analysis:
             part = reads[position]
             if part is None or (is_moved and position == 0):
                 continue
-            needed = scope
+            needed = Scope.NESTED if self.tiling.nested.get(op) else scope
             if inner and not is_init(op, position):
                 needed = Scope.INNER
             need = Read(op, position, part, needed)
             self.needs.setdefault(operand, []).append(need)
 
-    def _reduction_box(
-        self, op: TilingInterface, box: Box, reduce: Sequence[int]
+    def _reduced_box(
+        self, op: TilingInterface, box: Box, reduce: Sequence[int], loops: Loops
     ) -> Box:
+        """The iterations of what has a loop over its own reduction."""
         form = self.forms.of(op)
-        reductions = form.reductions
-        if len(reduce) != len(reductions):
-            raise TilingError(
-                op, f"expected {len(reductions)} reduction sizes, got {len(reduce)}"
-            )
-        loops = self.tiling.inner_loops
-        return self.rules.widen(cut_box(op, form, box, reductions, reduce, loops))
+        sizes = sizes_of(op, self.looped, self.forms, reduce)
+        return self.rules.widen(cut_box(op, form, box, form.reductions, sizes, loops))
 
     def _check_no_views(self) -> None:
         """Every tile computed in the group is used whole."""

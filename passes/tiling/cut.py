@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from tlf.dialects.access import Box, Interval, Linear
 from tlf.dialects.interfaces import TilingInterface
-from tlf.passes.tiling.form import Form
-from tlf.passes.tiling.model import Loop, TilingError
+from tlf.passes.tiling.form import Form, Forms
+from tlf.passes.tiling.model import Loop, Looped, TilingError
+
+Loops: TypeAlias = dict[int, Loop]
+"""Loops over tiles, by the iterator that they are cut from."""
+
+
+def sizes_of(
+    op: TilingInterface, looped: Looped, forms: Forms, sizes: Sequence[int]
+) -> Sequence[int]:
+    """
+    Which of the sizes for all reductions that have loops are those of an operation: the
+    anchor's come first. Raises `TilingError` where there are more sizes, or fewer.
+    """
+    anchor = looped.anchor or op
+    places = [
+        owner for owner in (anchor, *looped.nested) for _ in forms.of(owner).reductions
+    ]
+    if len(sizes) != len(places):
+        raise TilingError(
+            op, f"expected {len(places)} reduction sizes, got {len(sizes)}"
+        )
+    return [size for owner, size in zip(places, sizes, strict=True) if owner is op]
 
 
 def whole_box(form: Form) -> Box:
@@ -21,7 +43,7 @@ def cut_box(
     box: Box,
     iterators: Sequence[int],
     sizes: Sequence[int],
-    loops: dict[int, Loop],
+    loops: Loops,
 ) -> Box:
     """
     The iterations in a tile of so many along some iterators, each with a new loop among

@@ -70,6 +70,11 @@ class Form:
         """The iterators of reductions, by their place among all."""
         return self._places(IteratorKind.REDUCTION)
 
+    @property
+    def reduction_extents(self) -> tuple[int, ...]:
+        """The extents of the iterators of reductions."""
+        return tuple(self.extents[place] for place in self.reductions)
+
     @cached_property
     def untileable(self) -> dict[int, str]:
         """Iterators that only run whole, each with the reason."""

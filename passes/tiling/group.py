@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
@@ -20,8 +21,12 @@ from tlf.passes.cascades.cascade import Cascade, cascade_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
-from tlf.passes.tiling.model import GroupTiling, Looped, Rules, TilingError
+from tlf.passes.tiling.model import GroupTiling, Looped, TilingError
 from tlf.passes.tiling.rolling import Rolling
+from tlf.passes.tiling.rules import Rules
+
+LONG = 512
+"""Contractions of so many terms may have a loop of their own in that of a cascade."""
 
 
 def rules_of(target: Target, level: str) -> Rules:
@@ -38,6 +43,7 @@ def rules_of(target: Target, level: str) -> Rules:
         pads=is_between,
         ordered=is_between,
         cascades=found is not None and not is_between,
+        nests=found is not None and found.kind == "value",
         alignment=1 if found is None else found.alignment,
         array=SystolicArray.of(machine_of(target)) if is_nearest else None,
     )
@@ -57,8 +63,13 @@ class Axes:
     """The extents of the root's parallel iterators."""
     free: tuple[bool, ...]
     reduction: tuple[int, ...]
-    """The extents of the one reduction that may have a loop; empty if there is none."""
+    """
+    The extents of the one reduction that may have a loop, empty if there is none, and
+    of those that may have loops in that loop.
+    """
     reduction_free: tuple[bool, ...]
+    nested: int = 0
+    """How many of the reductions are those of loops in another one's loop."""
 
     def least(self) -> tuple[int, ...]:
         """The smallest tile."""
@@ -166,9 +177,21 @@ class Members:
         if len(self.accumulating) < 2 or not rules.cascades:
             return
         if (cascade := self.cascade) is not None:
-            yield Looped(cascade.anchor, cascade)
+            nested = self._nested(cascade) if rules.nests else ()
+            yield Looped(cascade.anchor, cascade, nested)
         if (product := self.product) is not None:
             yield Looped(product)
+
+    def _nested(self, cascade: Cascade) -> tuple[AccumulatingInterface, ...]:
+        """Long contractions of nothing but inputs that run in the loop of a cascade."""
+        return tuple(
+            op
+            for op in self.accumulating
+            if isinstance(op, ContractionInterface)
+            and op not in (*cascade.steps, *cascade.before)
+            and not any(operand.owner in self.operations for operand in op.operands)
+            and prod(self.forms.of(op).reduction_extents) >= LONG
+        )
 
     @property
     def product(self) -> ContractionInterface | None:
@@ -211,11 +234,19 @@ class Members:
     def _with_reduction(self, axes: Axes, looped: Looped) -> Axes:
         """The axes with those of a reduction that has a loop."""
         assert looped.anchor is not None
-        form = self.forms.of(looped.anchor)
-        reduction = tuple(form.extents[position] for position in form.reductions)
-        kept = _untileable(form, form.reductions)
-        free = tuple(at not in kept for at in range(len(reduction)))
-        return replace(axes, reduction=reduction, reduction_free=free)
+        nested = sum(len(self.forms.of(op).reductions) for op in looped.nested)
+        extents, free = list[int](), list[bool]()
+        for op in (looped.anchor, *looped.nested):
+            form = self.forms.of(op)
+            kept = _untileable(form, form.reductions)
+            extents += form.reduction_extents
+            free += (at not in kept for at in range(len(form.reductions)))
+        return replace(
+            axes,
+            reduction=tuple(extents),
+            reduction_free=tuple(free),
+            nested=nested,
+        )
 
     def _all_move(
         self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]

@@ -10,7 +10,8 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.tiling.group import Axes, Members, fits
-from tlf.passes.tiling.model import GroupTiling, Rules, TilingError
+from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,9 @@ class Chooser:
             role = roles.get(axis, "batch")
             tile_sizes[axis] = self._share(tile_sizes[axis], budgets[role])
             budgets[role] = max(1, budgets[role] // tile_sizes[axis])
-        reduce = self._depths(sizes.reduce, depth)
+        own = len(sizes.reduce) - self.axes.nested
+        nested = [self._share(size, depth) for size in sizes.reduce[own:]]
+        reduce = (*self._depths(sizes.reduce[:own], depth), *nested)
         return self._spread(Sizes(tuple(tile_sizes), reduce))
 
     def _share(self, size: int, budget: int) -> int:

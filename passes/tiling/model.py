@@ -22,10 +22,10 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.padded import inside, is_supplied
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.tiling.banded import bands_of
 from tlf.passes.tiling.form import Form, Forms
+from tlf.passes.tiling.rules import Rules
 from tlf.passes.tiling.window import Window
 
 if TYPE_CHECKING:
@@ -65,46 +65,14 @@ class Loop:
 
 
 class Scope(Enum):
-    """Whether a tile is computed once per tile of the result, or in the inner loop."""
+    """
+    Whether a tile is computed once per tile of the result, or in the inner loop, or
+    read in a loop of a contraction inside of that.
+    """
 
     OUTER = auto()
     INNER = auto()
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What tiles may look like."""
-
-    power_of_two: bool = False
-    """Every extent of a tile is rounded up to a power of two."""
-    views: bool = True
-    """A part of a tile can be used without copying it."""
-    gathers: bool = False
-    """A movement of an input of a group is done by the move that cuts its tile."""
-    indexed: bool = False
-    """So is one that finds elements by indices."""
-    pads: bool = False
-    """An operation on a tile may pad it, for it is tiled again."""
-    ordered: bool = False
-    """The axes of a tile lie in the order of those of the tensor that it is part of."""
-    cascades: bool = False
-    """Several reductions along one axis may run in one loop."""
-    alignment: int = 1
-    """Tiles start at multiples of so many bytes."""
-    array: SystolicArray | None = None
-    """What multiplies tiles, where neighbouring results of a window may be columns."""
-
-    def capacity(self, size: int) -> int:
-        """The extent that a tile gets to hold `size` elements along an axis."""
-        return 1 << (size - 1).bit_length() if self.power_of_two else size
-
-    def widen(self, box: Box) -> Box:
-        """Give every interval the room that tiles have."""
-        if not self.power_of_two:
-            return box
-        return tuple(
-            Interval(each.offset, each.size, self.capacity(each.room)) for each in box
-        )
+    NESTED = auto()
 
 
 @dataclass(frozen=True)
@@ -113,6 +81,8 @@ class Looped:
 
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
+    nested: tuple[AccumulatingInterface, ...] = ()
+    """What has a loop over its own reduction in the loop of the anchor."""
 
     def __bool__(self) -> bool:
         return self.anchor is not None
@@ -172,6 +142,10 @@ class GroupTiling:
     """The loops over the root's parallel iterators, by iterator."""
     inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
     """The loops over the anchor's reduction iterators, by iterator."""
+    nested: dict[Operation, dict[int, Loop]] = field(
+        default_factory=dict[Operation, dict[int, Loop]]
+    )
+    """The loops in that loop, over the reductions of contractions that need nothing."""
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
     """What else accumulates in the anchor's loop."""
@@ -206,8 +180,13 @@ class GroupTiling:
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
         """The values that the induction variable of each loop takes."""
-        every = [*self.loops.values(), *self.inner_loops.values()]
+        every = [*self.loops.values(), *self.inner_loops.values(), *self.nested_loops]
         return {loop: (0, loop.last) for loop in every}
+
+    @property
+    def nested_loops(self) -> list[Loop]:
+        """The loops in the loop over the anchor's reduction."""
+        return [loop for loops in self.nested.values() for loop in loops.values()]
 
     def leads(self, value: SSAValue) -> bool:
         """Whether a value is computed an iteration ahead of what reads it."""
@@ -257,6 +236,8 @@ class GroupTiling:
             return self.inner_loops[iterator].last
         if self.runs_along(op, iterator):
             return next(iter(self.inner_loops.values())).last
+        if (loop := self.nested.get(op, {}).get(iterator)) is not None:
+            return loop.last
         return 0
 
     def is_step(self, op: Operation) -> bool:

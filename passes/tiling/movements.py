@@ -12,7 +12,8 @@ from tlf.dialects.interfaces import (
     MovementInterface,
     TilingInterface,
 )
-from tlf.passes.tiling.model import Rules, TilingError
+from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.rules import Rules
 
 FROM_MEMORY = "its operand must come from memory, not from the group"
 

@@ -13,12 +13,19 @@ from tlf.passes.tiling.model import GroupTiling, Read, Scope, same_box
 
 def add_reads(tiling: GroupTiling, value: SSAValue, needs: Sequence[Read]) -> None:
     """Note the tiles to be cut from an input, few that hold all that is needed."""
-    inner = set(tiling.inner_loops.values())
     for need in needs:
-        moving = need.scope is Scope.INNER and moves_with(need.box, inner)
-        scope = Scope.INNER if moving else Scope.OUTER
+        scope = place_of(tiling, need.box, need.scope)
         boxes = tiling.reads.setdefault((value, scope), [])
         _add_read(tiling, boxes, need.box)
+
+
+def place_of(tiling: GroupTiling, box: Box, scope: Scope) -> Scope:
+    """Where a tile of an input is cut: in no loop that does not move it."""
+    if scope is Scope.NESTED and moves_with(box, tiling.nested_loops):
+        return scope
+    if scope is Scope.OUTER or not moves_with(box, tiling.inner_loops.values()):
+        return Scope.OUTER
+    return Scope.INNER
 
 
 def _add_read(tiling: GroupTiling, boxes: list[Box], box: Box) -> None:

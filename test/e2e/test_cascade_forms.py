@@ -65,6 +65,19 @@ def wide(tensor: Any) -> Any:
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("dtype", TOLERANCES)
 def test_forms(dtype: str, sizes: Sizes, target: str, name: str):
+    compare(name, sizes, target, dtype)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", ["log_sum_exp", "cross_entropy"])
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_long_products(dtype: str, name: str):
+    """Scores have a loop of their own, over the sum that they are."""
+    compare(name, Sizes(rows=21, k=601, n=150), "h200", dtype)
+
+
+def compare(name: str, sizes: Sizes, target: str, dtype: str) -> None:
+    """Run a form, and compare with PyTorch in f64."""
     case = CASES[name]
     inputs = case.inputs(sizes, getattr(T, dtype), seed=1)
     text = str(cascades.imported(case, inputs))

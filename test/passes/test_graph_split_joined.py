@@ -19,7 +19,7 @@ def program(rng: np.random.Generator, element: str) -> tuple[str, list[int]]:
     x, r = f"tensor<{rows}x{total}x{element}>", f"tensor<{rows}x1x{element}>"
     types = [f"tensor<{rows}x{n}x{element}>" for n in extents]
     names = [f"%x{place}" for place in range(len(extents))]
-    first, second = (KINDS[n] for n in rng.integers(0, 4, 2))
+    first, second = KINDS[rng.integers(4)], KINDS[rng.integers(4)]
     part = int(rng.integers(len(extents)))
     begin = sum(extents[:part])
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
@@ -54,8 +54,8 @@ def test_random_parts(seed: int, element: str):
         assert not any(isinstance(op, graph.ConcatOp) for op in split.walk())
         _, exact = parsed(text.replace(f"x{element}>", "xf64>"))
 
-        shapes = {f"x{place}": (rows, n) for place, n in enumerate(extents)}
-        shapes["b"] = (sum(extents),)
+        shapes = {f"x{place}": [rows, n] for place, n in enumerate(extents)}
+        shapes["b"] = [sum(extents)]
         inputs = {
             name: rng.standard_normal(shape).astype(DTYPE[element])
             for name, shape in shapes.items()

@@ -17,7 +17,8 @@ from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import Rules, TilingError
+from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.rules import Rules
 from tlf.tools.driver import PASSES
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes

@@ -11,7 +11,7 @@ from tlf.dialects.interfaces import IteratorKind
 from tlf.dialects.target import Target
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import Rules
+from tlf.passes.tiling.rules import Rules
 from tlf.tools.driver import new_context
 
 

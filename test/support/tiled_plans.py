@@ -17,7 +17,8 @@ from tlf.dialects.target import Target
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.model import Rules, TilingError
+from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.rules import Rules
 
 
 def far_tiles(

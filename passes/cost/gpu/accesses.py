@@ -75,6 +75,7 @@ class Accesses:
     def __post_init__(self) -> None:
         self.outer = tuple(self.tiling.loops.values())
         self.inner = tuple(self.tiling.inner_loops.values())
+        self.within = (*self.inner, *self.tiling.nested_loops)
         self.programs = prod(loop.trips for loop in self.outer)
 
     def box(
@@ -169,8 +170,8 @@ class Accesses:
         moved: Moved,
         is_read: bool,
     ) -> Traffic:
-        once = tensor.bytes(covering_all(box, self.inner))
-        touched = tensor.bytes(covering_all(box, (*self.outer, *self.inner)))
+        once = tensor.bytes(covering_all(box, self.within))
+        touched = tensor.bytes(covering_all(box, (*self.outer, *self.within)))
         moving = frozenset(loop for loop in self.outer if moves_with(box, (loop,)))
         each = moved.payload / self.programs
         return Traffic(

@@ -78,14 +78,17 @@ class _Kernel:
     def __post_init__(self) -> None:
         loops = tuple(self.tiling.loops.values())
         self.grid = Grid(loops, self._is_grouped())
-        self.steps = prod(loop.trips for loop in self.tiling.inner_loops.values())
+        self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
+        """Iterations of the loop of the anchor."""
+        self.steps = self.rounds * self._nested_trips()
+        """Iterations of the loop whose loads are in flight."""
         threads = self.resources.warps * self.chip.gpu.warp
         self.accesses = Accesses(self.tiling, self.chip.sector, threads)
 
     def work(self) -> Work:
         """All programs, and one of them."""
         outer = list(self._moves(Scope.OUTER))
-        inner = list(self._moves(Scope.INNER))
+        inner = [*self._moves(Scope.INNER), *self._moves(Scope.NESTED)]
         every = [*outer, *inner]
         programs = self.grid.programs
         once = self._computed(Scope.OUTER) + self._moved(outer)
@@ -124,6 +127,18 @@ class _Kernel:
             for each in contractions
         )
 
+    def _nested_trips(self) -> int:
+        """Iterations of loops in an iteration of that of the anchor, one at least."""
+        found = self.tiling.nested.values()
+        return max(1, sum(prod(loop.trips for loop in each.values()) for each in found))
+
+    def _times(self, tiled: TiledOperation) -> int:
+        """How often a program computes a tile of an operation."""
+        if self._scope(tiled) is not Scope.INNER:
+            return 1
+        loops = self.tiling.nested.get(tiled.op, {}).values()
+        return self.rounds * prod(loop.trips for loop in loops)
+
     def _scope(self, tiled: TiledOperation) -> Scope:
         """Whether an operation runs in the loop of the reduction."""
         is_anchor = tiled.op is self.tiling.anchor
@@ -132,7 +147,7 @@ class _Kernel:
 
     def _moves(self, scope: Scope) -> Iterator[Traffic]:
         """What is read and written, once in a program or once in a step."""
-        inner = scope is Scope.INNER
+        inner = scope is not Scope.OUTER
         for (value, at), boxes in self.tiling.reads.items():
             if at is scope:
                 for box in boxes:
@@ -172,11 +187,11 @@ class _Kernel:
 
     def _computed(self, scope: Scope) -> Busy:
         """What computing keeps busy, in one program."""
-        times = self.steps if scope is Scope.INNER else 1
         busy = NOTHING
         for tiled in self.tiling.tiles.values():
             if self._scope(tiled) is scope:
-                busy += self.arithmetic.of(tiled, self.resources.warps) * times
+                one = self.arithmetic.of(tiled, self.resources.warps)
+                busy += one * self._times(tiled)
         return busy
 
     def _fill(self) -> float:
@@ -196,7 +211,7 @@ class _Kernel:
         """
         if not self.tiling.inner_loops:
             return 0.0
-        *_, last = self.tiling.inner_loops.values()
+        *_, last = (*self.tiling.inner_loops.values(), *self.tiling.nested_loops)
         stages, chain = self.resources.stages, self._chain()
         if stages == 1:
             return self.steps * (step.total - step.port + max(0.0, chain - step.matrix))
@@ -214,10 +229,10 @@ class _Kernel:
     def _chain(self) -> float:
         """Cycles of an iteration if matrix instructions wait for one another."""
         return sum(
-            self.arithmetic.chain(tiled, self.resources.warps)
+            self.arithmetic.chain(tiled, self.resources.warps) * self._times(tiled)
             for tiled in self.tiling.tiles.values()
             if self._scope(tiled) is Scope.INNER
-        )
+        ) / max(1, self.steps)
 
     def _waits(self, step: Busy) -> float:
         """
@@ -226,8 +241,8 @@ class _Kernel:
         """
         total = 0.0
         for tiled in self.tiling.tiles.values():
-            times = self.steps if self._scope(tiled) is Scope.INNER else 1
-            total += times * self.arithmetic.waits(tiled, self.resources.warps)
+            waits = self.arithmetic.waits(tiled, self.resources.warps)
+            total += self._times(tiled) * waits
         if not self.tiling.inner_loops:
             return total
         if self.resources.stages == 1:

@@ -116,7 +116,7 @@ class _Builder:
         accesses = Accesses(self.tiling, self.arithmetic.chip.sector, threads)
         total = 0
         for (value, scope), boxes in self.tiling.reads.items():
-            if scope is Scope.INNER:
+            if scope is not Scope.OUTER:
                 total += sum(
                     elements(box)
                     for box in boxes
@@ -202,7 +202,7 @@ class _Builder:
             if isinstance(op, ContractionInterface):
                 product = self.arithmetic.product(tiled)
                 if self.arithmetic.is_matrix(product):
-                    is_looped = op is self.tiling.anchor and self.tiling.inner_loops
+                    is_looped = self._is_pipelined(op)
                     folded = any(
                         self.arithmetic.is_folded(tiled, each) for each in range(2)
                     )
@@ -210,6 +210,12 @@ class _Builder:
                     factors += product.factors * times
                     results = max(results, _bytes(op.results[0], tiled.result))
         return max(factors, results)
+
+    def _is_pipelined(self, op: Operation) -> bool:
+        """Whether a product is in a loop whose loads are in flight."""
+        if self.tiling.nested_loops:
+            return bool(self.tiling.nested.get(op))
+        return op is self.tiling.anchor and bool(self.tiling.inner_loops)
 
 
 def _bytes(value: SSAValue, box: Box) -> int:

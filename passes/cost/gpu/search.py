@@ -15,7 +15,8 @@ from tlf.passes.cost.gpu.arithmetic import volume
 from tlf.passes.cost.gpu.kernel import STAGES, Kernels
 from tlf.passes.cost.gpu.price import Price
 from tlf.passes.tiling.group import Axes, Members, fits
-from tlf.passes.tiling.model import GroupTiling, Rules, TilingError, elements
+from tlf.passes.tiling.model import GroupTiling, TilingError, elements
+from tlf.passes.tiling.rules import Rules
 
 Sizes: TypeAlias = tuple[int, ...]
 """Of the parallel axes, then of the reduction if it has a loop."""
