@@ -155,7 +155,8 @@ class _Distribution:
     def _summed(self, terms: SSAValue | None, scale: SSAValue | None) -> SSAValue:
         builder, found = self.program.builder, self.sum
         if scale is not None:
-            found = found.scaled(1 - self.side, scale, builder)
+            placed = found.read(self.side, scale)
+            found = found.scaled(1 - self.side, placed, builder)
         return found.build(self.side, terms, builder).along(found.result, builder)
 
     def _added(self, values: Sequence[SSAValue]) -> SSAValue:

@@ -87,11 +87,11 @@ class LinearSum:
         shape = tensor_type(value).get_shape()
         return Placed(value, axes[len(axes) - len(shape) :])
 
-    def scaled(self, side: int, scale: SSAValue, builder: Builder) -> LinearSum:
+    def scaled(self, side: int, scale: Placed, builder: Builder) -> LinearSum:
         """The same with another operand times what differs along its axis alone."""
         operand = self.operands[side]
         element = tensor_type(operand.value).element_type
-        factor = Placed(scale, (self.summed,)).along(operand.axes, builder)
+        factor = scale.along(operand.axes, builder)
         wide = TensorProgram(builder, self.element)
         product = wide.mul(wide.widened(operand.value), wide.widened(factor))
         operands = list(self.operands)
@@ -182,5 +182,7 @@ def _along_one(
     summed = [axis for axis in iterators if axis not in result]
     floats = all(is_float(tensor_type(e.value).element_type) for e in operands)
     if len(summed) != 1 or not floats:
+        return None
+    if any(summed[0] not in each.axes for each in operands):
         return None
     return LinearSum(op, operands, result, summed[0])
