@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import greatest, tensor_type
 from tlf.lowering.tiling.corrections import CorrectionBuilder
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
@@ -161,7 +161,7 @@ class ReductionLoop:
             if self._is_sum(each):
                 total = totals[result]
                 if is_corrected_behind(tiling, each.op):
-                    total = self._corrected(builder, each, total, before)
+                    total = self._corrected(builder, each, total, before, True)
                 self.tiles.values[result] = total
             elif each.again:
                 self.compute(builder, each)
@@ -176,15 +176,21 @@ class ReductionLoop:
         tiled: TiledOperation,
         total: SSAValue,
         before: Mapping[SSAValue, SSAValue],
+        is_last: bool = False,
     ) -> SSAValue:
-        """A total for what its terms depend on now."""
+        """A total for what its terms depend on now, or depend on at last."""
         correction = self.tiles.tiling.correction_of(tiled.op)
         if correction is None:
             return total
         program = TensorProgram(builder, tensor_type(total).element_type)
         values = self.tiles.values
         formulae = CorrectionBuilder(program, correction.places, before, values)
-        return program.mul(total, formulae.build(correction.formula))
+        factor = formulae.build(correction.formula)
+        if not correction.is_bounded and not is_last:
+            # What nothing has been added to is 0, and has to stay so.
+            most = program.number(greatest(program.element))
+            factor = program.insert(graph.MinimumOp(factor, most))
+        return program.mul(total, factor)
 
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue

@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isinf
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ReductionInterface,
+    TilingInterface,
+)
 from tlf.passes.cascades.axes import AxisClasses
+from tlf.passes.cascades.course import Course
 from tlf.passes.tiling.form import Forms
 
 if TYPE_CHECKING:
@@ -154,7 +160,8 @@ class _Corrected:
 
         if len(op.linear_in()) != len(op.inputs):
             return None
-        correction = correction_of(bodies.of_step(op), bodies.running)
+        courses = self._courses()
+        correction = correction_of(bodies.of_step(op), bodies.running, courses)
         if correction is None:
             return None
         total = op.results[0]
@@ -163,3 +170,23 @@ class _Corrected:
         if len(places) < len(aligned):
             return None
         return replace(correction, places=places)
+
+    def _courses(self) -> dict[SSAValue, Course]:
+        """How running values go while sums run."""
+        found: dict[SSAValue, Course] = {}
+        for op in self.running:
+            found[op.results[0]] = _course(op, found)
+        return found
+
+
+def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
+    """How the result of a step goes, or of what is computed of known ones."""
+    if isinstance(op, ReductionInterface):
+        neutral = op.neutral()
+        if not isinf(neutral):
+            return Course.ANY
+        return Course.RISES if neutral < 0 else Course.FALLS
+    if isinstance(op, AccumulatingInterface):
+        return Course.ANY
+    needed = {known[each] for each in op.operands if each in known}
+    return Course.ANY if Course.ANY in needed else Course.ENDS

@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 
 from tlf.passes.cascades.algebra import Expr, Symbol, sympy
 from tlf.passes.cascades.axes import Places
+from tlf.passes.cascades.course import Course
 from tlf.passes.cascades.formula import After, Apply, Before, Formula, Name
 
 TRIALS = 64
@@ -34,17 +35,26 @@ class Correction:
     formula: Formula
     values: tuple[SSAValue, ...]
     """The values that it depends on."""
+    is_bounded: bool
+    """Whether the factor is never above 1, whatever changes."""
     places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
     """Which of their axes run along those of the sum."""
 
 
-def correction_of(body: Expr, running: Mapping[SSAValue, Symbol]) -> Correction | None:
+def correction_of(
+    body: Expr,
+    running: Mapping[SSAValue, Symbol],
+    courses: Mapping[SSAValue, Course],
+) -> Correction | None:
     """
     The correction of a sum of terms that depend on running values, or None where there
-    is no such factor.
+    is no such factor; or where values may go anywhere while sums run, for terms may be
+    too large in between then that are not in the end.
     """
     symbols = body.free_symbols
     used = {value: each for value, each in running.items() if each in symbols}
+    if any(courses[value] is Course.ANY for value in used):
+        return None
     if (ratio := _ratio(body, tuple(used.values()))) is None:
         return None
     leaves: dict[Symbol, Formula] = {}
@@ -52,7 +62,25 @@ def correction_of(body: Expr, running: Mapping[SSAValue, Symbol]) -> Correction 
         leaves[_renamed(symbol, "before")] = Before(value)
         leaves[_renamed(symbol, "after")] = After(value)
     formula = _formula(ratio, leaves)
-    return None if formula is None else Correction(formula, tuple(used))
+    if formula is None:
+        return None
+    known = {symbol: courses[value] for value, symbol in used.items()}
+    return Correction(formula, tuple(used), _is_bounded(ratio, known))
+
+
+def _is_bounded(ratio: Expr, courses: Mapping[Symbol, Course]) -> bool:
+    """Whether a ratio is an exponential that only falls."""
+    if not isinstance(ratio, sympy.exp):
+        return False
+    rest = exponent = sympy.expand(ratio.args[0])
+    for symbol, course in courses.items():
+        before = _renamed(symbol, "before")
+        factor = exponent.coeff(before)
+        wanted = Course.RISES if factor.is_positive else Course.FALLS
+        if course is not wanted:
+            return False
+        rest -= factor * (before - _renamed(symbol, "after"))
+    return sympy.expand(rest) == 0
 
 
 @cache

@@ -36,6 +36,8 @@ class Running:
         count = max(map(self._count, correction.values))
         for name in self._applied(correction.formula):
             yield self.costs.elementwise(count, name in SLOW)
+        if not correction.is_bounded:
+            yield self.costs.elementwise(count)
         yield self.costs.elementwise(self._count(op.results[0]))
 
     def _applied(self, formula: Formula) -> Iterator[str]:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.dialects.target import load
-from tlf.dialects.types import tensor_type
 from tlf.passes.graph_group import build_group
 from tlf.passes.tiling.group import members_of
 from tlf.tools.driver import PASSES, new_context, parse
@@ -125,9 +124,14 @@ def in_one_loop(text: str, rows: int, columns: int) -> ModuleOp:
     columns.
     """
     context, module = _decomposed(text, "h200")
-    _group(module, "L1", rows, (columns,), mapping=tile.Mapping.GRID)
-    _run("convert-graph-to-tile", context, module)
+    in_one_group(context, module, rows, columns)
     return module
+
+
+def in_one_group(context: Context, module: ModuleOp, rows: int, columns: int) -> None:
+    """Let all operations of a program run like this."""
+    _group(module, "L1", rows, (columns,), mapping=tile.Mapping.GRID)
+    run("convert-graph-to-tile", context, module)
 
 
 def near_engines(
@@ -139,9 +143,9 @@ def near_engines(
     """
     context, module = _decomposed(text, "npu")
     _group(module, "L2", None, ())
-    _run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
     _group(module, "L1", rows, (columns,), stages=stages, pieces=pieces)
-    _run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
     return context, module
 
 
@@ -149,11 +153,12 @@ def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
     context = new_context()
     module = parse(context, Source(text, "cascade"))
     load(target).attach(module)
-    _run("graph-decompose,graph-move-factors", context, module)
+    run("graph-decompose,graph-move-factors", context, module)
     return context, module
 
 
-def _run(passes: str, context: Context, module: ModuleOp) -> None:
+def run(passes: str, context: Context, module: ModuleOp) -> None:
+    """Run passes on a program."""
     PassManager(build_passes(passes, PASSES, {})).run(context, module)
 
 
@@ -173,8 +178,8 @@ def _group(
         if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
     ]
     members = members_of(operations)
-    extent, depth = tensor_type(members.results[0]).get_shape()
+    extent, *others = members.forms.of(members.root).parallel_extents
     group = build_group(members)
-    tiles = rows or extent, depth
+    tiles = rows or extent, *others
     plan = graph.PlanAttr(level, tiles, reduce, mapping, stages=stages, pieces=pieces)
     group.plan = plan

@@ -10,12 +10,14 @@ from xdsl.ir import Block, SSAValue
 
 from tlf.passes.cascades.algebra import Expr, Symbol, sympy
 from tlf.passes.cascades.corrections import correction_of
+from tlf.passes.cascades.course import Course
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 
 X, Y, R, T = (sympy.Symbol(name, real=True) for name in "xyrt")
 
 VALUES = Block(arg_types=[TensorType(f32, [1])] * 2).args
 STEPS: dict[SSAValue, Symbol] = {VALUES[0]: R, VALUES[1]: T}
+COURSES: dict[SSAValue, Course] = {VALUES[0]: Course.RISES, VALUES[1]: Course.FALLS}
 
 CORRECTED: dict[str, Expr] = {
     "softmax": sympy.exp(X - R),
@@ -62,7 +64,7 @@ def value_of(formula: Formula, before: Known, after: Known) -> float:
 @pytest.mark.parametrize("name", CORRECTED)
 def test_corrected_sum(name: str):
     body = CORRECTED[name]
-    correction = correction_of(body, STEPS)
+    correction = correction_of(body, STEPS, COURSES)
     assert correction is not None
     rng = np.random.default_rng(0)
     points = rng.uniform(0.5, 2.0, (2, 50))
@@ -81,11 +83,31 @@ def test_corrected_sum(name: str):
 
 @pytest.mark.parametrize("name", NOT_CORRECTED)
 def test_not_corrected(name: str):
-    assert correction_of(NOT_CORRECTED[name], STEPS) is None
+    assert correction_of(NOT_CORRECTED[name], STEPS, COURSES) is None
 
 
 def test_steps_that_it_needs():
-    correction = correction_of(CORRECTED["softmax"], STEPS)
+    correction = correction_of(CORRECTED["softmax"], STEPS, COURSES)
 
     assert correction is not None
     assert correction.values == (VALUES[0],)
+
+
+@pytest.mark.parametrize("name", CORRECTED)
+def test_factors_that_are_never_above_one(name: str):
+    correction = correction_of(CORRECTED[name], STEPS, COURSES)
+    assert correction is not None
+    assert correction.is_bounded
+
+
+def test_a_factor_that_grows():
+    """The exponential of minus a minimum is larger the more it is the minimum of."""
+    correction = correction_of(sympy.exp(X - T), STEPS, COURSES)
+    assert correction is not None
+    assert not correction.is_bounded
+
+
+def test_what_may_be_too_large_in_between():
+    """A sum may be far below where it ends, and exponentials of less far above."""
+    courses = dict(COURSES) | {VALUES[0]: Course.ANY}
+    assert correction_of(sympy.exp(X - R), STEPS, courses) is None

@@ -1,0 +1,171 @@
+"""Random rows of reductions along one axis, each of which may need those before it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+CONSTANTS = (0.5, 2.0, 0.125, -1.0)
+
+
+@dataclass
+class Cascade:
+    """
+    Writes a program: scores `x` of rows and columns, which are an argument or a
+    product, then up to `depth` reductions, then what comes of them. Names of values are
+    numbered; `rows` are those of one number for each row.
+    """
+
+    rng: random.Random
+    element: str
+    depth: int
+    rows: int = field(init=False)
+    columns: int = field(init=False)
+    lines: list[str] = field(default_factory=list[str])
+    results: list[str] = field(default_factory=list[str])
+    """The results of reductions so far, one number for each row."""
+    widths: dict[str, int] = field(default_factory=dict[str, int])
+    """The extents of values along the second axis."""
+    last: str = ""
+    """The result of the last reduction."""
+
+    def __post_init__(self) -> None:
+        self.rows, self.columns = self.rng.randint(1, 9), self.rng.randint(8, 60)
+        self.widths["%x"] = self.columns
+
+    def program(self) -> str:
+        """The text."""
+        scores = self._scores()
+        for number in range(self.depth):
+            self._reduce(scores, number == self.depth - 1)
+        result = self._end()
+        arguments = ", ".join(
+            f"%{name}: {self._type(*shape)}" for name, shape in self.shapes().items()
+        )
+        shape = self._type(self.rows, self.widths[result])
+        body = "\n  ".join(self.lines)
+        return (
+            f"func.func @main({arguments}) -> {shape} {{\n  {body}\n"
+            f"  func.return {result} : {shape}\n}}\n"
+        )
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arguments."""
+        return {
+            "x": (self.rows, self.columns),
+            "q": (self.rows, 5),
+            "k": (5, self.columns),
+            "b": (self.columns,),
+            "v": (self.columns, 3),
+        }
+
+    def _type(self, *shape: int) -> str:
+        return f"tensor<{''.join(f'{n}x' for n in shape)}{self.element}>"
+
+    def _put(self, text: str) -> str:
+        name = f"%{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def _constant(self) -> str:
+        number = self.rng.choice(CONSTANTS)
+        return self._put(f"graph.constant dense<{number}> : {self._type()}")
+
+    def _unary(self, name: str, value: str) -> str:
+        width = self.widths[value]
+        made = self._put(f"graph.{name} {value} : {self._type(self.rows, width)}")
+        self.widths[made] = width
+        return made
+
+    def _binary(self, name: str, left: str, right: str) -> str:
+        types = [self._type_of(each) for each in (left, right)]
+        width = max(self.widths.get(each, 1) for each in (left, right))
+        width = self.columns if "%b" in (left, right) else width
+        result = self._type(self.rows, width)
+        made = self._put(
+            f"graph.{name} {left}, {right} : ({', '.join(types)}) -> {result}"
+        )
+        self.widths[made] = width
+        return made
+
+    def _type_of(self, value: str) -> str:
+        if value == "%b":
+            return self._type(self.columns)
+        if value not in self.widths:
+            return self._type()
+        return self._type(self.rows, self.widths[value])
+
+    def _scores(self) -> str:
+        """What all is reduced of."""
+        if self.rng.random() < 0.5:
+            return "%x"
+        row, key = self._type(self.rows, 5), self._type(5, self.columns)
+        result = self._type(self.rows, self.columns)
+        made = self._put(f"graph.matmul %q, %k : ({row}, {key}) -> {result}")
+        self.widths[made] = self.columns
+        return self._binary("add", made, "%b") if self.rng.random() < 0.5 else made
+
+    def _row(self) -> str:
+        """A number for each row, computed of results so far."""
+        value = self.rng.choice(self.results)
+        match self.rng.randrange(5):
+            case 0:
+                return self._binary("maximum", value, self._constant())
+            case 1:
+                return self._binary("mul", value, self._constant())
+            case 2:
+                return self._binary("add", value, self.rng.choice(self.results))
+            case _:
+                return value
+
+    def _body(self, scores: str) -> str:
+        """What is reduced: of scores, and of results so far."""
+        value = scores
+        if self.rng.random() < 0.3:
+            value = self._binary("mul", value, self._constant())
+        if not self.results or self.rng.random() < 0.25:
+            match self.rng.randrange(4):
+                case 0:
+                    return self._unary("tanh", value)
+                case 1:
+                    return self._binary("mul", value, value)
+                case _:
+                    return value
+        far = self._binary("sub", value, self._row())
+        match self.rng.randrange(5):
+            case 0:
+                return self._binary("mul", far, far)
+            case 1:
+                return self._binary("mul", self._unary("exp", far), value)
+            case 2:
+                return self._binary("mul", far, "%b")
+            case _:
+                return self._unary("exp", far)
+
+    def _reduce(self, scores: str, is_last: bool) -> None:
+        body = self._body(scores)
+        if is_last and self.rng.random() < 0.5:
+            types = self._type(self.rows, self.columns), self._type(self.columns, 3)
+            result = self._type(self.rows, 3)
+            made = self._put(
+                f"graph.matmul {body}, %v : ({', '.join(types)}) -> {result}"
+            )
+            self.widths[made] = 3
+            self.last = made
+            return
+        kind = self.rng.choice(["max", "min", "sum", "sum"])
+        made = self._put(
+            f"graph.reduce {body} <{kind}> axes [1] keepdims : "
+            f"({self._type(self.rows, self.columns)}) -> {self._type(self.rows, 1)}"
+        )
+        self.widths[made] = 1
+        self.results.append(made)
+        self.last = made
+
+    def _end(self) -> str:
+        """What is computed of all results."""
+        result = self.last
+        for each in self.results:
+            if each != self.last:
+                result = self._binary("add", result, each)
+        return result
