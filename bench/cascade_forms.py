@@ -118,14 +118,14 @@ def padding(query: Tensor, key: Tensor, value: Tensor, there: Tensor) -> Tensor:
 
 @case(lambda n: [n.heads] * 3)
 def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    slope = 2.0 ** -T.arange(1, query.shape[1] + 1)[:, None, None]
-    bias = slope * distance(key.shape[-2], None).abs()
+    heads = T.arange(1, query.shape[1] + 1, device=query.device)
+    bias = 2.0 ** -heads[:, None, None] * distance(key.shape[-2], query.device).abs()
     return T.softmax(scores(query, key) - bias.to(query.dtype), -1) @ value
 
 
 @case(lambda n: [n.heads] * 3)
 def dilated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    behind = distance(key.shape[-2], None)
+    behind = distance(key.shape[-2], key.device)
     return masked(scores(query, key), (behind < 0) | (behind % 3 != 0), value)
 
 
@@ -137,7 +137,7 @@ def documents(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tens
 @case(lambda n: [*[n.heads] * 3, (2 * n.s - 1, n.h)])
 def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
     tokens = key.shape[-2]
-    bias = table[distance(tokens, None) + tokens - 1].permute(2, 0, 1)
+    bias = table[distance(tokens, key.device) + tokens - 1].permute(2, 0, 1)
     return T.softmax(scores(query, key) + bias, -1) @ value
 
 

@@ -34,8 +34,8 @@ from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
 
 
-def imported(case: Case, inputs: Sequence[Tensor]) -> ModuleOp:
-    """A computation of inputs as a program."""
+def module_of(case: Case, inputs: Sequence[Tensor]) -> Any:
+    """A computation as a module that holds its weights, and takes the other inputs."""
 
     class Module(T.nn.Module):
         def forward(self, *given: Any) -> Any:
@@ -48,8 +48,13 @@ def imported(case: Case, inputs: Sequence[Tensor]) -> ModuleOp:
     module = Module()
     for place in case.weights:
         module.register_parameter(f"w{place}", T.nn.Parameter(inputs[place]))
+    return module
+
+
+def imported(case: Case, inputs: Sequence[Tensor]) -> ModuleOp:
+    """A computation of inputs as a program."""
     given = [e for place, e in enumerate(inputs) if place not in case.weights]
-    return from_torch(module, given).module
+    return from_torch(module_of(case, inputs), given).module
 
 
 def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:

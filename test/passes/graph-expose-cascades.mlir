@@ -9,7 +9,6 @@
 // CHECK:         [[P:%.*]] = graph.matmul %x, %w
 // CHECK:         [[S:%.*]] = graph.mul [[P]]
 // GROUPS-LABEL: func.func @rms
-// GROUPS:         graph.group {{.*}} -> (tensor<8192x1xbf16>)
 // GROUPS:         graph.group {{.*}} -> (tensor<8192x768xbf16>)
 // NOTHING-LABEL: func.func @rms
 // NOTHING:        graph.mul %x, {{.*}} : (tensor<8192x256xbf16>, tensor<8192x1xbf16>)

@@ -33,6 +33,12 @@ CONFLICTS = 8
 NARROW = 16 * 8
 """Elements of the result of a narrow matrix instruction."""
 
+VECTOR = 16
+"""The bytes of a row that a thread has side by side."""
+
+ROW = 4
+"""Threads that a row of the result of a matrix instruction is spread over."""
+
 WARP_GROUP = 4
 """Warps that run one matrix instruction of full rate."""
 
@@ -132,16 +138,18 @@ class Arithmetic:
         """Whether matrix instructions compute a product, or at least its shape."""
         return product.has_axes_of(self.target.tiling.matrix_minimum)
 
+    def is_narrow(self, product: Product) -> bool:
+        """Whether matrix instructions of less than the full rate compute a product."""
+        is_fast = self.chip.rate(product.element) is not None
+        return is_fast and self.is_matrix(product) and not self._is_wide(product)
+
     def is_fused(self, product: Product) -> bool:
         """Whether lanes compute a product, a term of the sum at each step."""
         return self.is_matrix(product) and self.chip.rate(product.element) is None
 
     def waits(self, tiled: TiledOperation, warps: int) -> float:
         """Cycles until all warps have combined what each of them has of a reduction."""
-        op = tiled.op
-        if not isinstance(op, AccumulatingInterface):
-            return 0.0
-        if isinstance(op, ContractionInterface) and self.is_matrix(self.product(tiled)):
+        if not self._is_reduced(tiled):
             return 0.0
         gpu = self.chip.gpu
         rounds = log2(gpu.warp) + log2(warps)
@@ -150,6 +158,33 @@ class Arithmetic:
         # A warp exchanges one value of each thread with each round.
         exchanged = results * log2(gpu.warp) * warps * gpu.warp / gpu.load_lanes
         return rounds * self.chip.near_latency + exchanged
+
+    def waits_for_rows(
+        self, tiled: TiledOperation, warps: int, made: Product | None
+    ) -> float:
+        """
+        The same in a cascade, where tiles have many rows: those threads wait that have
+        a part of one. Of what matrix instructions of full rate `made`, these are few.
+        """
+        if not self._is_reduced(tiled):
+            return 0.0
+        gpu, rows = self.chip.gpu, elements(tiled.result)
+        spread = ROW
+        if made is None or not self.is_matrix(made) or not self._is_wide(made):
+            width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
+            wanted = elements(tiled.box) // rows * width // VECTOR
+            spread = max(1, min(gpu.warp * warps, wanted))
+        rounds = log2(spread)
+        exchanged = rows * spread * rounds / gpu.load_lanes
+        return rounds * self.chip.near_latency + exchanged
+
+    def _is_reduced(self, tiled: TiledOperation) -> bool:
+        """Whether threads combine what they have of an operation."""
+        op = tiled.op
+        if not isinstance(op, AccumulatingInterface):
+            return False
+        is_product = isinstance(op, ContractionInterface)
+        return not is_product or not self.is_matrix(self.product(tiled))
 
     def _lanes(self, steps: float) -> Busy:
         return Busy(lanes=steps / self.chip.lanes)

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
-from tlf.dialects.interfaces import ContractionInterface, IndexedInterface
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    IndexedInterface,
+)
 from tlf.dialects.target import Target
 from tlf.passes.cost.gpu.accesses import Accesses, Traffic
-from tlf.passes.cost.gpu.arithmetic import Arithmetic
+from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.price import Far, Price, Work, price_of
 from tlf.passes.cost.gpu.resources import Resources, resources_of
 from tlf.passes.cost.gpu.reuse import Grid
-from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation
+from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
 
 STAGES = 3
 """Iterations in flight of loops around matrix products that say nothing themselves."""
 
 LATE = 0.4
 """The part of the time of a product that the load behind it waits for its end."""
+
+BESIDE = 2.5
+"""
+How much longer narrow matrix instructions take in a loop with other reductions, where
+they read what is loaded: measured with `log_sum_exp`, `unit_product` and others of
+`bench/cascade_forms.py`.
+"""
+
+TOGETHER = 1.15
+"""How much longer reductions in one loop take than is known of: measured likewise."""
 
 KEPT = 0.5
 """The share of the cache in which tensors that are read again are taken to stay."""
@@ -40,7 +56,10 @@ class Kernels:
 
     def price(self, tiling: GroupTiling, stages: int = 1) -> Price:
         """What a group costs, `stages` being those of its plan."""
-        return price_of(self.work(tiling, stages), self.chip)
+        found = price_of(self.work(tiling, stages), self.chip)
+        if tiling.cascade is None:
+            return found
+        return replace(found, cycles=found.cycles * TOGETHER)
 
     def resources(self, tiling: GroupTiling, stages: int = 1) -> Resources:
         """What one program takes."""
@@ -191,8 +210,29 @@ class _Kernel:
         for tiled in self.tiling.tiles.values():
             if self._scope(tiled) is scope:
                 one = self.arithmetic.of(tiled, self.resources.warps)
-                busy += one * self._times(tiled)
+                slow = BESIDE if self._is_slowed(tiled) else 1.0
+                busy += one * (self._times(tiled) * slow)
+        if scope is Scope.INNER and self.tiling.cascade is not None:
+            busy += Busy(lanes=self.rounds * self._corrected() / self.chip.lanes)
         return busy
+
+    def _corrected(self) -> int:
+        """Steps of lanes that correct totals in an iteration."""
+        corrected = (
+            tiled
+            for op, tiled in self.tiling.tiles.items()
+            if self.tiling.correction_of(op) is not None
+        )
+        return sum(elements(tiled.result) for tiled in corrected)
+
+    def _is_slowed(self, tiled: TiledOperation) -> bool:
+        """Whether a narrow product reads inputs, in a loop with other reductions."""
+        op = tiled.op
+        if self.tiling.cascade is None or not isinstance(op, ContractionInterface):
+            return False
+        if op.operands[0].owner in self.tiling.tiles:
+            return False
+        return self.arithmetic.is_narrow(self.arithmetic.product(tiled))
 
     def _fill(self) -> float:
         """
@@ -222,7 +262,10 @@ class _Kernel:
         steps = self.steps * ceil(self.grid.programs / resident)
         queue = memory.bytes / self.chip.memory.bandwidth / steps
         hidden = (latency + queue + step.port + late) / (stages - 1)
-        each = max(max(step.longest, chain) + self.chip.gpu.barrier, hidden)
+        # In a cascade, one program computes with a product once that is there.
+        in_turn = 0.0 if self.tiling.cascade is None else step.matrix + step.lanes
+        longest = max(step.longest, chain, in_turn)
+        each = max(longest + self.chip.gpu.barrier, hidden)
         starts = self.steps / last.trips - 1
         return self.steps * each + starts * latency
 
@@ -241,8 +284,7 @@ class _Kernel:
         """
         total = 0.0
         for tiled in self.tiling.tiles.values():
-            waits = self.arithmetic.waits(tiled, self.resources.warps)
-            total += self._times(tiled) * waits
+            total += self._times(tiled) * self._combined(tiled)
         if not self.tiling.inner_loops:
             return total
         if self.resources.stages == 1:
@@ -252,6 +294,31 @@ class _Kernel:
             at is Scope.OUTER and boxes for (_, at), boxes in self.tiling.reads.items()
         )
         return total + (self.chip.memory.latency if late else 0)
+
+    def _combined(self, tiled: TiledOperation) -> float:
+        """Cycles until threads have combined what they have of a reduction."""
+        warps = self.resources.warps
+        if self.tiling.cascade is None:
+            return self.arithmetic.waits(tiled, warps)
+        made = self._made_by(tiled.op)
+        return self.arithmetic.waits_for_rows(tiled, warps, made)
+
+    def _made_by(self, op: Operation) -> Product | None:
+        """The product that elementwise operations compute what is reduced from."""
+        pending, seen = [op], set[Operation]()
+        while pending:
+            for operand in pending.pop().operands:
+                owner = operand.owner
+                if not isinstance(owner, Operation) or owner in seen:
+                    continue
+                if (tiled := self.tiling.tiles.get(owner)) is None:
+                    continue
+                if isinstance(tiled.op, ContractionInterface):
+                    return self.arithmetic.product(tiled)
+                if isinstance(tiled.op, ElementwiseInterface):
+                    seen.add(tiled.op)
+                    pending.append(tiled.op)
+        return None
 
     def _memory(self, moves: list[Traffic]) -> Far:
         """

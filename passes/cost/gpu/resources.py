@@ -15,7 +15,8 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
 from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product, volume
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.tiling.model import GroupTiling, Scope, elements
+from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
 
 BASE = 32
 """Registers of a thread for addresses, masks and loops."""
@@ -208,8 +209,25 @@ class _Builder:
                     )
                     times = (stages if is_looped else 1) + folded
                     factors += product.factors * times
+                    factors += max(0, stages - 2) * self._loaded(tiled)
                     results = max(results, _bytes(op.results[0], tiled.result))
         return max(factors, results)
+
+    def _loaded(self, tiled: TiledOperation) -> int:
+        """
+        Bytes that each iteration of the loop of another operation loads for a product:
+        these are in flight as well, but for the ones that are read.
+        """
+        if tiled.scope is not Scope.INNER or self.tiling.nested.get(tiled.op):
+            return 0
+        inner = self.tiling.inner_loops.values()
+        return sum(
+            _bytes(operand, box)
+            for operand, box in zip(tiled.op.operands, tiled.reads, strict=True)
+            if box is not None
+            and operand.owner not in self.tiling.tiles
+            and moves_with(box, inner)
+        )
 
     def _is_pipelined(self, op: Operation) -> bool:
         """Whether a product is in a loop whose loads are in flight."""

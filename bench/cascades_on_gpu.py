@@ -1,0 +1,108 @@
+"""
+How long computations whose reductions depend on each other take on a GPU, compiled by
+TLF, by Inductor and not at all, and how much memory each needs beside inputs.
+
+    python bench/cascades_on_gpu.py
+    python bench/cascades_on_gpu.py differential soft_capped --autotune
+    python bench/cascades_on_gpu.py cross_entropy --inner 4096 --columns 50257
+
+The computations are those of `cascade_forms.py`, in bf16. Errors are distances from the
+same in f32, in multiples of those of PyTorch in bf16. `apart` is the time of TLF where
+nothing runs in one loop that need not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+from attention import Tensor, microseconds
+from cascade_forms import CASES, Case, Sizes, T
+from cascades import module_of
+
+from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.sums.trial import Trial
+from tlf.tools.torch_backend import tlf
+
+
+def compiled(module: Any, backend: object, mode: str | None = None) -> Any:
+    """A module, compiled for the shapes that it is called with."""
+    T._dynamo.reset()
+    return T.compile(module, backend=backend, mode=mode, dynamic=False)
+
+
+def megabytes(run: Callable[[], object]) -> float:
+    """The most memory that a call takes beside what there is."""
+    T.cuda.synchronize()
+    T.cuda.reset_peak_memory_stats()
+    before = T.cuda.memory_allocated()
+    run()
+    T.cuda.synchronize()
+    return (T.cuda.max_memory_allocated() - before) / 1e6
+
+
+def outputs(found: Any) -> Any:
+    """All numbers of a result, in f32."""
+    parts = found if hasattr(found, "__iter__") and not T.is_tensor(found) else [found]
+    return T.cat([each.float().flatten() for each in parts])
+
+
+def without_loops(module: Any, inputs: Sequence[Tensor]) -> float:
+    """The time of a module whose groups are not joined."""
+    with (
+        patch.object(Cascades, "pay", return_value=False),
+        patch.object(Trial, "pays", return_value=False),
+    ):
+        run = compiled(module, tlf)
+        run(*inputs)
+    return microseconds(lambda: run(*inputs))
+
+
+def line(name: str, case: Case, sizes: Sizes, mode: str | None) -> str:
+    """A row of the table."""
+    every = case.inputs(sizes)
+    module = module_of(case, every).cuda().requires_grad_(False)
+    given = [e.cuda() for n, e in enumerate(every) if n not in case.weights]
+    with_tlf = compiled(module, tlf)
+    found, eager = outputs(with_tlf(*given)), outputs(module(*given))
+    with_inductor = compiled(module, "inductor", mode)
+    with_inductor(*given)
+    runs = [partial(run, *given) for run in (with_tlf, with_inductor, module)]
+    times, needed = list(map(microseconds, runs)), list(map(megabytes, runs))
+    apart = without_loops(module, given)
+    wide = [e.float() if e.is_floating_point() else e for e in given]
+    right = outputs(module.float()(*wide))
+    error = float((found - right).norm() / (eager - right).norm())
+    columns = (times[0], apart, *times[1:], *needed)
+    return f"{name:<20}" + "".join(f"{n:>9,.0f}" for n in columns) + f"{error:>8.2f}x"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("names", nargs="*", default=list(CASES))
+    parser.add_argument("--rows", type=int, default=Sizes.rows)
+    parser.add_argument("--inner", type=int, default=Sizes.k)
+    parser.add_argument("--columns", type=int, default=Sizes.n)
+    parser.add_argument("--tokens", type=int, default=Sizes.s)
+    parser.add_argument("--autotune", action="store_true")
+    found = parser.parse_args(arguments)
+    sizes = Sizes(rows=found.rows, k=found.inner, n=found.columns, s=found.tokens)
+    mode = "max-autotune-no-cudagraphs" if found.autotune else None
+    heads = ("TLF us", "apart", "Inductor", "eager", "TLF MB", "Inductor", "eager")
+    print(" " * 20 + "".join(f"{head:>9}" for head in (*heads, "error")))
+    for name in found.names:
+        try:
+            print(line(name, CASES[name], sizes, mode), flush=True)
+        except T.OutOfMemoryError:
+            print(f"{name:<20} out of memory", flush=True)
+        T.cuda.empty_cache()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
