@@ -1,6 +1,7 @@
 """
 How long computations whose reductions depend on each other take on a GPU, compiled by
-TLF, by Inductor and not at all, and how much memory each needs beside inputs.
+TLF, by Inductor and not at all, and how much memory each needs beside inputs, with what
+it keeps from call to call.
 
     python bench/cascades_on_gpu.py
     python bench/cascades_on_gpu.py differential soft_capped --autotune
@@ -35,11 +36,10 @@ def compiled(module: Any, backend: object, mode: str | None = None) -> Any:
     return T.compile(module, backend=backend, mode=mode, dynamic=False)
 
 
-def megabytes(run: Callable[[], object]) -> float:
-    """The most memory that a call takes beside what there is."""
+def megabytes(run: Callable[[], object], before: int) -> float:
+    """The most memory that is taken during a call, beside so many bytes."""
     T.cuda.synchronize()
     T.cuda.reset_peak_memory_stats()
-    before = T.cuda.memory_allocated()
     run()
     T.cuda.synchronize()
     return (T.cuda.max_memory_allocated() - before) / 1e6
@@ -67,12 +67,19 @@ def line(name: str, case: Case, sizes: Sizes, mode: str | None) -> str:
     every = case.inputs(sizes)
     module = module_of(case, every).cuda().requires_grad_(False)
     given = [e.cuda() for n, e in enumerate(every) if n not in case.weights]
-    with_tlf = compiled(module, tlf)
-    found, eager = outputs(with_tlf(*given)), outputs(module(*given))
-    with_inductor = compiled(module, "inductor", mode)
-    with_inductor(*given)
-    runs = [partial(run, *given) for run in (with_tlf, with_inductor, module)]
-    times, needed = list(map(microseconds, runs)), list(map(megabytes, runs))
+    eager, times, needed = outputs(module(*given)), list[float](), list[float]()
+    found: Any = None
+    for backend, way in ((tlf, None), ("inductor", mode), (None, None)):
+        T.cuda.empty_cache()
+        # Buffers that a compiled module keeps from call to call count.
+        before = T.cuda.memory_allocated()
+        run = partial(compiled(module, backend, way) if backend else module, *given)
+        result = outputs(run())
+        found = result if found is None else found
+        del result
+        needed.append(megabytes(run, before))
+        times.append(microseconds(run))
+        del run
     apart = without_loops(module, given)
     wide = [e.float() if e.is_floating_point() else e for e in given]
     right = outputs(module.float()(*wide))

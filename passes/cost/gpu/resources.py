@@ -209,14 +209,14 @@ class _Builder:
                     )
                     times = (stages if is_looped else 1) + folded
                     factors += product.factors * times
-                    factors += max(0, stages - 2) * self._loaded(tiled)
+                    factors += max(1, stages - 1) * self._loaded(tiled)
                     results = max(results, _bytes(op.results[0], tiled.result))
         return max(factors, results)
 
     def _loaded(self, tiled: TiledOperation) -> int:
         """
         Bytes that each iteration of the loop of another operation loads for a product:
-        these are in flight as well, but for the ones that are read.
+        these are in flight as well, one iteration ahead at least.
         """
         if tiled.scope is not Scope.INNER or self.tiling.nested.get(tiled.op):
             return 0
