@@ -51,7 +51,7 @@ def error(found: Array, wanted: Array) -> float:
     return float(distance.max() / max(1.0, np.abs(wanted).max()))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("element", UNIT)
 @pytest.mark.parametrize("seed", range(CASCADES))
 def test_values(seed: int, element: str):
