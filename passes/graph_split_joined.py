@@ -21,7 +21,7 @@ from tlf.dialects.interfaces import (
     PositionInterface,
 )
 from tlf.dialects.types import like, tensor_type
-from tlf.passes.replacement import is_planned, replace_by_program
+from tlf.passes.replacement import between, is_planned, replace_by_program
 
 NAME = "graph-split-joined"
 
@@ -111,9 +111,8 @@ class _Parts:
             case _:
                 made = None
                 self._computed(op, builder)
-        while (new := op.prev_op if before is None else before.next_op) is not op:
-            assert new is not None
-            new.location, before = op.location, new
+        for new in between(before, op):
+            new.location = op.location
         if made is not None:
             made.name_hint = op.results[0].name_hint
             Rewriter.replace_op(op, [], [made])

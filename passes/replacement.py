@@ -28,7 +28,7 @@ def build_program(
     """
     before = op.prev_op
     results = program(rewriter)
-    steps = list(_between(before, op))
+    steps = list(between(before, op))
     for new in steps:
         new.location = op.location
     return steps, results
@@ -44,7 +44,7 @@ def replace_by_program(
     rewriter.replace(op, [], results)
 
 
-def _between(first: Operation | None, last: Operation) -> Iterator[Operation]:
+def between(first: Operation | None, last: Operation) -> Iterator[Operation]:
     """The operations of `last`'s block after `first` and before `last`."""
     op = last.prev_op
     while op is not None and op is not first:

@@ -14,6 +14,7 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.permutations import reshaped
+from tlf.passes.replacement import between
 from tlf.passes.sums.linear_sum import LinearSum
 from tlf.passes.sums.terms import Factors, Term, Terms, added
 
@@ -75,7 +76,7 @@ class _Distribution:
         parts = [self._part(alike) for alike in self._alike(terms)]
         built = [part for part in parts if part is not None]
         if len(built) < len(parts):
-            for each in _between(before, op):
+            for each in list(between(before, op)):
                 Rewriter.erase_op(each)
             return False
         self._replace(before, self._added(built))
@@ -88,7 +89,7 @@ class _Distribution:
         last = TensorProgram(builder, type_.element_type).widened(total)
         last = reshaped(last, type_.get_shape(), builder)
         last.name_hint = op.results[0].name_hint
-        for each in _between(before, op):
+        for each in between(before, op):
             each.location = op.location
         Rewriter.replace_op(op, [], [last])
 
@@ -193,13 +194,3 @@ def _origin(value: SSAValue) -> object:
     owner = value.owner
     source = owner.operand if isinstance(owner, graph.CastOp) else value
     return tensor_type(source).element_type
-
-
-def _between(first: Operation | None, last: Operation) -> list[Operation]:
-    """The operations behind one and before another one, the last first."""
-    found: list[Operation] = []
-    op = last.prev_op
-    while op is not None and op is not first:
-        found.append(op)
-        op = op.prev_op
-    return found
