@@ -16,11 +16,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
-from tlf.dialects.interfaces import (
-    ElementwiseInterface,
-    PositionInterface,
-)
+from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import like, tensor_type
+from tlf.passes.pointwise import is_pointwise, varies_along
 from tlf.passes.replacement import between, is_planned, replace_by_program
 
 NAME = "graph-split-joined"
@@ -32,13 +30,6 @@ COMBINED = {
     ReduceKind.MIN: graph.MinimumOp,
 }
 """What makes one reduction of two."""
-
-
-def is_pointwise(op: Operation) -> bool:
-    """Whether elements are computed of those at the same place alone."""
-    return isinstance(op, ElementwiseInterface) and not isinstance(
-        op, PositionInterface
-    )
 
 
 @dataclass
@@ -123,7 +114,7 @@ class _Parts:
             return self.values[value]
         shape = tensor_type(value).get_shape()
         count = len(self.ends) - 1
-        if len(shape) < -self.axis or shape[self.axis] == 1:
+        if not varies_along(value, self.axis):
             return [value] * count
         found: list[SSAValue] = []
         for first, last in pairwise(self.ends):

@@ -13,9 +13,9 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
-    PositionInterface,
 )
 from tlf.dialects.types import like, tensor_type
+from tlf.passes.pointwise import is_pointwise
 from tlf.passes.replacement import is_planned
 
 Permutation = tuple[int, ...]
@@ -50,11 +50,7 @@ def reshaped(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValu
 
 def moves_alone(op: Operation) -> bool:
     """Whether a permutation may move past an operation."""
-    return (
-        isinstance(op, ElementwiseInterface)
-        and not isinstance(op, PositionInterface)
-        and not is_planned(op)
-    )
+    return is_pointwise(op) and not is_planned(op)
 
 
 def only_user(value: SSAValue) -> Operation | None:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from typing_extensions import TypeIs
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.interfaces import (
-    ContractionInterface,
-    ElementwiseInterface,
-    PositionInterface,
-)
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import dtype_of, like, tensor_type
+from tlf.passes.pointwise import is_pointwise, varies_along
 from tlf.passes.replacement import is_planned
 
 
@@ -32,7 +28,9 @@ def is_summable(op: Operation) -> bool:
     wanted = (*shape[:axis], 1, *shape[axis + 1 :])
     if tensor_type(op.result).get_shape() != wanted:
         return False
-    leaves = [leaf for leaf in _leaves(op.operand) if _varies(leaf, axis - len(shape))]
+    leaves = [
+        leaf for leaf in _leaves(op.operand) if varies_along(leaf, axis - len(shape))
+    ]
     return all(tensor_type(leaf).element_type != i1 for leaf in leaves) and any(
         isinstance(leaf.owner, ContractionInterface) for leaf in leaves
     )
@@ -45,21 +43,8 @@ def _leaves(value: SSAValue) -> set[SSAValue]:
         each = pending.pop()
         if each not in found:
             found.add(each)
-            pending += each.owner.operands if _is_elementwise(each.owner) else ()
-    return {each for each in found if not _is_elementwise(each.owner)}
-
-
-def _is_elementwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
-    """Whether elements come from those at the same place."""
-    return isinstance(owner, ElementwiseInterface) and not isinstance(
-        owner, PositionInterface
-    )
-
-
-def _varies(value: SSAValue, axis: int) -> bool:
-    """Whether elements differ along an axis, counted from the last one as -1."""
-    shape = tensor_type(value).get_shape()
-    return len(shape) >= -axis and shape[axis] > 1
+            pending += each.owner.operands if is_pointwise(each.owner) else ()
+    return {each for each in found if not is_pointwise(each.owner)}
 
 
 def sum_gathered(op: Operation) -> bool:
@@ -73,7 +58,7 @@ def sum_gathered(op: Operation) -> bool:
     assert isinstance(op, graph.GatherOp)
     sums = _Sums(op, Builder(InsertPoint.before(op)))
     found = sums.of(op.operand)
-    if _is_elementwise(op.operand.owner):
+    if is_pointwise(op.operand.owner):
         found = sums.where_named(found)
     found.name_hint = op.result.name_hint
     Rewriter.replace_op(op, [], [found])
@@ -99,9 +84,9 @@ class _Sums:
     def _of(self, value: SSAValue) -> SSAValue:
         shape, owner = tensor_type(value).get_shape(), value.owner
         place = self.axis - len(self.shape)
-        if not _varies(value, place):
+        if not varies_along(value, place):
             return value
-        if not _is_elementwise(owner):
+        if not is_pointwise(owner):
             return self._chosen(value)
         operands = [self.of(each) for each in owner.operands]
         type_, sizes = tensor_type(value), list(shape)

@@ -12,6 +12,7 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import AccumulatingInterface, ElementwiseInterface
 from tlf.dialects.types import is_float, tensor_type
+from tlf.passes.pointwise import varies_along
 from tlf.passes.sums.head import head_along
 
 HEAD = 16
@@ -91,8 +92,7 @@ class Terms:
 
     def varies(self, value: SSAValue) -> bool:
         """Whether elements of a value differ along the axis."""
-        shape = tensor_type(value).get_shape()
-        return len(shape) >= -self.axis and shape[self.axis] > 1
+        return varies_along(value, self.axis)
 
     def is_mixed(self, value: SSAValue) -> bool:
         """Whether a value that varies is worth splitting."""
