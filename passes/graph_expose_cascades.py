@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,13 +32,20 @@ def expose(block: Block, trial: Trial) -> None:
         parts = leading_to(group, read_by(group), groups)
         inside = {op for part in parts for op in part}
         changed = [op for op in pending if op in inside]
-        if trial.pays(parts, rewrite):
+        if trial.pays(parts, rewrite_all):
             known = invariant_values(block)
             for op in reversed(changed):
                 rewrite(op, known)
             pending = [op for op in pending if op not in changed]
         else:
             pending = pending[1:]
+
+
+def rewrite_all(operations: Sequence[Operation]) -> bool:
+    """Rewrite operations of one block by the rules for them."""
+    block = operations[0].parent
+    assert block is not None
+    return any([rewrite(op, invariant_values(block)) for op in operations])
 
 
 def rewrite(op: Operation, invariant: Collection[SSAValue]) -> bool:

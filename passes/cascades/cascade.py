@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ReductionInterface,
@@ -28,6 +29,10 @@ from tlf.passes.tiling.form import Forms
 if TYPE_CHECKING:
     from tlf.passes.cascades.bodies import Bodies
     from tlf.passes.cascades.corrections import Correction
+
+
+RISING = graph.MaximumOp | graph.MinimumOp | graph.AddOp | graph.ReshapeOp
+"""Operations that are never less where none of their operands is."""
 
 
 @dataclass(frozen=True)
@@ -189,4 +194,6 @@ def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
     if isinstance(op, AccumulatingInterface):
         return Course.ANY
     needed = {known[each] for each in op.operands if each in known}
+    if len(needed) == 1 and isinstance(op, RISING):
+        return needed.pop()
     return Course.ANY if Course.ANY in needed else Course.ENDS

@@ -36,11 +36,11 @@ class Cascades:
     _structures: Structures = field(default_factory=Structures)
     _paid: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
 
-    def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
+    def candidates(self, groups: Mapping[Operation | Block, Part]) -> Iterator[list[Part]]:
         """
         For each reduction of a block, the last one first, its group and those before it
         that compute along the axis it reduces: for what it reduces, then for all of its
-        group. Groups may be joined on the way.
+        group; then each alone that it reads from. Groups may be joined on the way.
         """
         for op in reversed(list(groups)):
             if not isinstance(op, AccumulatingInterface):
@@ -51,6 +51,10 @@ class Cascades:
                 parts = leading_to(groups[op], values, groups)
                 if len(parts) > 1:
                     yield parts
+            for value in read_by(groups[op]):
+                before = groups.get(value.owner)
+                if before is not None and before is not groups[op]:
+                    yield [groups[op], before]
 
     def pay(self, members: Members, parts: Sequence[Part]) -> bool:
         """Whether groups are one loop, and take less time so."""

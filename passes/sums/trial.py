@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -27,11 +27,8 @@ from tlf.passes.graph_outline_prepare import outline
 from tlf.passes.invariants import invariant_values
 from tlf.passes.tiling.group import members_of, results_of
 
-Change: TypeAlias = Callable[[Operation, Collection[SSAValue]], bool]
-"""
-Rewrites an operation, or says that there is nothing to rewrite; with values that are
-the same at every call.
-"""
+Change: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
+"""Rewrites operations, given in program order, or says that there is no way to."""
 
 
 @dataclass
@@ -42,7 +39,7 @@ class Trial:
     target: Target
     level: Level
     estimator: Estimator
-    _known: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
     @staticmethod
     def of(context: Context, target: Target) -> Trial | None:
@@ -60,34 +57,42 @@ class Trial:
         parts = grouping.partition(block)
         return {op: part for part in parts for op in part}
 
-    def pays(self, parts: Sequence[Part], change: Change) -> bool:
+    def pays(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> bool:
         """
-        Whether groups of a block take less time once all of their operations have been
-        changed that can be.
+        Whether groups of a block take less time once their operations have been
+        changed. `name` tells changes apart.
+        """
+        return self.saved(parts, change, name) > 0
+
+    def saved(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> int:
+        """
+        The cycles that a change saves, among them a few for each group less; not above
+        0 where it does not pay.
         """
         operations = in_order([op for part in parts for op in part])
-        key = structure_of(operations, results_of(operations))
+        key = name, structure_of(operations, results_of(operations))
         if key not in self._known:
-            self._known[key] = self._pays(parts, operations, change)
+            self._known[key] = self._saved(parts, operations, change)
         return self._known[key]
 
-    def _pays(
+    def _saved(
         self,
         parts: Sequence[Part],
         operations: Sequence[TilingInterface],
         change: Change,
-    ) -> bool:
+    ) -> int:
         if (before := self._sum(parts)) is None:
-            return False
+            return 0
         module = _extracted(operations)
-        block = _function(module).body.block
-        for op in list(block.ops):
-            change(op, invariant_values(block))
+        *inside, _ = _function(module).body.block.ops
+        copies = inside[len(inside) - len(operations) :]
+        if not change([op for op in copies if isinstance(op, TilingInterface)]):
+            return 0
         groups = self._groups_of(module)
         if (after := self._sum(groups)) is None:
-            return False
-        longest = before * (1 + ALIKE) if len(groups) < len(parts) else before
-        return after < longest
+            return 0
+        bonus = int(before * ALIKE) if len(groups) < len(parts) else 0
+        return before + bonus - after
 
     def _groups_of(self, module: ModuleOp) -> list[Part]:
         """The groups of what runs at each call of a program with one function."""

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import copysign, isinf
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
-from tlf.dialects.types import greatest, is_float, tensor_type
+from tlf.dialects.interfaces import TilingInterface
+from tlf.passes.cascades import limits
 from tlf.passes.tiling.model import GroupTiling, Scope
-
-if TYPE_CHECKING:
-    from tlf.passes.cascades.corrections import Correction
-
 
 def step_box(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
     """The iterations of a step in one iteration of the anchor's loop."""
@@ -29,14 +23,10 @@ def step_box(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
 
 
 def is_carried(tiling: GroupTiling, op: Operation) -> bool:
-    """
-    Whether the loop hands a value on to its next iteration: a total, or what is
-    computed of totals and corrects others.
-    """
-    if op is tiling.anchor or tiling.is_step(op):
-        return True
-    return tiling.is_row(op) and any(
-        op.results[0] in correction.values for _, correction in _corrections(tiling)
+    """Whether the loop of a group hands a value on to its next iteration."""
+    cascade = tiling.cascade
+    return op is tiling.anchor or (
+        cascade is not None and limits.is_carried(cascade, op)
     )
 
 
@@ -45,55 +35,25 @@ def is_corrected_behind(tiling: GroupTiling, op: Operation) -> bool:
     Whether a total is corrected once more behind the loop, because its terms depend on
     what is limited inside of it.
     """
-    if (correction := tiling.correction_of(op)) is None:
+    cascade, correction = tiling.cascade, tiling.correction_of(op)
+    if cascade is None or correction is None:
         return False
-    return not _limited(tiling).isdisjoint(correction.values)
+    return not limits.limited(cascade).isdisjoint(correction.values)
 
 
 def corrects_behind(tiling: GroupTiling, op: Operation) -> bool:
     """Whether the result of an operation corrects a total behind the loop."""
+    if tiling.cascade is None:
+        return False
     return any(
         op.results[0] in correction.values and is_corrected_behind(tiling, step)
-        for step, correction in _corrections(tiling)
+        for step, correction in limits.corrections(tiling.cascade)
     )
 
 
-def _corrections(tiling: GroupTiling) -> Iterator[tuple[Operation, Correction]]:
-    """The steps of a cascade whose terms depend on others."""
-    for op, step in () if tiling.cascade is None else tiling.cascade.steps.items():
-        if step.correction is not None:
-            yield op, step.correction
-
-
-def _limited(tiling: GroupTiling) -> set[SSAValue]:
-    """What is limited while sums run, and what is computed of it alone."""
-    cascade = tiling.cascade
-    if cascade is None:
-        return set()
-    steps = [op for op in cascade.steps if limits_of(tiling, op)]
-    found: set[SSAValue] = {op.results[0] for op in steps}
-    for op in cascade.rows:
-        if not found.isdisjoint(op.operands):
-            found.add(op.results[0])
-    return found
-
-
 def limits_of(tiling: GroupTiling, op: Operation) -> tuple[float, ...]:
-    """
-    The numbers that a running value is not to be beyond while others compute with it:
-    the least finite one, which is negative, or the greatest, or both. The total of a
-    step has one if it starts from an infinity, and what is computed of it has both.
-    """
-    element = tensor_type(op.results[0]).element_type
-    if not is_float(element):
-        return ()
-    if isinstance(op, AccumulatingInterface):
-        neutral = op.neutral()
-        is_limited = tiling.is_step(op) and isinf(neutral)
-        return (copysign(greatest(element), neutral),) if is_limited else ()
-    if is_carried(tiling, op) and op.results[0] in _limited(tiling):
-        return -greatest(element), greatest(element)
-    return ()
+    """The numbers that a running value is not to be beyond in the loop of a group."""
+    return () if tiling.cascade is None else limits.limits_of(tiling.cascade, op)
 
 
 def order_of(
