@@ -301,7 +301,11 @@ def _default_warps(kernel: func.FuncOp) -> int:
         for result in op.results
         if isinstance(result.type, TensorType)
     ]
-    return triton.warps_of(max(sizes, default=0))
+    contractions = (o for o in kernel.walk() if isinstance(o, mem.ContractOp))
+    reduces = any(map(uses_dot, contractions)) and any(
+        isinstance(op, mem.ReduceOp) for op in kernel.walk()
+    )
+    return triton.warps_of(max(sizes, default=0), reduces)
 
 
 def _identifier(name: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
 
+from tlf.dialects.access import Box
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.tiling.group import Axes, Members, fits
-from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.model import GroupTiling, Loop, TilingError
 from tlf.passes.tiling.rules import Rules
 
 
@@ -119,8 +120,9 @@ class Chooser:
         if (wanted := self.target.tiling.matrix_tile.get(element)) is None:
             return None
         rows, columns, depth = wanted
-        roles = self._roles(contraction)
+        roles, looped = self._roles(contraction)
         budgets = {"rows": rows, "columns": columns, "batch": 1}
+        budgets |= dict.fromkeys(looped, 1)
         tile_sizes = list(sizes.tile)
         for axis in reversed(range(len(tile_sizes))):
             if not self.axes.free[axis]:
@@ -172,23 +174,24 @@ class Chooser:
         pairs = zip(self.axes.parallel, sizes.tile, strict=True)
         return prod(ceil(extent / size) for extent, size in pairs)
 
-    def _roles(self, contraction: ContractionInterface) -> dict[int, str]:
-        """For each axis of the root, whether it is one of rows, columns or a batch."""
+    def _roles(
+        self, contraction: ContractionInterface
+    ) -> tuple[dict[int, str], set[str]]:
+        """
+        For each axis of the root, whether it is one of rows, columns or a batch; and
+        which of these loops over reductions go along.
+        """
         rules = replace(self.rules, power_of_two=False, views=True)
-        unit = self.members.tiling(self.axes.least(), (), rules)
-        left, right = contraction.operand_accesses()[:2]
-        roles: dict[int, str] = {}
-        for axis, loop in unit.loops.items():
-            moved = {
-                iterator
-                for iterator, interval in enumerate(unit.tiles[contraction].box)
-                if any(symbol is loop for symbol, _ in interval.offset.terms)
-            }
-            in_left = any(access.uses(moved) for access in left or ())
-            in_right = any(access.uses(moved) for access in right or ())
-            if in_left != in_right:
-                roles[axis] = "rows" if in_left else "columns"
-        return roles
+        least = self._least()
+        unit = self.members.tiling(least.tile, least.reduce, rules)
+        box = unit.tiles[contraction].box
+        roles = {
+            axis: role
+            for axis, loop in unit.loops.items()
+            if (role := _role(contraction, box, loop)) is not None
+        }
+        inner = (_role(contraction, box, loop) for loop in unit.inner_loops.values())
+        return roles, {role for role in inner if role is not None}
 
     def _smaller(self, sizes: Sizes) -> list[Sizes]:
         """The sizes with one axis halved or less, for each axis that can be."""
@@ -224,6 +227,22 @@ class Chooser:
         return self.tiling(sizes).bytes(self.stages), -min(
             (*sizes.tile, *sizes.reduce), default=0
         )
+
+
+def _role(contraction: ContractionInterface, box: Box, loop: Loop) -> str | None:
+    """Whether a loop goes along rows or columns of a product, and neither of both."""
+    moved = {
+        iterator
+        for iterator, interval in enumerate(box)
+        if any(symbol is loop for symbol, _ in interval.offset.terms)
+    }
+    in_left, in_right = (
+        any(access.uses(moved) for access in accesses or ())
+        for accesses in contraction.operand_accesses()[:2]
+    )
+    if in_left == in_right:
+        return None
+    return "rows" if in_left else "columns"
 
 
 def _at_least(size: int, least: int) -> int:

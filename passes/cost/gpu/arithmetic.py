@@ -43,6 +43,13 @@ WARP_GROUP = 4
 """Warps that run one matrix instruction of full rate."""
 
 
+EXCHANGE = 4
+"""
+Cycles in which a warp tells others one of its results: measured with products of a row
+and a matrix that is stored by rows, of 32 to 256 of these, by one to eight warps.
+"""
+
+
 @dataclass(frozen=True)
 class Product:
     """One product of matrices on a tile, its axes filled up as the tile is."""
@@ -146,6 +153,25 @@ class Arithmetic:
     def is_fused(self, product: Product) -> bool:
         """Whether lanes compute a product, a term of the sum at each step."""
         return self.is_matrix(product) and self.chip.rate(product.element) is None
+
+    def across(self, tiled: TiledOperation, warps: int) -> Busy:
+        """
+        The time in which warps tell each other what they have of a reduction, through
+        shared memory: where it goes across the rows of what it reads in memory.
+        """
+        if not self._is_reduced(tiled) or not tiled.reads:
+            return NOTHING
+        operand, box = max(
+            ((place, box) for place, box in enumerate(tiled.reads) if box is not None),
+            key=lambda each: elements(each[1]),
+        )
+        last = (tiled.form.operands[operand] or ())[-1:]
+        if any(access.uses({*tiled.form.reductions}) for access in last):
+            return NOTHING
+        width = dtype_of(tensor_type(tiled.op.operands[operand]).element_type).itemsize
+        parts = elements(box) * width // (VECTOR * self.chip.gpu.warp)
+        results = elements(tiled.result)
+        return Busy(shared=EXCHANGE * results * max(1, min(warps, parts)))
 
     def waits(self, tiled: TiledOperation, warps: int) -> float:
         """Cycles until all warps have combined what each of them has of a reduction."""

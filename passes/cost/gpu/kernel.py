@@ -209,7 +209,9 @@ class _Kernel:
         busy = NOTHING
         for tiled in self.tiling.tiles.values():
             if self._scope(tiled) is scope:
-                one = self.arithmetic.of(tiled, self.resources.warps)
+                warps = self.resources.warps
+                one = self.arithmetic.of(tiled, warps)
+                one += self.arithmetic.across(tiled, warps)
                 slow = BESIDE if self._is_slowed(tiled) else 1.0
                 busy += one * (self._times(tiled) * slow)
         if scope is Scope.INNER and self.tiling.cascade is not None:

@@ -9,7 +9,11 @@ from math import ceil
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    ReductionInterface,
+)
 from tlf.dialects.triton import warps_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
@@ -87,7 +91,7 @@ class _Builder:
     stages: int
 
     def resources(self) -> Resources:
-        warps = warps_of(max(self._sizes()))
+        warps = warps_of(max(self._sizes()), self._reduces())
         threads = warps * self.arithmetic.chip.gpu.warp
         direct = self._direct(threads)
         live = self._live() + REGISTER * direct
@@ -96,6 +100,11 @@ class _Builder:
             registers += BASE
         stages = 1 if direct else self.stages
         return Resources(warps, registers, self._shared(stages), stages)
+
+    def _reduces(self) -> bool:
+        """Whether a program both multiplies matrices and reduces."""
+        is_reduced = any(isinstance(op, ReductionInterface) for op in self.tiling.tiles)
+        return is_reduced and any(map(self.arithmetic.is_matrix, self._products()))
 
     def _products(self) -> Iterator[Product]:
         for tiled in self.tiling.tiles.values():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, LevelKind, Target
@@ -11,10 +12,19 @@ from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.kernel import STAGES, Kernels
 from tlf.passes.cost.gpu.search import Choice, Sizes, TileSearch
-from tlf.passes.cost.structure import Structures
+from tlf.passes.cost.structure import structure_of
 from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.largest import Chooser
 from tlf.passes.tiling.model import TilingError
+
+
+@cache
+def _plans(circumstances: str) -> dict[Hashable, graph.PlanAttr | None]:
+    """
+    The plans of groups, by structure, as passes over the same program ask for again: on
+    a target, in a level, with some freedom.
+    """
+    return {}
 
 
 class GpuTiles:
@@ -31,8 +41,7 @@ class GpuTiles:
         self.freedom = freedom
         self.kernels = Kernels(chip, target)
         self.rules = rules_of(target, level.name)
-        self._structures = Structures()
-        self._known: dict[Hashable, graph.PlanAttr | None] = {}
+        self._known = _plans(repr((target.data, level.name, freedom)))
 
     @property
     def prices_cascades(self) -> bool:
@@ -50,7 +59,7 @@ class GpuTiles:
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The cheapest plan, or None where none of those tried fits."""
-        key = self._structures.of(members.operations, members.results)
+        key = structure_of(members.operations, members.results)
         if key not in self._known:
             self._known[key] = self._plan(members)
         return self._known[key]
