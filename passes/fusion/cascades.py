@@ -18,7 +18,7 @@ from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import Target
 from tlf.passes.cost.estimator import Estimator
 from tlf.passes.cost.structure import Structures
-from tlf.passes.fusion.leading import Part, leading_to, read_by
+from tlf.passes.fusion.leading import Part, leading_to, read_by, reading_with
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members, members_of
 
@@ -36,11 +36,12 @@ class Cascades:
     _structures: Structures = field(default_factory=Structures)
     _paid: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
 
-    def candidates(self, groups: Mapping[Operation | Block, Part]) -> Iterator[list[Part]]:
+    def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
         """
         For each reduction of a block, the last one first, its group and those before it
         that compute along the axis it reduces: for what it reduces, then for all of its
-        group; then each alone that it reads from. Groups may be joined on the way.
+        group; with all that read the same; then each alone that it reads from. Groups
+        may be joined on the way.
         """
         for op in reversed(list(groups)):
             if not isinstance(op, AccumulatingInterface):
@@ -51,8 +52,12 @@ class Cascades:
                 parts = leading_to(groups[op], values, groups)
                 if len(parts) > 1:
                     yield parts
+            parts = reading_with(groups[op], op.inputs, groups)
+            if len(parts) > 1:
+                yield parts
             for value in read_by(groups[op]):
-                before = groups.get(value.owner)
+                owner = value.owner
+                before = groups.get(owner) if isinstance(owner, Operation) else None
                 if before is not None and before is not groups[op]:
                     yield [groups[op], before]
 

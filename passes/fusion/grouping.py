@@ -53,6 +53,9 @@ OPERATIONS = 64
 """How many operations a group holds unless more are asked for."""
 
 
+SERIAL = "what one reduction computes side by side another one reduces"
+
+
 @dataclass
 class Grouping:
     """The groups of a program, while they are being chosen block by block."""
@@ -267,6 +270,8 @@ class Grouping:
             isinstance(op, ReductionInterface) for op in operations
         ):
             return "a contraction and a reduction share no loops"
+        if self.cascades is not None and growth.is_serial(operations, self.forms):
+            return SERIAL
         if self.contractions > 1:
             return None
         if contractions:

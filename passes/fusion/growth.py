@@ -10,8 +10,13 @@ from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
-from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ReductionInterface,
+    TilingInterface,
+)
 from tlf.dialects.types import tensor_type
+from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.tiling.form import Form, Forms
 
 GROWN = Fraction(5, 4)
@@ -35,6 +40,25 @@ def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None
             return REASON
         grown.update(dict.fromkeys(op.results, factor))
     return None
+
+
+def is_serial(operations: Sequence[TilingInterface], forms: Forms) -> bool:
+    """
+    Whether a reduction runs along an axis for each place of which another one has a
+    result: these are computed one after the other, were both in one loop.
+    """
+    found = [op for op in operations if isinstance(op, ReductionInterface)]
+    if len(found) < 2:
+        return False
+    axes = AxisClasses.of(operations, forms)
+    reduced = {
+        axes.of_iterator(op, each) for op in found for each in forms.of(op).reductions
+    }
+    return any(
+        axes.of_iterator(op, each) in reduced
+        for op in found
+        for each in forms.of(op).parallel
+    )
 
 
 def _grown(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
@@ -13,6 +13,9 @@ from tlf.dialects.types import tensor_type
 
 Part: TypeAlias = Sequence[TilingInterface]
 """Operations that run together."""
+
+MOST = 8
+"""So many groups may be joined at once."""
 
 SMALL = 8
 """What has this part of the elements of the largest tensor may be handed on."""
@@ -31,6 +34,38 @@ def leading_to(
     to contractions. What hands on a whole tensor to others stays apart: it has to be
     stored anyhow.
     """
+    return _without_stored(_leading(group, values, groups))
+
+
+def reading_with(
+    group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
+) -> list[Part]:
+    """
+    A group, and those of all that is needed for values, with all others that read
+    whole tensors of these: none need be stored then. Only the group where something
+    else reads one.
+    """
+    parts = _leading(group, values, groups)
+    most = max(_count(value) for part in parts for value in read_by(part))
+    while len(parts) <= MOST:
+        inside = {op for part in parts for op in part}
+        readers = {
+            reader: groups.get(reader)
+            for part in parts
+            for reader in _readers(part, inside, most // SMALL)
+        }
+        if not readers:
+            return parts
+        found = {id(each): each for each in readers.values() if each is not None}
+        if None in readers.values():
+            break
+        parts += found.values()
+    return [group]
+
+
+def _leading(
+    group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
+) -> list[Part]:
     found = {id(group): group}
     pending, seen = list(values), set[Operation]()
     while pending:
@@ -41,7 +76,7 @@ def leading_to(
         found[id(groups[owner])] = groups[owner]
         if not isinstance(owner, ContractionInterface):
             pending += owner.operands
-    return _without_stored(list(found.values()))
+    return list(found.values())
 
 
 def _without_stored(parts: list[Part]) -> list[Part]:
@@ -50,22 +85,22 @@ def _without_stored(parts: list[Part]) -> list[Part]:
     while True:
         inside = {op for part in parts for op in part}
         first, *others = parts
-        stored = [_hands_on(part, inside, most // SMALL) for part in others]
+        stored = [any(_readers(part, inside, most // SMALL)) for part in others]
         if not any(stored):
             return parts
         kept = zip(others, stored, strict=True)
         parts = [first, *(part for part, is_stored in kept if not is_stored)]
 
 
-def _hands_on(part: Part, inside: set[TilingInterface], least: int) -> bool:
-    """Whether others use a tensor of more than so many elements."""
-    return any(
-        use.operation not in inside
-        for op in part
-        for value in op.results
-        if _count(value) > least
-        for use in value.uses
-    )
+def _readers(
+    part: Part, inside: set[TilingInterface], least: int
+) -> Iterator[Operation]:
+    """What else uses tensors of more than so many elements."""
+    for op in part:
+        for value in op.results:
+            if _count(value) > least:
+                users = (use.operation for use in value.uses)
+                yield from (user for user in users if user not in inside)
 
 
 def _count(value: SSAValue) -> int:
