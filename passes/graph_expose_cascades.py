@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.passes.fusion.leading import leading_to, read_by
 from tlf.passes.invariants import invariant_values
+from tlf.passes.sums.exposing import NAME, rewrite, rewrite_all
 from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial
-
-NAME = "graph-expose-cascades"
 
 
 def expose(block: Block, trial: Trial) -> None:
@@ -39,22 +36,6 @@ def expose(block: Block, trial: Trial) -> None:
             pending = [op for op in pending if op not in changed]
         else:
             pending = pending[1:]
-
-
-def rewrite_all(operations: Sequence[Operation]) -> bool:
-    """Rewrite operations of one block by the rules for them."""
-    block = operations[0].parent
-    assert block is not None
-    return any([rewrite(op, invariant_values(block)) for op in operations])
-
-
-def rewrite(op: Operation, invariant: Collection[SSAValue]) -> bool:
-    """Rewrite an operation by the rule for it, if there is one, and note that."""
-    if (rule := rule_for(op)) is None:
-        return False
-    name = op.name.removeprefix("graph.")
-    graph.remark(op, NAME, "passed", rule.text.format(name))
-    return rule.apply(op, invariant)
 
 
 @dataclass(frozen=True)

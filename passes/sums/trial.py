@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from math import ceil, prod
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
@@ -29,6 +30,10 @@ from tlf.passes.tiling.group import members_of, results_of
 
 Change: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """Rewrites operations, given in program order, or says that there is no way to."""
+
+
+APART = 0.1
+"""The part of the time that a change has to save if it makes more groups."""
 
 
 @dataclass
@@ -51,11 +56,25 @@ class Trial:
         return None
 
     def groups(self, block: Block) -> Groups:
-        """What runs together, of the operations of a block."""
+        """What runs together at every call, of the operations of a block."""
         grouping = Grouping(self.level, self.target, tells=False)
         grouping.cascades = Cascades(self.target, self.estimator)
-        parts = grouping.partition(block)
-        return {op: part for part in parts for op in part}
+        parts, known = grouping.partition(block), invariant_values(block)
+        return {
+            op: part
+            for part in parts
+            for op in part
+            if not known.issuperset(results_of(part))
+        }
+
+    def programs(self, part: Part) -> int:
+        """How many tiles a group has with its best plan; one where it has none."""
+        members = members_of(part)
+        if (plan := self.estimator.plan(members)) is None:
+            return 1
+        extents = members.forms.of(members.root).parallel_extents
+        pairs = zip(extents, plan.tile_sizes, strict=True)
+        return prod(ceil(extent / size) for extent, size in pairs)
 
     def pays(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> bool:
         """
@@ -66,8 +85,8 @@ class Trial:
 
     def saved(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> int:
         """
-        The cycles that a change saves, among them a few for each group less; not above
-        0 where it does not pay.
+        The cycles that a change saves, counted as more where groups become fewer, and
+        as less where they become more; not above 0 where it does not pay.
         """
         operations = in_order([op for part in parts for op in part])
         key = name, structure_of(operations, results_of(operations))
@@ -91,8 +110,7 @@ class Trial:
         groups = self._groups_of(module)
         if (after := self._sum(groups)) is None:
             return 0
-        bonus = int(before * ALIKE) if len(groups) < len(parts) else 0
-        return before + bonus - after
+        return before + int(before * _leaning(len(groups) - len(parts))) - after
 
     def _groups_of(self, module: ModuleOp) -> list[Part]:
         """The groups of what runs at each call of a program with one function."""
@@ -109,6 +127,13 @@ class Trial:
         found = [self.estimator.fastest(members_of(part)) for part in parts]
         cycles = [each for each in found if each is not None]
         return sum(cycles) if len(cycles) == len(found) else None
+
+
+def _leaning(more: int) -> float:
+    """By what part of the time of groups a change may cost more, if it makes `more`."""
+    if not more:
+        return 0.0
+    return ALIKE if more < 0 else -APART
 
 
 def _function(module: ModuleOp) -> func.FuncOp:
