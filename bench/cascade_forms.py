@@ -168,9 +168,10 @@ def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
 
 
-@case(lambda n: [(n.rows, n.k), (n.k, n.n), (n.rows,)], weights=[1], n2=40)
+@case(lambda n: [(n.rows, n.k), (n.n, n.k), (n.rows,)], weights=[1], n2=40)
 def cross_entropy(x: Tensor, weight: Tensor, label: Tensor) -> Tensor:
-    return T.nn.functional.cross_entropy(x @ weight, label, reduction="none")
+    scores = T.nn.functional.linear(x, weight)
+    return T.nn.functional.cross_entropy(scores, label, reduction="none")
 
 
 @case(lambda n: [(n.rows, n.k), (n.k, n.n)], weights=[1])

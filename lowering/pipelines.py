@@ -55,7 +55,7 @@ PIPELINES: Mapping[str, str] = {
         "tidy,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-expose-cascades,tidy,"
-        "graph-outline-prepare,tidy"
+        "graph-split-reductions,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.

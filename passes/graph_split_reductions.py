@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -14,114 +15,154 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.interfaces import (
+    AccumulatingInterface,
+    ContractionInterface,
+    TilingInterface,
+)
 from tlf.dialects.target import Target
 from tlf.passes.analysis.engines import Engines
-from tlf.passes.fusion.grouping import Groups
 from tlf.passes.fusion.leading import Part, leading_to, read_by
-from tlf.passes.splitting.counts import counts_for
-from tlf.passes.splitting.split import Reductions
+from tlf.passes.splitting.counts import climb, counts_for, tiles_of
+from tlf.passes.splitting.split import Reductions, longest
+from tlf.passes.sums.exposing import rewritten
+from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial, in_order
 
 NAME = "graph-split-reductions"
 
-PATIENCE = 2
-"""After so many numbers of parts that are no better, no more are tried."""
+
+MOST = 48
+"""So many operations, at most, are split together."""
 
 
-@dataclass
-class _Splitting:
-    """Splits reductions of a block where that takes less time."""
+class Way(Enum):
+    """Which reductions are split, of groups that compute for one of them."""
 
-    trial: Trial
-    processors: int
-    groups: Groups
-    done: set[Operation] = field(default_factory=set[Operation])
+    ALONE = auto()
+    """Those of that group."""
+    TOGETHER = auto()
+    """All of them."""
+    EXPOSED = auto()
+    """All of them, once sums are written so that they run in one loop."""
 
-    def run(self) -> None:
-        """Go through the groups of the block, the last one first."""
-        for op in reversed(list(self.groups)):
-            group = self.groups[op]
-            if op in self.done:
-                continue
-            self.done.update(group)
-            self._try(group)
 
-    def _try(self, group: Part) -> None:
-        """Split what a group reduces, and all that computes for it, if that pays."""
-        near = leading_to(group, read_by(group), self.groups)
-        scopes = [_Scope(self.trial, near, group), _Scope(self.trial, [group], group)]
-        if len(near) > 1:
-            scopes.insert(0, _Scope(self.trial, near))
-        found = [scope.best(self.processors) for scope in scopes]
-        saved, count, scope = max(found, key=lambda each: each[0])
-        if saved > 0:
-            scope.split(count)
-            self.done.update(scope.operations)
+@dataclass(frozen=True)
+class _Change:
+    """Splits reductions of some operations."""
+
+    way: Way
+    places: tuple[int, ...]
+    """Which operations are of the group."""
+    count: int
+    """Into how many parts."""
+
+    def is_possible(self, operations: Sequence[TilingInterface]) -> bool:
+        """Whether there are such reductions, as far as that is known before."""
+        return self.way is Way.EXPOSED or self._reductions(operations) is not None
+
+    def _reductions(self, operations: Sequence[TilingInterface]) -> Reductions | None:
+        is_alone = self.way is Way.ALONE
+        group = [operations[n] for n in self.places] if is_alone else operations
+        return Reductions.of(group, operations)
+
+    def __call__(self, operations: Sequence[TilingInterface]) -> bool:
+        if self.way is Way.EXPOSED:
+            operations = rewritten(operations)
+        if (found := self._reductions(operations)) is None:
+            return False
+        name = found.first.op.name.removeprefix("graph.")
+        text = f"{name} of {found.extent} elements is computed of {self.count} parts"
+        graph.remark(found.first.op, NAME, "passed", text)
+        return found.split(self.count)
 
 
 @dataclass
 class _Scope:
-    """Groups whose operations may be split along an axis that one of them reduces."""
+    """Groups that compute for one of them, which reduces an axis."""
 
     trial: Trial
     parts: Sequence[Part]
-    reduced: Part | None = None
-    """What reduces; all if not given."""
+    group: Part
 
     @cached_property
     def operations(self) -> Sequence[TilingInterface]:
         """All of them, in program order."""
         return in_order([op for part in self.parts for op in part])
 
-    @property
-    def places(self) -> tuple[int, ...]:
-        """Which operations reduce."""
-        inside = set(self.operations if self.reduced is None else self.reduced)
-        return tuple(n for n, op in enumerate(self.operations) if op in inside)
+    def _is_worth_it(self, processors: int) -> bool:
+        """
+        Whether a part that reduces leaves processors idle, or the group reads what a
+        product leaves in memory.
+        """
+        if len(self.operations) > MOST:
+            return False
+        if not any(isinstance(op, ContractionInterface) for op in self.group) and any(
+            isinstance(op, ContractionInterface) for op in self.operations
+        ):
+            return True
+        reducing = (part for part in self.parts if _reduces(part))
+        programs = (self.trial.programs(part) for part in reducing)
+        return any(each < processors for each in programs)
 
-    def best(self, processors: int) -> tuple[int, int, _Scope]:
-        """The most cycles that are saved by numbers of parts, and by which."""
-        best, patience = (0, 1, self), PATIENCE
-        if (found := _reductions(self.operations, self.places)) is None:
-            return best
-        for count in counts_for(found, processors):
-            change = partial(_split, places=self.places, count=count)
-            saved = self.trial.saved(self.parts, change, (self.places, count))
-            patience = PATIENCE if saved > best[0] else patience - 1
-            best = max(best, (saved, count, self), key=lambda each: each[0])
-            if not patience:
-                break
-        return best
+    def ways(self) -> Iterator[Sequence[Way]]:
+        """In which ways reductions may be split, the more promising ones first."""
+        exposed = [Way.EXPOSED] if any(map(rule_for, self.operations)) else []
+        together = [Way.TOGETHER] if len(self.parts) > 1 else []
+        yield [*together, *exposed]
+        yield [Way.ALONE]
 
-    def split(self, count: int) -> None:
-        """Split them, and note that."""
-        found = _reductions(self.operations, self.places)
-        assert found is not None
-        op = found.first.op
-        name, extent = op.name.removeprefix("graph."), found.extent
-        text = f"{name} is computed of {count} parts of {extent} elements, then of all"
-        graph.remark(op, NAME, "passed", text)
-        found.split(count)
+    def best(self, processors: int) -> _Change | None:
+        """The change that saves most, if one does."""
+        if not self._is_worth_it(processors):
+            return None
+        inside = set(self.group)
+        places = tuple(n for n, op in enumerate(self.operations) if op in inside)
+        for ways in self.ways():
+            changes = [_Change(way, places, 1) for way in ways]
+            found = [self._counted(change, processors) for change in changes]
+            if paying := [each for each in found if each is not None]:
+                return max(paying, key=self._saved)
+        return None
+
+    def _counted(self, change: _Change, processors: int) -> _Change | None:
+        """A change with the best number of parts, if there is one that pays."""
+        if not change.is_possible(self.operations):
+            return None
+        operations = self.group if change.way is Way.ALONE else self.operations
+        found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+        if not found:
+            return None
+        *_, last = found
+        counts = counts_for(found, longest(last), processors)
+        start = processors // tiles_of(found)
+        best = climb(counts, start, lambda n: self._saved(replace(change, count=n)))
+        return None if best is None else replace(change, count=best)
+
+    def _saved(self, change: _Change) -> int:
+        return self.trial.saved(self.parts, change, change)
 
 
-def _reductions(
-    operations: Sequence[TilingInterface], places: Sequence[int]
-) -> Reductions | None:
-    """What those of some operations reduce that are at given places."""
-    return Reductions.of([operations[n] for n in places], operations)
-
-
-def _split(
-    operations: Sequence[TilingInterface], places: Sequence[int], count: int
-) -> bool:
-    found = _reductions(operations, places)
-    return found is not None and found.split(count)
+def _reduces(part: Part) -> bool:
+    return any(isinstance(op, AccumulatingInterface) for op in part)
 
 
 def split(block: Block, trial: Trial, processors: int) -> None:
     """Split reductions of a block where that takes less time."""
-    _Splitting(trial, processors, trial.groups(block)).run()
+    groups, done = trial.groups(block), set[Operation]()
+    for op in reversed(list(groups)):
+        group = groups[op]
+        if op in done:
+            continue
+        done.update(group)
+        near = leading_to(group, read_by(group), groups)
+        for parts in (near, [group]) if len(near) > 1 else ([group],):
+            scope = _Scope(trial, parts, group)
+            change = scope.best(processors)
+            if change is not None:
+                done.update(scope.operations)
+                change(scope.operations)
+                break
 
 
 @dataclass(frozen=True)

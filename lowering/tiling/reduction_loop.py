@@ -14,9 +14,9 @@ from tlf.dialects import graph, tile
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, tensor_type
-from tlf.passes.cascades.factors import CorrectionBuilder
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
+from tlf.passes.cascades.factors import CorrectionBuilder
 from tlf.passes.tiling.cascading import is_carried, is_corrected_behind, limits_of
 from tlf.passes.tiling.model import Scope, TiledOperation
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Sequence
 
 from xdsl.ir import Operation
 
-from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.types import tensor_type
-from tlf.passes.splitting.split import Reductions
 
 SHORT = 64
 """The shortest parts."""
@@ -23,20 +23,43 @@ ENOUGH = 2
 """So many tiles for each processor keep all of them busy."""
 
 
-def counts_for(found: Reductions, processors: int) -> Iterator[int]:
+def counts_for(
+    reductions: Collection[AccumulatingInterface], extent: int, processors: int
+) -> list[int]:
     """
-    Numbers of equal parts, few first, that reductions may be split into where tiles of
-    their results are too few to keep processors busy.
+    Numbers of equal parts, few first, that reductions of an axis may be split into
+    where tiles of their results are too few to keep processors busy.
     """
-    tiles = min(map(_tiles, found.steps))
-    if processors == 1 or tiles >= ENOUGH * processors:
-        return
-    count, last = 2, 1
-    while count <= found.extent // SHORT:
-        divisor = _divisor_near(found.extent, count)
-        if divisor is not None and last < divisor <= found.extent // SHORT:
-            yield (last := divisor)
+    if processors == 1 or tiles_of(reductions) >= ENOUGH * processors:
+        return []
+    found, count = list[int](), 2
+    while count <= extent // SHORT:
+        divisor = _divisor_near(extent, count)
+        if divisor is not None and divisor not in found and divisor <= extent // SHORT:
+            found.append(divisor)
         count *= 2
+    return found
+
+
+def climb(counts: Sequence[int], start: int, saved: Callable[[int], int]) -> int | None:
+    """
+    The number that saves most, of `start` or the next one there is, and of those above
+    and below as long as they save more; None where none saves anything.
+    """
+    first = min(bisect_left(counts, start), len(counts) - 1)
+    if first < 0:
+        return None
+    best = first
+    for step in (1, -1):
+        place = best + step
+        while 0 <= place < len(counts) and saved(counts[place]) > saved(counts[best]):
+            best, place = place, place + step
+    return counts[best] if saved(counts[best]) > 0 else None
+
+
+def tiles_of(reductions: Collection[AccumulatingInterface]) -> int:
+    """How many tiles there are of results of reductions, were tiles large."""
+    return min(map(_tiles, reductions))
 
 
 def _tiles(op: Operation) -> int:

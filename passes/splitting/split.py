@@ -9,8 +9,6 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import graph
-from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -24,8 +22,8 @@ from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
 from tlf.passes.splitting.parted import Parted
 from tlf.passes.splitting.rebuild import Rebuild, UnsplitError, is_known
-from tlf.passes.splitting.totals import Totals
-from tlf.passes.tiling.form import Forms
+from tlf.passes.splitting.totals import Totals, limited
+from tlf.passes.tiling.form import Form, Forms
 
 
 @dataclass(frozen=True)
@@ -44,23 +42,19 @@ class Reductions:
     ) -> Reductions | None:
         """
         Those of a group, with what else computes for them; nothing where they are not
-        along one axis, or where what they have summed up of one part may become more by
-        what is found in another.
+        along one axis.
         """
         forms = Forms()
         if any(map(is_planned, group)):
             return None
         if (cascade := cascade_of(group, forms)) is not None:
-            found = dict(limits.corrections(cascade))
-            if not all(each.is_bounded for each in found.values()):
-                return None
             return Reductions(operations, cascade.steps, cascade, forms)
         reductions = [op for op in group if isinstance(op, AccumulatingInterface)]
         if len(reductions) != 1 or reductions[0].init_value is not None:
             return None
         (op,) = reductions
-        along = max(forms.of(op).reductions, key=lambda each: forms.of(op).extents[each])
-        return Reductions(operations, {op: Step(op, along, None)}, None, forms)
+        step = Step(op, _longest(forms.of(op)), None)
+        return Reductions(operations, {op: step}, None, forms)
 
     @property
     def first(self) -> Step:
@@ -84,6 +78,17 @@ class Reductions:
         return True
 
 
+def _longest(form: Form) -> int:
+    """The longest iterator that is reduced."""
+    return max(form.reductions, key=lambda each: form.extents[each])
+
+
+def longest(op: AccumulatingInterface) -> int:
+    """How long the longest axis is that an operation reduces."""
+    form = Form(op)
+    return form.extents[_longest(form)]
+
+
 @dataclass
 class _Split:
     """Writes reductions for so many parts."""
@@ -100,7 +105,7 @@ class _Split:
         axes = AxisClasses.of(found.operations, found.forms)
         axis = axes.of_iterator(found.first.op, found.first.iterator)
         self.rebuild = Rebuild(axes, axis, self.parts)
-        self.totals = Totals(self.rebuild.values)
+        self.totals = Totals(self.rebuild.values, self._limits)
 
     def apply(self) -> None:
         if self.reductions.extent % self.parts:
@@ -113,13 +118,15 @@ class _Split:
             self._limit(op)
             if isinstance(op, ContractionInterface):
                 self._join(op, made)
+            if self._is_row(op):
+                self.totals.compute(op, Builder(InsertPoint.before(op)))
         for old, new in self.replaced.items():
             old.replace_all_uses_with(new)
 
     def _needed(self) -> list[TilingInterface]:
         """What is computed of parts, in program order."""
         steps, found = self.reductions.steps, list[TilingInterface]()
-        wanted = {op.results[0] for op in steps}
+        wanted: set[SSAValue] = {op.results[0] for op in steps}
         for op in reversed(self.reductions.operations):
             if wanted.isdisjoint(op.results):
                 continue
@@ -132,8 +139,14 @@ class _Split:
         cascade = self.reductions.cascade
         return cascade is not None and op in cascade.dependent
 
+    def _is_row(self, op: Operation) -> bool:
+        cascade = self.reductions.cascade
+        return cascade is not None and op in cascade.rows
+
     def _runs_along(self, op: TilingInterface) -> bool:
-        return is_known(op) and self.rebuild.iterator(op) is not None
+        """Whether an operation computes something for each place of the axis."""
+        along = self.rebuild.iterator(op) if is_known(op) else None
+        return along in self.reductions.forms.of(op).parallel
 
     def _step(self, step: Step) -> None:
         """The sums of parts, and their total instead of the whole sum."""
@@ -145,18 +158,16 @@ class _Split:
         total.name_hint = step.op.results[0].name_hint
         self.replaced[step.op.results[0]] = total
 
+    def _limits(self, op: Operation) -> Sequence[float]:
+        """What is not to be beyond what others compute with, of each part."""
+        cascade = self.reductions.cascade
+        return () if cascade is None else limits.limits_of(cascade, op)
+
     def _limit(self, op: TilingInterface) -> None:
-        """Let what others compute with be finite, of each part."""
-        result, cascade = op.results[0], self.reductions.cascade
-        found = () if cascade is None else limits.limits_of(cascade, op)
-        builder = Builder(InsertPoint.before(op))
-        for limit in found:
-            made = self.rebuild.values[result]
-            element = tensor_type(made.value).element_type
-            program = TensorProgram(builder, element)
-            kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
-            value = program.insert(kind(made.value, program.number(limit)))
-            self.rebuild.values[result] = Parted(value, made.axis)
+        result, builder = op.results[0], Builder(InsertPoint.before(op))
+        made = self.rebuild.values[result]
+        value = limited(made.value, self._limits(op), builder)
+        self.rebuild.values[result] = Parted(value, made.axis)
 
     def _join(self, op: ContractionInterface, made: Parted) -> None:
         """Let others read a product from its parts, so that it is computed once."""

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import AccumulatingInterface
-from tlf.dialects.types import tensor_type
-from tlf.passes.cascades.factors import CorrectionBuilder
+from tlf.dialects.types import greatest, tensor_type
 from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.cascade import Step
 from tlf.passes.cascades.corrections import Correction
+from tlf.passes.cascades.factors import CorrectionBuilder
 from tlf.passes.permutations import reshaped
 from tlf.passes.splitting.parted import Parted, spread
 
@@ -27,13 +26,18 @@ from tlf.passes.splitting.parted import Parted, spread
 class Totals:
     """
     Builds the totals of steps from those of parts. What a part has added up is
-    corrected for what others have found, as in a loop it is for what comes later.
+    corrected for what others have found, as in a loop it is for what comes later; and
+    then, as behind a loop, for what is not limited any more.
     """
 
     parts: Mapping[SSAValue, Parted]
     """What parts computed with."""
+    limits: Callable[[Operation], Sequence[float]]
+    """What this, computed by an operation, is limited to."""
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Totals, by what they stand for."""
+    seen: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The same with limits."""
 
     def build(self, step: Step, part: Parted, builder: Builder) -> SSAValue:
         """The total of what a step has accumulated of each part."""
@@ -42,30 +46,77 @@ class Totals:
         if step.correction is None:
             total = program.reduce(value, kind_of(op), [part.axis], False)
         else:
-            factor = self._factor(step.correction, part, program)
-            total = _weighted(part, factor, program)
+            total = self._corrected(step.correction, part, program)
         type_ = tensor_type(op.results[0])
         narrow = TensorProgram(builder, type_.element_type).widened(total)
-        self.values[op.results[0]] = reshaped(narrow, type_.get_shape(), builder)
-        return self.values[op.results[0]]
+        total = reshaped(narrow, type_.get_shape(), builder)
+        self.values[op.results[0]] = total
+        self.seen[op.results[0]] = limited(total, self.limits(op), builder)
+        return total
 
-    def _factor(
+    def compute(self, op: Operation, builder: Builder) -> None:
+        """Compute what is computed of totals, with their limits."""
+        made = builder.insert(op.clone(self.seen))
+        value = limited(made.results[0], self.limits(op), builder)
+        self.seen[op.results[0]] = value
+
+    def _corrected(
         self, correction: Correction, part: Parted, program: TensorProgram
     ) -> SSAValue:
-        places = dict[SSAValue, Places]()
-        before, after = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
-        for value, found in correction.places.items():
-            axis = place_for(found, part.axis)
-            moved = self.parts[value].moved(axis, program.builder)
-            before[value] = moved.value
-            total = self.values.get(value, value)
-            after[value] = spread(total, axis, program.builder)
-            places[value] = _with_parts(found, part.axis, axis)
-        formulae = CorrectionBuilder(program, places, before, after)
-        return formulae.build(correction.formula)
+        factors = _Factors(correction, part.axis, program)
+        before = {value: self.parts[value] for value in correction.places}
+        if correction.is_bounded:
+            return weighted(part, factors.build(before, self.values), program)
+        factor = factors.build(before, self.seen)
+        # What nothing has been added to is 0, and has to stay so.
+        most = program.number(greatest(program.element))
+        factor = program.insert(graph.MinimumOp(factor, most))
+        total = weighted(part, factor, program)
+        wide = {value: self._whole(value, program) for value in correction.places}
+        last = factors.build(wide, self.values)
+        shape = tensor_type(last).get_shape()
+        at = part.axis
+        return program.mul(total, program.reshape(last, shape[:at] + shape[at + 1 :]))
+
+    def _whole(self, value: SSAValue, program: TensorProgram) -> Parted:
+        """A total as what one part has found that is all."""
+        axis = self.parts[value].axis
+        return Parted(spread(self.seen[value], axis, program.builder), axis)
 
 
-def _weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue:
+@dataclass(frozen=True)
+class _Factors:
+    """Builds what sums are off by, for each of the parts along an axis of them."""
+
+    correction: Correction
+    axis: int
+    program: TensorProgram
+
+    def build(
+        self, before: Mapping[SSAValue, Parted], after: Mapping[SSAValue, SSAValue]
+    ) -> SSAValue:
+        """The factor once values are others, those of `after` where they are there."""
+        builder, places = self.program.builder, dict[SSAValue, Places]()
+        old, new = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
+        for value, found in self.correction.places.items():
+            axis = place_for(found, self.axis)
+            old[value] = before[value].moved(axis, builder).value
+            new[value] = spread(after.get(value, value), axis, builder)
+            places[value] = _with_parts(found, self.axis, axis)
+        formulae = CorrectionBuilder(self.program, places, old, new)
+        return formulae.build(self.correction.formula)
+
+
+def limited(value: SSAValue, limits: Sequence[float], builder: Builder) -> SSAValue:
+    """A value that is not beyond limits: above the negative ones, below the others."""
+    program = TensorProgram(builder, tensor_type(value).element_type)
+    for limit in limits:
+        kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
+        value = program.insert(kind(value, program.number(limit)))
+    return value
+
+
+def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue:
     """
     The sum of parts, each times its factor: as a product of matrices where factors are
     the same along some axes, so that it is not computed where parts are.

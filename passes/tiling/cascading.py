@@ -11,6 +11,7 @@ from tlf.dialects.interfaces import TilingInterface
 from tlf.passes.cascades import limits
 from tlf.passes.tiling.model import GroupTiling, Scope
 
+
 def step_box(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
     """The iterations of a step in one iteration of the anchor's loop."""
     cascade, anchor = tiling.cascade, tiling.anchor

@@ -1,0 +1,139 @@
+"""
+How long reductions with few results take on a GPU: what its kernels take together,
+compiled by TLF, by TLF without parts of axes, by Inductor and not at all.
+
+    python bench/split_reductions.py
+    python bench/split_reductions.py decode product --autotune
+
+`floor` is the time that the bytes of inputs and results take at 4.8 TB/s, those of an
+H200. Tensors are in bf16. Errors are distances from the same in f32, in multiples of
+those of PyTorch in bf16, or of the least that is told apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from unittest.mock import patch
+
+from attention import Tensor, grouped, plain
+from cascade_forms import T
+
+from tlf.passes.sums.trial import Trial
+from tlf.tools.torch_backend import tlf
+
+BANDWIDTH = 4.8e6
+"""Bytes in a microsecond."""
+
+Form = Callable[..., Tensor]
+
+
+def product(x: Tensor, weight: Tensor) -> Tensor:
+    """A product of few rows."""
+    return x @ weight
+
+
+def softmax(x: Tensor) -> Tensor:
+    """Probabilities of many words."""
+    return T.softmax(x, -1)
+
+
+def total(x: Tensor) -> Tensor:
+    """The sum of all."""
+    return x.sum(dtype=T.float32)
+
+
+def norm(x: Tensor) -> Tensor:
+    """The length of a vector."""
+    return T.linalg.vector_norm(x, dtype=T.float32)
+
+
+def column_sums(x: Tensor) -> Tensor:
+    """As the gradient of a bias is."""
+    return x.sum(0)
+
+
+CASES: Mapping[str, tuple[Form, Sequence[Sequence[int]]]] = {
+    "decode": (plain, [(4, 16, 1, 64), (4, 16, 4096, 64), (4, 16, 4096, 64)]),
+    "decode_one": (plain, [(1, 16, 1, 128), (1, 16, 16384, 128), (1, 16, 16384, 128)]),
+    "decode_grouped": (
+        grouped,
+        [(4, 32, 1, 128), (4, 8, 8192, 128), (4, 8, 8192, 128)],
+    ),
+    "product": (product, [(64, 16384), (16384, 512)]),
+    "row": (product, [(1, 4096), (4096, 4096)]),
+    "long_product": (product, [(256, 65536), (65536, 256)]),
+    "softmax": (softmax, [(1, 131072)]),
+    "softmaxes": (softmax, [(16, 131072)]),
+    "total": (total, [(1 << 26,)]),
+    "norm": (norm, [(1 << 24,)]),
+    "column_sums": (column_sums, [(65536, 1024)]),
+}
+
+
+def compiled(form: Form, backend: object, mode: str | None = None) -> Any:
+    """A form, compiled for the shapes that it is called with."""
+    T._dynamo.reset()
+    return T.compile(form, backend=backend, mode=mode, dynamic=False)
+
+
+def kernel_time(run: Callable[[], object], calls: int = 20) -> tuple[float, int]:
+    """The microseconds of a call's kernels, and how many these are."""
+    for _ in range(5):
+        run()
+    T.cuda.synchronize()
+    kinds = [T.profiler.ProfilerActivity.CUDA]
+    with T.profiler.profile(activities=kinds) as profile:
+        for _ in range(calls):
+            run()
+        T.cuda.synchronize()
+    found = profile.key_averages()
+    spent = sum(each.self_device_time_total for each in found)
+    return spent / calls, round(sum(e.count for e in found if e.device_time) / calls)
+
+
+def line(name: str, mode: str | None) -> str:
+    """A row of the table."""
+    form, shapes = CASES[name]
+    T.manual_seed(0)
+    inputs = [T.randn(*shape, dtype=T.bfloat16, device="cuda") for shape in shapes]
+    right, eager = form(*(each.float() for each in inputs)), form(*inputs).float()
+    with_tlf = compiled(form, tlf)
+    found = with_tlf(*inputs).float()
+    times = [kernel_time(lambda: with_tlf(*inputs))]
+    with patch.object(Trial, "saved", return_value=0):
+        whole = compiled(form, tlf)
+        times.append(kernel_time(lambda: whole(*inputs)))
+    inductor = compiled(form, "inductor", mode)
+    times.append(kernel_time(lambda: inductor(*inputs)))
+    times.append(kernel_time(lambda: form(*inputs)))
+    moved = sum(each.nbytes for each in inputs) + found.numel() * 2
+    least = 2.0**-8 * right.norm()
+    error = float((found - right).norm() / T.maximum((eager - right).norm(), least))
+    shown = "".join(f"{time:>9,.1f} {count:>2}" for time, count in times)
+    return f"{name:<16}{moved / BANDWIDTH:>9,.1f}{shown}{error:>8.2f}x"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("names", nargs="*", default=list(CASES))
+    parser.add_argument("--autotune", action="store_true")
+    found = parser.parse_args(arguments)
+    if unknown := [name for name in found.names if name not in CASES]:
+        known = ", ".join(CASES)
+        print(f"expected some of {known}, got {unknown[0]}", file=sys.stderr)
+        return 1
+    mode = "max-autotune-no-cudagraphs" if found.autotune else None
+    heads = ("TLF us", "whole", "Inductor", "eager")
+    shown = "".join(f"{head:>12}" for head in heads)
+    print(f"{'':<16}{'floor':>9}{shown}{'error':>9}")
+    for name in found.names:
+        print(line(name, mode), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

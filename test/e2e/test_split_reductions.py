@@ -1,0 +1,67 @@
+"""Reductions of parts of an axis compute what PyTorch does, on all targets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from cascade_form_runs import TOLERANCES, compare
+from cascade_forms import Sizes
+
+from tlf.passes import graph_split_reductions
+from tlf.passes.splitting import counts
+from tlf.passes.splitting.split import Reductions
+from tlf.passes.sums.trial import Change, Part, Trial
+
+FORMS = (
+    "padding",
+    "alibi",
+    "differential",
+    "sink",
+    "log_sum_exp",
+    "softmax_product",
+    "unit_product",
+)
+SIZES = Sizes(b=1, h=2, s=36, d=8, rows=6, k=24, n=42)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Whatever may be split is, into as many parts as there may be: these numbers."""
+    found, split = list[int](), Reductions.split
+
+    def saved(
+        self: Trial, parts: Sequence[Part], change: Change, name: Any = ""
+    ) -> int:
+        return int(getattr(change, "count", 0))
+
+    def counting(self: Reductions, parts: int) -> bool:
+        found.append(parts)
+        return split(self, parts)
+
+    monkeypatch.setattr(Reductions, "split", counting)
+    monkeypatch.setattr(Trial, "saved", saved)
+    monkeypatch.setattr(counts, "SHORT", 3)
+    monkeypatch.setattr(graph_split_reductions, "MOST", 1000)
+    return found
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("target", ["h200", "npu-tiny:cores=3"])
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_forms(dtype: str, target: str, name: str, counted: list[int]):
+    compare(name, SIZES, target, dtype)
+
+    assert max(counted) > 1
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_gathered(dtype: str, counted: list[int]):
+    """What is gathered from a product is summed up along with its rows."""
+    compare("cross_entropy", SIZES, "h200", dtype)
+
+    assert max(counted) > 1
