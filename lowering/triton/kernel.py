@@ -28,6 +28,7 @@ from tlf.lowering.triton.grid import (
     trip_counts,
 )
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
+from tlf.lowering.triton.narrow import functions_in
 from tlf.lowering.triton.source import INDENT, Source
 
 HEADER = """\
@@ -93,6 +94,8 @@ class KernelWriter:
         for combiner in sorted(self.compute.combiners):
             lines += ["", "", "@triton.jit", f"def {combiner}(a, b):"]
             lines.append(f"{INDENT}return {COMBINERS[combiner]}")
+        for function in functions_in("\n".join(lines)):
+            lines += ["", "", function.rstrip()]
         return KernelText("\n".join(lines) + "\n", tuple(parameters))
 
     def _parameter(self, argument: BlockArgument) -> str:

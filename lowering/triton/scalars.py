@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.types import is_half
+from tlf.lowering.triton.narrow import NAN, NARROW_CALLS
 from tlf.lowering.triton.types import (
     is_supported,
     literal,
@@ -23,8 +24,6 @@ from tlf.lowering.triton.types import (
     wide,
     width,
 )
-
-_NAN = "propagate_nan=tl.PropagateNan.ALL"
 
 _FLOAT_INFIX = {
     "arith.addf": "{} + {}",
@@ -35,8 +34,8 @@ _FLOAT_INFIX = {
 }
 
 _FLOAT_CALLS = {
-    "arith.maximumf": f"tl.maximum({{}}, {{}}, {_NAN})",
-    "arith.minimumf": f"tl.minimum({{}}, {{}}, {_NAN})",
+    "arith.maximumf": f"tl.maximum({{}}, {{}}, {NAN})",
+    "arith.minimumf": f"tl.minimum({{}}, {{}}, {NAN})",
     "arith.maxnumf": "tl.maximum({}, {})",
     "arith.minnumf": "tl.minimum({}, {})",
     "math.absf": "tl.abs({})",
@@ -73,17 +72,6 @@ _FLOAT_CALLS = {
     "math.tanh": "libdevice.tanh({})",
     "math.trunc": "libdevice.trunc({})",
 }
-
-_NARROW_CALLS = {
-    "math.tanh": (
-        "tl.where(tl.abs({0}) < 0.05, {0} * (1.0 - {0} * {0} * 0.33333334), "
-        "1.0 - 2.0 / (tl.exp(2.0 * {0}) + 1.0))"
-    ),
-}
-"""
-What is exact enough where a result is rounded to 16 bits, and takes less: of the
-hyperbolic tangent two terms of its series, or an exponential, off by 1e-6 at most.
-"""
 
 _INTEGER_INFIX = {
     "arith.addi": "{} + {}",
@@ -238,7 +226,7 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
     result_type = op.results[0].type
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
         return _rounded(template.format(*_infix(operands)), result_type)
-    calls = _NARROW_CALLS if is_half(result_type) else _FLOAT_CALLS
+    calls = NARROW_CALLS if is_half(result_type) else _FLOAT_CALLS
     if (template := calls.get(op.name, _FLOAT_CALLS.get(op.name))) is not None:
         return _rounded(template.format(*_arguments(operands)), result_type)
     if (template := _INTEGER_INFIX.get(op.name)) is not None:

@@ -11,9 +11,10 @@ from cascade_form_runs import TOLERANCES, compare
 from cascade_forms import Sizes
 
 from tlf.passes import graph_split_reductions
+from tlf.passes.fusion.leading import Part
 from tlf.passes.splitting import counts
 from tlf.passes.splitting.split import Reductions
-from tlf.passes.sums.trial import Change, Part, Trial
+from tlf.passes.sums.trial import Change, Trial
 
 FORMS = (
     "padding",
