@@ -60,9 +60,9 @@ PIPELINES: Mapping[str, str] = {
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
-        "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-choose-tiles,dce,"
-        "graph-mark-in-place,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,"
-        "mem-fold-unit-extents,tidy,convert-mem-to-triton"
+        "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-keep-wide,"
+        "graph-choose-tiles,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
+        "convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,convert-mem-to-triton"
     ),
 }
 """The pipelines for a chip with the three levels that the presets have."""

@@ -21,6 +21,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
     "graph-expose-cascades": ("graph_expose_cascades", "GraphExposeCascadesPass"),
     "graph-split-reductions": ("graph_split_reductions", "GraphSplitReductionsPass"),
+    "graph-keep-wide": ("graph_keep_wide", "GraphKeepWidePass"),
     "graph-fold-batch-norm": ("graph_fold_batch_norm", "GraphFoldBatchNormPass"),
     "graph-fold-constants": ("graph_fold_constants", "GraphFoldConstantsPass"),
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),

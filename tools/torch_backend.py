@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import fx
+from xdsl.dialects.builtin import StringAttr
 
 from tlf.dialects.target import Target
 from tlf.frontend.torch.convert import name_of
@@ -27,12 +28,37 @@ from tlf.frontend.torch.decompositions import decompositions
 from tlf.frontend.torch.graph import Function, import_graph, result_orders
 from tlf.frontend.torch.partition import partitioned
 from tlf.frontend.torch.strides import lying
+from tlf.passes.numerics import ATTRIBUTE, Numerics
 from tlf.runtime.triton.device import choose_mode
 from tlf.tools.compiled import CompiledProgram
 
 LOG = logging.getLogger("tlf.torch")
 
 Run = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What graphs are compiled for."""
+
+    target: str | Target = "triton"
+    numerics: Numerics = Numerics.STRICT
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> Settings:
+        """Those that options give. Raises `ValueError`."""
+        given = dict(options)
+        target: Any = given.pop("target", "triton")
+        numerics: Any = given.pop("numerics", Numerics.STRICT)
+        if not isinstance(target, str | Target):
+            raise ValueError(f"expected the name of a target, got {target}")
+        if numerics not in list(Numerics):
+            raise ValueError(f"expected numerics `strict` or `relaxed`, got {numerics}")
+        if given:
+            raise ValueError(
+                f"expected the options `target`, `numerics`, got `{next(iter(given))}`"
+            )
+        return Settings(target, Numerics(numerics))
 
 
 @dataclass
@@ -57,10 +83,11 @@ REPORT = Report()
 class CompiledGraph:
     """A compiled FX graph, called with its inputs in order."""
 
-    def __init__(self, function: Function, target: str | Target) -> None:
+    def __init__(self, function: Function, settings: Settings) -> None:
         self.function = function
         self.orders = result_orders(function)
-        self.program = CompiledProgram(function.module, target)
+        function.module.attributes[ATTRIBUTE] = StringAttr(settings.numerics)
+        self.program = CompiledProgram(function.module, settings.target)
 
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs
@@ -76,7 +103,7 @@ class CompiledGraph:
 
 
 def compile_graph(
-    source: fx.GraphModule, target: str | Target, parameters: Container[int] = ()
+    source: fx.GraphModule, settings: Settings, parameters: Container[int] = ()
 ) -> Run:
     """
     Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
@@ -96,7 +123,7 @@ def compile_graph(
         taken = part.graph.find_nodes(op="placeholder")
         fixed = [at for at, node in enumerate(taken) if node.name in weights]
         with _real_tensors():
-            compiled = CompiledGraph(import_graph(part, parameters=fixed), target)
+            compiled = CompiledGraph(import_graph(part, parameters=fixed), settings)
         parts.module.delete_submodule(name)
         setattr(parts.module, name, _Part(compiled, part))
     return parts.module.forward
@@ -134,14 +161,11 @@ def tlf(
     Compile a graph that `torch.compile` traced.
 
     The option `target` is `reference`, `npu`, `triton`, or a target description by its
-    name or file; the default is `triton`.
+    name or file; the default is `triton`. The option `numerics` is `strict`, the
+    default, or `relaxed`: results may be rounded otherwise, and NaN and infinities
+    need not stay.
     """
-    given = dict(options or {})
-    target: Any = given.pop("target", "triton")
-    if not isinstance(target, str | Target):
-        raise ValueError(f"expected the name of a target, got {target}")
-    if given:
-        raise ValueError(f"expected the option `target`, got `{next(iter(given))}`")
+    settings = Settings.of(options or {})
     if _needs_gradients(source, inputs):
         LOG.warning("a graph that needs gradients runs in PyTorch")
         calls = [node for node in source.graph.nodes if node.op.startswith("call")]
@@ -149,8 +173,8 @@ def tlf(
         return source.forward
     choose_mode()
     if not all(map(_is_static, inputs)):
-        return _Specialised(source, target)
-    return _compiled(source, inputs, target)
+        return _Specialised(source, settings)
+    return _compiled(source, inputs, settings)
 
 
 def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
@@ -169,12 +193,12 @@ def _is_static(value: Any) -> bool:
 
 
 def _compiled(
-    source: fx.GraphModule, inputs: Sequence[torch.Tensor], target: str | Target
+    source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
 ) -> Run:
     from torch._dynamo.backends.common import aot_autograd
 
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
-        return _boxed(compile_graph(graph, target, _weights()))
+        return _boxed(compile_graph(graph, settings, _weights()))
 
     compiler: Any = aot_autograd(
         fw_compiler=inference,
@@ -204,9 +228,9 @@ class _Specialised:
     comes.
     """
 
-    def __init__(self, source: fx.GraphModule, target: str | Target) -> None:
+    def __init__(self, source: fx.GraphModule, settings: Settings) -> None:
         self.source = source
-        self.target = target
+        self.settings = settings
         self.compiled: dict[tuple[Any, ...], Run] = {}
         placeholders = source.graph.find_nodes(op="placeholder")
         self.numbers = [_is_number(node) for node in placeholders]
@@ -241,7 +265,7 @@ class _Specialised:
             )
 
         traced = make_fx(fixed, tracing_mode="fake")(*tensors)
-        run = _compiled(traced, tensors, self.target)
+        run = _compiled(traced, tensors, self.settings)
 
         def call(*given: Any) -> Any:
             return run(*(each for each in given if isinstance(each, torch.Tensor)))
