@@ -40,14 +40,14 @@ WARP = 32
 """Threads of a warp."""
 
 
-def warps_of(largest: int, reduces: bool = False) -> int:
+def warps_of(largest: int, reduced: int = 0) -> int:
     """
     The warps of a program that nothing else says more of, by the elements of its
-    largest value: at most 128 of them for each thread, or 64 where it also `reduces`
-    what it multiplies, and holds it more than once.
+    largest value: at most 128 of them for each thread. Of a product of matrices that is
+    `reduced` in the same program, and held more than once, at most 64.
     """
-    limit = 64 if reduces else 128
-    return 8 if largest > limit * 4 * WARP else 4
+    threads = 4 * WARP
+    return 8 if largest > 128 * threads or reduced > 64 * threads else 4
 
 
 class _LaunchSymbolUse(SymbolUserOpInterface):

@@ -301,11 +301,15 @@ def _default_warps(kernel: func.FuncOp) -> int:
         for result in op.results
         if isinstance(result.type, TensorType)
     ]
-    contractions = (o for o in kernel.walk() if isinstance(o, mem.ContractOp))
-    reduces = any(map(uses_dot, contractions)) and any(
-        isinstance(op, mem.ReduceOp) for op in kernel.walk()
-    )
-    return triton.warps_of(max(sizes, default=0), reduces)
+    products = [op for op in kernel.walk() if isinstance(op, mem.ContractOp)]
+    is_reduced = any(isinstance(op, mem.ReduceOp) for op in kernel.walk())
+    reduced = [
+        math.prod(cast(TensorType[Attribute], result.type).get_shape())
+        for op in products
+        if is_reduced and uses_dot(op)
+        for result in op.results
+    ]
+    return triton.warps_of(max(sizes, default=0), max(reduced, default=0))
 
 
 def _identifier(name: str) -> str:

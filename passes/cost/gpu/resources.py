@@ -91,7 +91,7 @@ class _Builder:
     stages: int
 
     def resources(self) -> Resources:
-        warps = warps_of(max(self._sizes()), self._reduces())
+        warps = warps_of(max(self._sizes()), self._reduced())
         threads = warps * self.arithmetic.chip.gpu.warp
         direct = self._direct(threads)
         live = self._live() + REGISTER * direct
@@ -101,10 +101,12 @@ class _Builder:
         stages = 1 if direct else self.stages
         return Resources(warps, registers, self._shared(stages), stages)
 
-    def _reduces(self) -> bool:
-        """Whether a program both multiplies matrices and reduces."""
-        is_reduced = any(isinstance(op, ReductionInterface) for op in self.tiling.tiles)
-        return is_reduced and any(map(self.arithmetic.is_matrix, self._products()))
+    def _reduced(self) -> int:
+        """The elements of the largest product of matrices if a program also reduces."""
+        if not any(isinstance(op, ReductionInterface) for op in self.tiling.tiles):
+            return 0
+        products = filter(self.arithmetic.is_matrix, self._products())
+        return max((p.batch * p.rows * p.columns for p in products), default=0)
 
     def _products(self) -> Iterator[Product]:
         for tiled in self.tiling.tiles.values():
