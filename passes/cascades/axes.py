@@ -98,6 +98,10 @@ class AxisClasses:
         self._parents[self._find(left)] = self._find(right)
 
     def _find(self, node: Hashable) -> Hashable:
-        while (parent := self._parents.get(node, node)) != node:
-            node = parent
-        return node
+        """What stands for a class. All on the way to it lead there from then on."""
+        root = node
+        while (parent := self._parents.get(root, root)) != root:
+            root = parent
+        while node != root:
+            self._parents[node], node = root, self._parents[node]
+        return root

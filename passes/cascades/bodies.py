@@ -19,6 +19,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.passes.cascades.algebra import Expr, Symbol, sympy
+from tlf.passes.postorder import in_postorder
 
 
 def _sum(left: Expr, right: Expr) -> Expr:
@@ -69,12 +70,21 @@ FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
 }
 """What scalar operations compute, rounding left aside; others are functions unknown."""
 
+MOST = 64
+"""
+How many parts a formula has at most, each counted as often as it is there. What
+computes with formulae calls itself for their parts, and takes long where they are many.
+"""
+
+BITS = 512
+"""How long the numbers in a formula are at most: products of two are finite in f64."""
+
 
 @dataclass
 class Bodies:
     """
     The formulae of values: symbols of what is `running`, and of what does not depend on
-    it.
+    it. Of what would be longer nothing is known but what it depends on.
     """
 
     running: Mapping[SSAValue, Symbol]
@@ -83,6 +93,7 @@ class Bodies:
     """What is computed from the results of steps."""
     opaque: dict[SSAValue, Symbol] = field(default_factory=dict[SSAValue, Symbol])
     """The symbols of all else."""
+    _known: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
 
     @staticmethod
     def of_running(
@@ -101,16 +112,31 @@ class Bodies:
 
     def of(self, value: SSAValue) -> Expr:
         """The formula of a value."""
+        return in_postorder(value, self._known, self._operands, self._of)
+
+    def _operands(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The operands whose formulae that of a value is made of."""
+        owner = value.owner
+        if value in self.running or owner not in self.dependent:
+            return ()
+        return owner.operands if isinstance(owner, TilingInterface) else ()
+
+    def _of(self, value: SSAValue) -> Expr:
         if (symbol := self.running.get(value)) is not None:
             return symbol
         owner = value.owner
-        if owner in self.dependent and isinstance(owner, ElementwiseInterface):
-            return self._elementwise(owner, [self.of(each) for each in owner.operands])
         if owner in self.dependent and isinstance(owner, TilingInterface):
-            return _unknown(owner, [self.of(each) for each in owner.operands])
-        if value not in self.opaque:
-            self.opaque[value] = sympy.Symbol(f"x{len(self.opaque)}", real=True)
-        return self.opaque[value]
+            return self._computed(owner, [self.of(each) for each in owner.operands])
+        symbol = self.opaque[value] = sympy.Symbol(f"x{len(self.opaque)}", real=True)
+        return symbol
+
+    def _computed(self, op: TilingInterface, operands: Sequence[Expr]) -> Expr:
+        if not isinstance(op, ElementwiseInterface):
+            return _unknown(op, operands)
+        formula = self._elementwise(op, operands)
+        if _is_short(formula):
+            return formula
+        return _unknown(op, sorted(formula.free_symbols, key=str))
 
     @staticmethod
     def _elementwise(op: ElementwiseInterface, operands: Sequence[Expr]) -> Expr:
@@ -131,6 +157,18 @@ def _scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
     if (formula := FORMULAE.get(type(op))) is not None:
         return formula(*operands)
     return _unknown(op, operands)
+
+
+def _is_short(formula: Expr) -> bool:
+    """Whether a formula has no more parts than may be, and no longer numbers."""
+    pending, count = [formula], 0
+    while pending and count <= MOST:
+        part = pending.pop()
+        if part.is_Rational and max(abs(part.p), part.q).bit_length() > BITS:
+            return False
+        pending += part.args
+        count += 1
+    return count <= MOST
 
 
 def _unknown(op: Operation, operands: Sequence[Expr]) -> Expr:

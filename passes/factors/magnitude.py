@@ -13,14 +13,26 @@ from tlf.dialects.types import greatest, is_float, tensor_type
 
 def stays_finite(value: SSAValue, element: Attribute) -> bool:
     """Whether all finite numbers that a value may hold are finite in another type."""
-    own, limit = greatest(tensor_type(value).element_type), greatest(element)
-    if log2(own) <= log2(limit) + 1:
-        return True
+    limit = greatest(element)
+    while not _is_held(value, limit):
+        owner = value.owner
+        if not isinstance(owner, graph.CastOp):
+            return _stays_below(value, limit)
+        value = owner.operand
+        if not is_float(tensor_type(value).element_type):
+            return False
+    return True
+
+
+def _is_held(value: SSAValue, limit: float) -> bool:
+    """Whether the type of a value has no finite numbers far above a limit."""
+    own = greatest(tensor_type(value).element_type)
+    return log2(own) <= log2(limit) + 1
+
+
+def _stays_below(value: SSAValue, limit: float) -> bool:
+    """Whether what computes a value tells that no element is above a limit."""
     owner = value.owner
-    if isinstance(owner, graph.CastOp):
-        return is_float(tensor_type(owner.operand).element_type) and stays_finite(
-            owner.operand, element
-        )
     if isinstance(owner, graph.ExpOp):
         return _highest(owner.operand) <= log(limit)
     return isinstance(owner, graph.TanhOp | graph.ErfOp | graph.SigmoidOp)

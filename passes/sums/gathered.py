@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, i1
@@ -14,6 +16,7 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import dtype_of, like, tensor_type
 from tlf.passes.pointwise import is_pointwise, varies_along
+from tlf.passes.postorder import in_postorder
 from tlf.passes.replacement import is_planned
 
 
@@ -75,22 +78,31 @@ class _Sums:
         self.builder = builder
         self._known: dict[SSAValue, SSAValue] = {}
 
+    @property
+    def place(self) -> int:
+        """The axis, counted from the last one as -1."""
+        return self.axis - len(self.shape)
+
     def of(self, value: SSAValue) -> SSAValue:
         """The elements of a value that are gathered."""
-        if value not in self._known:
-            self._known[value] = self._of(value)
-        return self._known[value]
+        return in_postorder(value, self._known, self._operands, self._of)
+
+    def _operands(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The operands of what computes the elements of a value at the same place."""
+        if not is_pointwise(value.owner) or not varies_along(value, self.place):
+            return ()
+        return value.owner.operands
 
     def _of(self, value: SSAValue) -> SSAValue:
-        shape, owner = tensor_type(value).get_shape(), value.owner
-        place = self.axis - len(self.shape)
-        if not varies_along(value, place):
+        owner = value.owner
+        if not varies_along(value, self.place):
             return value
         if not is_pointwise(owner):
             return self._chosen(value)
         operands = [self.of(each) for each in owner.operands]
-        type_, sizes = tensor_type(value), list(shape)
-        sizes[place] = 1
+        type_ = tensor_type(value)
+        sizes = list(type_.get_shape())
+        sizes[self.place] = 1
         result = like(type_, sizes, type_.element_type)
         return self._insert(owner.tiled(operands, [result]))
 

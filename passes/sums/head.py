@@ -2,59 +2,82 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ElementwiseInterface, PositionInterface
+from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.graph_fold_movements import Product
+from tlf.passes.pointwise import is_pointwise
+from tlf.passes.postorder import in_postorder
 
 
-def head_along(value: SSAValue, axis: int, count: int, builder: Builder) -> SSAValue:
+@dataclass
+class Heads:
     """
-    So many elements of a tensor, or all, that are first along an axis, which is counted
-    from the last one as -1. A tensor that broadcasts along it stays as it is.
+    So many elements of tensors, or all, that are first along an axis. Tensors that
+    broadcast along it stay as they are.
     """
-    shape = tensor_type(value).get_shape()
-    if len(shape) < -axis or shape[axis] <= count:
-        return value
-    owner = value.owner
-    if isinstance(owner, PositionInterface):
-        return _sliced(value, axis, count, builder)
-    if isinstance(owner, ElementwiseInterface):
-        return _computed(owner, axis, count, builder)
-    if isinstance(owner, Operation) and (product := Product.of(owner)) is not None:
-        return _multiplied(product, axis, count, builder)
-    return _sliced(value, axis, count, builder)
 
+    axis: int
+    """The axis, counted from the last one, which is -1."""
+    count: int
+    builder: Builder
+    _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
-def _computed(
-    op: ElementwiseInterface, axis: int, count: int, builder: Builder
-) -> SSAValue:
-    operands = [head_along(each, axis, count, builder) for each in op.operands]
-    type_ = tensor_type(op.results[0])
-    shape = list(type_.get_shape())
-    shape[axis] = count
-    made = op.tiled(operands, [like(type_, shape, type_.element_type)])
-    made.location = op.location
-    return builder.insert(made).results[0]
+    def of(self, value: SSAValue) -> SSAValue:
+        """The first elements of a tensor."""
+        return in_postorder(value, self._known, self._operands, self._of)
 
+    def _operands(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The tensors whose first elements are what those of another need."""
+        owner = self._elementwise(value)
+        return () if owner is None else owner.operands
 
-def _multiplied(product: Product, axis: int, count: int, builder: Builder) -> SSAValue:
-    iterator = product.result[axis]
-    values = list(product.values)
-    for side, axes in enumerate(product.axes):
-        if iterator in axes:
-            place = axes.index(iterator) - len(axes)
-            values[side] = _sliced(values[side], place, count, builder)
-    made = replace(product, values=(values[0], values[1])).build()
-    return builder.insert(made).result
+    def _elementwise(self, value: SSAValue) -> ElementwiseInterface | None:
+        """What computes the first elements of a longer tensor from first elements."""
+        owner = value.owner
+        return owner if is_pointwise(owner) and self._is_longer(value) else None
 
+    def _is_longer(self, value: SSAValue) -> bool:
+        shape = tensor_type(value).get_shape()
+        return len(shape) >= -self.axis and shape[self.axis] > self.count
 
-def _sliced(value: SSAValue, axis: int, count: int, builder: Builder) -> SSAValue:
-    sizes = list(tensor_type(value).get_shape())
-    sizes[axis] = count
-    return builder.insert(graph.SliceOp(value, [0] * len(sizes), sizes)).result
+    def _of(self, value: SSAValue) -> SSAValue:
+        if not self._is_longer(value):
+            return value
+        if (elementwise := self._elementwise(value)) is not None:
+            return self._computed(elementwise)
+        owner = value.owner
+        if isinstance(owner, Operation) and (product := Product.of(owner)) is not None:
+            return self._multiplied(product)
+        return self._sliced(value, self.axis)
+
+    def _computed(self, op: ElementwiseInterface) -> SSAValue:
+        operands = [self.of(each) for each in op.operands]
+        type_ = tensor_type(op.results[0])
+        shape = list(type_.get_shape())
+        shape[self.axis] = self.count
+        made = op.tiled(operands, [like(type_, shape, type_.element_type)])
+        made.location = op.location
+        return self.builder.insert(made).results[0]
+
+    def _multiplied(self, product: Product) -> SSAValue:
+        iterator = product.result[self.axis]
+        values = list(product.values)
+        for side, axes in enumerate(product.axes):
+            if iterator in axes:
+                place = axes.index(iterator) - len(axes)
+                values[side] = self._sliced(values[side], place)
+        made = replace(product, values=(values[0], values[1])).build()
+        return self.builder.insert(made).result
+
+    def _sliced(self, value: SSAValue, axis: int) -> SSAValue:
+        sizes = list(tensor_type(value).get_shape())
+        sizes[axis] = self.count
+        made = graph.SliceOp(value, [0] * len(sizes), sizes)
+        return self.builder.insert(made).result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
@@ -13,7 +13,8 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import AccumulatingInterface, ElementwiseInterface
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.pointwise import varies_along
-from tlf.passes.sums.head import head_along
+from tlf.passes.postorder import in_postorder
+from tlf.passes.sums.head import Heads
 
 HEAD = 16
 """How many elements tell about where all lie."""
@@ -89,6 +90,10 @@ class Terms:
     )
     _mixed: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
     _accumulated: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+    _heads: Heads = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._heads = Heads(self.axis, HEAD, self.program.builder)
 
     def varies(self, value: SSAValue) -> bool:
         """Whether elements of a value differ along the axis."""
@@ -96,15 +101,22 @@ class Terms:
 
     def is_mixed(self, value: SSAValue) -> bool:
         """Whether a value that varies is worth splitting."""
-        if value not in self._mixed:
-            self._mixed[value] = self._is_mixed(value)
-        return self._mixed[value]
+        return in_postorder(value, self._mixed, self._varying, self._is_mixed)
 
-    def _is_mixed(self, value: SSAValue) -> bool:
+    def _varying(self, value: SSAValue) -> Iterator[SSAValue]:
+        """The operands that vary, of what computes a value linearly."""
+        if (owner := self._linear(value)) is not None:
+            yield from filter(self.varies, owner.operands)
+
+    def _linear(self, value: SSAValue) -> Operation | None:
+        """What computes a value that varies, if terms can be taken from it."""
         owner = value.owner
         if not isinstance(owner, Operation) or not is_linear(owner):
-            return False
-        if not self.varies(value):
+            return None
+        return owner if self.varies(value) else None
+
+    def _is_mixed(self, value: SSAValue) -> bool:
+        if (owner := self._linear(value)) is None:
             return False
         return any(
             self.is_mixed(each) if self.varies(each) else self._depends(each)
@@ -113,19 +125,25 @@ class Terms:
 
     def _depends(self, value: SSAValue) -> bool:
         """Whether a value is computed from sums or maxima."""
-        if value not in self._accumulated:
-            owner = value.owner
-            self._accumulated[value] = isinstance(owner, AccumulatingInterface) or (
-                isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
-                and any(map(self._depends, owner.operands))
-            )
-        return self._accumulated[value]
+        return in_postorder(value, self._accumulated, _sources, self._is_accumulated)
+
+    def _is_accumulated(self, value: SSAValue) -> bool:
+        if isinstance(value.owner, AccumulatingInterface):
+            return True
+        return any(map(self._depends, _sources(value)))
 
     def of(self, value: SSAValue) -> list[Term]:
         """The terms of a value."""
-        if value not in self._known:
-            self._known[value] = self._of(value)
-        return self._known[value]
+        return in_postorder(value, self._known, self._parts, self._of)
+
+    def _parts(self, value: SSAValue) -> Sequence[SSAValue]:
+        """The operands that terms of a value come from, in the order of `_split`."""
+        owner = self._linear(value)
+        if owner is None or not self.is_mixed(value):
+            return ()
+        if isinstance(owner, graph.SubOp):
+            return owner.rhs, owner.lhs
+        return owner.operands[:1] if isinstance(owner, graph.DivOp) else owner.operands
 
     def _of(self, value: SSAValue) -> list[Term]:
         if not self.varies(value):
@@ -198,11 +216,20 @@ class Terms:
 
     def _about(self, value: SSAValue) -> SSAValue:
         """The mean of the first elements of a value along the axis."""
-        head = head_along(value, self.axis, HEAD, self.program.builder)
+        head = self._heads.of(value)
         shape = tensor_type(head).get_shape()
         axes = [len(shape) + self.axis]
         total = self.program.reduce(head, ReduceKind.SUM, axes, True)
         return self.program.mul(total, self.program.number(1 / shape[self.axis]))
+
+
+def _sources(value: SSAValue) -> Sequence[SSAValue]:
+    """What a value is computed from element by element, perhaps of another shape."""
+    owner = value.owner
+    if isinstance(owner, AccumulatingInterface):
+        return ()
+    is_passed = isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
+    return owner.operands if is_passed else ()
 
 
 def is_linear(owner: Operation) -> bool:
