@@ -64,6 +64,15 @@ class Cascade:
     """What accumulates along other axes, for all of this one, and needs no step."""
 
 
+class NoCascadeError(Exception):
+    """Reductions are no loop. `op` is the one that stands in the way."""
+
+    def __init__(self, op: Operation, reason: str) -> None:
+        super().__init__(reason)
+        self.op = op
+        self.reason = reason
+
+
 def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none: where the last
@@ -72,24 +81,33 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
     adds up.
     """
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    if len(found) < 2 or any(op.init_value is not None for op in found):
+    if len(found) < 2:
         return None
-    if len(forms.of(found[-1]).reductions) != 1:
+    try:
+        return build_cascade(operations, found, forms)
+    except NoCascadeError:
         return None
+
+
+def build_cascade(
+    operations: Sequence[TilingInterface],
+    found: Sequence[AccumulatingInterface],
+    forms: Forms,
+) -> Cascade:
+    """The loop of what accumulates. Raises `NoCascadeError`."""
+    _check_start(found, forms)
     axes = AxisClasses.of(operations, forms)
-    if (iterators := _along(operations, axes, found[-1])) is None:
-        return None
+    iterators = _along(operations, axes, found[-1])
     along = [op for op in found if op in iterators]
     steps = [op for op in along if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
-    if any(op in dependent for op in found if op not in iterators):
-        return None
+    for op in found:
+        if op in dependent and op not in iterators:
+            raise NoCascadeError(op, "it reduces another axis of what is reduced")
     rows = [op for op in operations if op in dependent and op not in iterators]
     corrected = [op for op in steps if op in dependent]
     bodies = _Corrected(dependent, axes, (*steps, *rows))
     corrections = bodies.corrections(corrected) if corrected else {}
-    if corrections is None:
-        return None
     return Cascade(
         found[-1],
         {op: Step(op, iterators[op], corrections.get(op)) for op in steps},
@@ -99,15 +117,21 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
     )
 
 
+def _check_start(found: Sequence[AccumulatingInterface], forms: Forms) -> None:
+    """Check that the last reduction has one axis, and that none starts from a value."""
+    for op in found:
+        if op.init_value is not None:
+            raise NoCascadeError(op, "it starts from a tensor")
+    if len(forms.of(found[-1]).reductions) != 1:
+        raise NoCascadeError(found[-1], "it reduces several axes")
+
+
 def _along(
     operations: Sequence[TilingInterface],
     axes: AxisClasses,
     anchor: AccumulatingInterface,
-) -> dict[Operation, int] | None:
-    """
-    The iterators of operations along the axis that an anchor reduces; None where one
-    has two of them.
-    """
+) -> dict[Operation, int]:
+    """The iterators of operations along the axis that an anchor reduces, one each."""
     (reduction,) = axes.forms.of(anchor).reductions
     axis = axes.of_iterator(anchor, reduction)
     found: dict[Operation, int] = {}
@@ -118,7 +142,7 @@ def _along(
             case [one]:
                 found[op] = one
             case _:
-                return None
+                raise NoCascadeError(op, "it runs along the reduced axis twice")
     return found
 
 
@@ -145,35 +169,36 @@ class _Corrected:
 
     def corrections(
         self, steps: Sequence[AccumulatingInterface]
-    ) -> dict[Operation, Correction] | None:
-        """The corrections of steps, or None where one has none."""
+    ) -> dict[Operation, Correction]:
+        """The corrections of steps. Raises `NoCascadeError` where one has none."""
         # Formulae take half a second to import, and most programs have no cascade.
         from tlf.passes.cascades.bodies import Bodies
 
         bodies = Bodies.of_running(self.running, self.dependent)
-        found: dict[Operation, Correction] = {}
-        for op in steps:
-            if (correction := self._correction(op, bodies)) is None:
-                return None
-            found[op] = correction
-        return found
+        return {op: self._correction(op, bodies) for op in steps}
 
-    def _correction(
-        self, op: AccumulatingInterface, bodies: Bodies
-    ) -> Correction | None:
+    def _correction(self, op: AccumulatingInterface, bodies: Bodies) -> Correction:
         from tlf.passes.cascades.corrections import correction_of
 
         if len(op.linear_in()) != len(op.inputs):
-            return None
-        courses = self._courses()
-        correction = correction_of(bodies.of_step(op), bodies.running, courses)
+            raise NoCascadeError(op, "it needs other results, and is no sum")
+        courses, body = self._courses(), bodies.of_step(op)
+        if any(
+            courses[value] is Course.ANY
+            for value, symbol in bodies.running.items()
+            if symbol in body.free_symbols
+        ):
+            text = "it needs the result of a sum, which may be anything until its end"
+            raise NoCascadeError(op, text)
+        correction = correction_of(body, bodies.running, courses)
         if correction is None:
-            return None
+            text = "no factor corrects what it has added up for other results it needs"
+            raise NoCascadeError(op, text)
         total = op.results[0]
         aligned = {each: self.axes.aligned(each, total) for each in correction.values}
         places = {value: each for value, each in aligned.items() if each is not None}
         if len(places) < len(aligned):
-            return None
+            raise NoCascadeError(op, "what corrects it has other axes")
         return replace(correction, places=places)
 
     def _courses(self) -> dict[SSAValue, Course]:
@@ -197,3 +222,15 @@ def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
     if len(needed) == 1 and isinstance(op, RISING):
         return needed.pop()
     return Course.ANY if Course.ANY in needed else Course.ENDS
+
+
+def why_no_cascade(
+    operations: Sequence[TilingInterface], forms: Forms
+) -> NoCascadeError | None:
+    """What stands in the way of one loop for the reductions of a group."""
+    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    try:
+        build_cascade(operations, found, forms)
+    except NoCascadeError as error:
+        return error
+    return None

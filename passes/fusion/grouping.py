@@ -21,6 +21,7 @@ from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.analysis.work import size_in_bytes
+from tlf.passes.cascades.cascade import why_no_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
@@ -193,6 +194,17 @@ class Grouping:
             members = members_of(joined, self.cascades.forms)
             if self._misfit(members) is None and self.cascades.pay(members, parts):
                 groups.update((member, joined) for member in joined)
+            elif self.tells:
+                self._note_no_loop(members)
+
+    def _note_no_loop(self, members: Members) -> None:
+        """Tell why reductions are no loop, if they are none."""
+        if members.cascade is not None:
+            return
+        found = why_no_cascade(members.operations, members.forms)
+        if found is not None:
+            text = f"no loop with other reductions: {found.reason}"
+            self.notes.add(found.op, "missed", text)
 
     def _note(
         self,

@@ -1,0 +1,27 @@
+// RUN: tlf-opt %s --target h200 -p graph-group | filecheck %s
+
+// What stands in the way of one loop: distances from a mean, which is known at the end.
+// CHECK-LABEL: func.func @distances
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it needs the result of a sum, which may be anything until its end" at "%v">
+func.func @distances(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
+  %c = graph.constant dense<2.0e-05> : tensor<f32>
+  %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
+  %s = graph.reduce %y <sum> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  %m = graph.mul %s, %c : (tensor<8192x1xf32>, tensor<f32>) -> tensor<8192x1xf32>
+  %d = graph.sub %y, %m : (tensor<8192x50000xf32>, tensor<8192x1xf32>) -> tensor<8192x50000xf32>
+  %q = graph.mul %d, %d : (tensor<8192x50000xf32>, tensor<8192x50000xf32>) -> tensor<8192x50000xf32>
+  %v = graph.reduce %q <sum> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  func.return %v : tensor<8192x1xf32>
+}
+
+// Squares of distances from a maximum change by no factor when it does.
+// CHECK-LABEL: func.func @factors
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: no factor corrects what it has added up for other results it needs" at "%v">
+func.func @factors(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
+  %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
+  %m = graph.reduce %y <max> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  %d = graph.sub %y, %m : (tensor<8192x50000xf32>, tensor<8192x1xf32>) -> tensor<8192x50000xf32>
+  %q = graph.mul %d, %d : (tensor<8192x50000xf32>, tensor<8192x50000xf32>) -> tensor<8192x50000xf32>
+  %v = graph.reduce %q <sum> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  func.return %v : tensor<8192x1xf32>
+}
