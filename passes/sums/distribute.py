@@ -134,7 +134,9 @@ class _Distribution:
             yield list(each.values())
 
     def _part(self, terms: Sequence[Term]) -> SSAValue | None:
-        """The sum of terms that have the same factors."""
+        """The sum of terms that have the same factors; none where some cancel."""
+        if not all(term.number for term in terms):
+            return None
         rest = [(term.number, self._rest(term)) for term in terms]
         varying = [(number, factors) for number, factors in rest if factors]
         ones = sum(number for number, factors in rest if not factors)

@@ -143,3 +143,23 @@ def test_errors(seed: int, element: str, body: str):
             worst = max(worst, error(interpret(changed, inputs)[0], wanted))
             usual = max(usual, error(interpret(whole, inputs)[0], wanted))
         assert worst <= 4 * max(usual, 4 * UNIT[element])
+
+
+def test_terms_that_cancel():
+    """Infinities would be lost with them."""
+    context, module = decomposed(
+        """
+func.func @main(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x1xf32> {
+  %r = graph.reduce %x <sum> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %a = graph.mul %x, %r : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %b = graph.sub %z, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = graph.sub %z, %b : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = graph.reduce %c <sum> axes [1] keepdims : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  func.return %y : tensor<4x1xf32>
+}
+"""
+    )
+    before = str(module)
+
+    assert split(context, module, 2) == 0
+    assert str(module) == before
