@@ -61,6 +61,8 @@ class Rebuild:
         Build an operation on parts, in front of itself. What reduces the axis has a
         `place` for the parts in its result, if it is a contraction, and is not rounded.
         """
+        if not is_known(op):
+            raise UnsplitError
         builder = Builder(InsertPoint.before(op))
         match op:
             case graph.ReduceOp():
@@ -163,6 +165,8 @@ class Rebuild:
         type_, along = tensor_type(op.results[0]), self.iterator(op)
         shape = list(type_.get_shape())
         behind = [each.behind for each in operands if each is not None]
+        if not behind:
+            raise UnsplitError
         count = max(behind) if along is None else len(shape) - along
         values = [self._aligned(op, each, count, builder) for each in places]
         axis = len(shape) - count

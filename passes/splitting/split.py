@@ -53,6 +53,8 @@ class Reductions:
         if len(reductions) != 1 or reductions[0].init_value is not None:
             return None
         (op,) = reductions
+        if not forms.of(op).reductions:
+            return None
         step = Step(op, _longest(forms.of(op)), None)
         return Reductions(operations, {op: step}, None, forms)
 
@@ -84,9 +86,9 @@ def _longest(form: Form) -> int:
 
 
 def longest(op: AccumulatingInterface) -> int:
-    """How long the longest axis is that an operation reduces."""
+    """How long the longest axis is that an operation reduces; 1 if it has none."""
     form = Form(op)
-    return form.extents[_longest(form)]
+    return form.extents[_longest(form)] if form.reductions else 1
 
 
 @dataclass

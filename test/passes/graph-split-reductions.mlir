@@ -57,3 +57,13 @@ func.func @rows(%x: tensor<65536x4096xf32>, %y: tensor<100xf32>) -> (tensor<6553
   %1 = graph.reduce %y <sum> axes [0] : (tensor<100xf32>) -> tensor<f32>
   func.return %0, %1 : tensor<65536xf32>, tensor<f32>
 }
+
+// -----
+
+// A reduction along no axis is none.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NOT:     graph-split-reductions
+func.func @nothing(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %0 = graph.reduce %x <sum> axes [] : (tensor<100xf32>) -> tensor<100xf32>
+  func.return %0 : tensor<100xf32>
+}
