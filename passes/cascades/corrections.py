@@ -119,7 +119,7 @@ def _is_fixed(before: Expr, after: Expr, known: AbstractSet[Symbol]) -> bool:
     ]
     compute = sympy.lambdify(symbols, [before, after], "numpy")
     with np.errstate(all="ignore"):
-        left, right = compute(*points)
+        left, right = map(np.asarray, compute(*points))
         ratios = np.broadcast_to(right / left, TRIALS)
     return bool(np.allclose(ratios, ratios[0], rtol=1e-6, atol=0.0))
 
