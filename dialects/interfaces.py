@@ -181,11 +181,15 @@ class ElementwiseInterface(TilingInterface):
 
     def scalar_operations(self) -> int:
         """How many operations compute one element, constants not counted."""
+        return sum(not op.has_trait(ConstantLike) for op in self.scalar_body().ops)
+
+    def scalar_body(self) -> Block:
+        """A block that computes one element of elements of the operands."""
         body = Block(
             arg_types=[tensor_type(each).element_type for each in self.operands]
         )
         self.scalar(Builder(InsertPoint.at_end(body)), *body.args)
-        return sum(not op.has_trait(ConstantLike) for op in body.ops)
+        return body
 
     def flops(self) -> int:
         return tensor_type(self.results[0]).element_count()

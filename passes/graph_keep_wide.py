@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
@@ -64,9 +64,7 @@ def _is_narrow(op: Operation) -> bool:
         return False
     if len(op.results) != 1 or not any(is_half(_element(e)) for e in op.operands):
         return False
-    body = Block(arg_types=[_element(each) for each in op.operands])
-    op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
-    return not any(map(is_slow, body.ops))
+    return not any(map(is_slow, op.scalar_body().ops))
 
 
 def keep_wide(group: graph.GroupOp) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.cuts import is_stored_cut
@@ -34,11 +32,9 @@ def effort(op: Operation) -> int:
     """The cost of an operation in additions."""
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
-    body = Block(arg_types=[tensor_type(each).element_type for each in op.operands])
-    op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
     each = sum(
         FUNCTION if inner.name.startswith("math.") else 1
-        for inner in body.ops
+        for inner in op.scalar_body().ops
         if not inner.has_trait(ConstantLike)
     )
     return each * tensor_type(op.results[0]).element_count()

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.interfaces import (
@@ -98,8 +96,7 @@ class VectorSteps:
     def _body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
         """The scalar operations, constants not among them."""
         if op not in self._bodies:
-            body = Block(arg_types=[tensor_type(x).element_type for x in op.operands])
-            op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+            body = op.scalar_body()
             found = (each for each in body.ops if not each.has_trait(ConstantLike))
             self._bodies[op] = tuple(found)
         return self._bodies[op]

@@ -96,12 +96,9 @@ def lane_steps(op: Operation, target: Target) -> int:
     slow, known = engine.get("transcendental", 1), engine.get("steps", {})
     factor = slow if isinstance(slow, int) else 1
     table = known if isinstance(known, dict) else {}
-    types = [tensor_type(each).element_type for each in op.operands]
-    body = Block(arg_types=types)
-    op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
     steps = sum(
         int(table.get(inner.name.partition(".")[2], factor)) if is_slow(inner) else 1
-        for inner in body.ops
+        for inner in op.scalar_body().ops
         if not inner.has_trait(ConstantLike)
     )
     return steps * tensor_type(op.results[0]).element_count()

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xdsl.builder import Builder
-from xdsl.ir import Block
-from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
 from tlf.dialects.access import Box
@@ -106,8 +103,7 @@ class Instructions:
         result = str(tensor_type(op.results[0]).element_type)
         key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"
         if key not in self._bodies:
-            body = Block(arg_types=types)
-            op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
+            body = op.scalar_body()
             self._bodies[key] = tuple(
                 is_slow(each) for each in body.ops if not each.has_trait(ConstantLike)
             )

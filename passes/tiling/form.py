@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Block
-from xdsl.rewriter import InsertPoint
 
 from tlf.dialects.access import Accesses, interned
 from tlf.dialects.cuts import is_part
@@ -180,9 +177,7 @@ class Form:
         source, result = tensor_type(op.operands[0]), tensor_type(op.results[0])
         if source.element_type != f32 or not is_half(result.element_type):
             return False
-        body = Block(arg_types=[f32])
-        op.scalar(Builder(InsertPoint.at_end(body)), *body.args)
-        return [type(each) for each in body.ops] == [arith.TruncFOp]
+        return [type(each) for each in op.scalar_body().ops] == [arith.TruncFOp]
 
     def border(self, operand: int) -> Scalar | None:
         """What elements outside of an operand must read as."""
