@@ -17,8 +17,8 @@ from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.types import like, tensor_type
-from tlf.passes.pointwise import is_pointwise, varies_along
+from tlf.dialects.types import tensor_type
+from tlf.passes.pointwise import computed, is_pointwise, varies_along
 from tlf.passes.replacement import between, is_planned, replace_by_program
 
 NAME = "graph-split-joined"
@@ -155,14 +155,13 @@ class _Parts:
     def _computed(self, op: Operation, builder: Builder) -> None:
         assert isinstance(op, ElementwiseInterface)
         operands = [self._of(each, builder) for each in op.operands]
-        type_, found = tensor_type(op.results[0]), list[SSAValue]()
+        shape, found = tensor_type(op.results[0]).get_shape(), list[SSAValue]()
         for parts, (first, last) in zip(
             zip(*operands, strict=True), pairwise(self.ends), strict=True
         ):
-            sizes = list(type_.get_shape())
+            sizes = list(shape)
             sizes[self.axis] = last - first
-            made = op.tiled(parts, [like(type_, sizes, type_.element_type)])
-            found.append(builder.insert(made).results[0])
+            found.append(computed(op, parts, sizes, builder))
         self.values[op.results[0]] = found
 
 

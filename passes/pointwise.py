@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing_extensions import TypeIs
+from xdsl.builder import Builder
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.dialects.interfaces import ElementwiseInterface, PositionInterface
-from tlf.dialects.types import tensor_type
+from tlf.dialects.interfaces import (
+    ElementwiseInterface,
+    PositionInterface,
+    TilingInterface,
+)
+from tlf.dialects.types import like, tensor_type
 
 
 def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
@@ -14,6 +21,19 @@ def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
     return isinstance(owner, ElementwiseInterface) and not isinstance(
         owner, PositionInterface
     )
+
+
+def computed(
+    op: TilingInterface,
+    operands: Sequence[SSAValue],
+    shape: Sequence[int],
+    builder: Builder,
+) -> SSAValue:
+    """What an operation computes of other operands, which broadcast to a shape."""
+    type_ = tensor_type(op.results[0])
+    made = op.tiled(operands, [like(type_, shape, type_.element_type)])
+    made.location = op.location
+    return builder.insert(made).results[0]
 
 
 def varies_along(value: SSAValue, axis: int) -> bool:

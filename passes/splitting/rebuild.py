@@ -17,11 +17,11 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     TilingInterface,
 )
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.types import tensor_type
 from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
-from tlf.passes.pointwise import is_pointwise
+from tlf.passes.pointwise import computed, is_pointwise
 from tlf.passes.splitting.parted import Parted, parted, spread
 
 
@@ -162,8 +162,7 @@ class Rebuild:
     def _computed(self, op: TilingInterface, builder: Builder) -> Parted:
         places = range(len(op.operands))
         operands = [self.operand(op, place, builder) for place in places]
-        type_, along = tensor_type(op.results[0]), self.iterator(op)
-        shape = list(type_.get_shape())
+        along, shape = self.iterator(op), list(tensor_type(op.results[0]).get_shape())
         behind = [each.behind for each in operands if each is not None]
         if not behind:
             raise UnsplitError
@@ -173,9 +172,7 @@ class Rebuild:
         if along is not None:
             shape[axis] //= self.parts
         shape.insert(axis, self.parts)
-        made = op.tiled(values, [like(type_, shape, type_.element_type)])
-        made.location = op.location
-        return Parted(builder.insert(made).results[0], axis)
+        return Parted(computed(op, values, shape, builder), axis)
 
     def _aligned(
         self, op: TilingInterface, place: int, count: int, builder: Builder

@@ -10,9 +10,9 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.types import like, tensor_type
+from tlf.dialects.types import tensor_type
 from tlf.passes.graph_fold_movements import Product
-from tlf.passes.pointwise import is_pointwise
+from tlf.passes.pointwise import computed, is_pointwise
 from tlf.passes.postorder import in_postorder
 
 
@@ -59,12 +59,9 @@ class Heads:
 
     def _computed(self, op: ElementwiseInterface) -> SSAValue:
         operands = [self.of(each) for each in op.operands]
-        type_ = tensor_type(op.results[0])
-        shape = list(type_.get_shape())
+        shape = list(tensor_type(op.results[0]).get_shape())
         shape[self.axis] = self.count
-        made = op.tiled(operands, [like(type_, shape, type_.element_type)])
-        made.location = op.location
-        return self.builder.insert(made).results[0]
+        return computed(op, operands, shape, self.builder)
 
     def _multiplied(self, product: Product) -> SSAValue:
         iterator = product.result[self.axis]
