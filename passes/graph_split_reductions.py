@@ -31,7 +31,6 @@ from tlf.passes.sums.trial import Trial, in_order
 
 NAME = "graph-split-reductions"
 
-
 MOST = 48
 """So many operations, at most, are split together."""
 
@@ -140,7 +139,7 @@ class _Scope:
         return None if best is None else replace(change, count=best)
 
     def _saved(self, change: _Change) -> int:
-        return self.trial.saved(self.parts, change, change)
+        return self.trial.saved(self.parts, change)
 
 
 def _reduces(part: Part) -> bool:

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import graph, tile
+from tlf.dialects import tile
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, tensor_type
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
-from tlf.passes.cascades.factors import CorrectionBuilder
+from tlf.passes.cascades.factors import CorrectionBuilder, limited
 from tlf.passes.tiling.cascading import is_carried, is_corrected_behind, limits_of
 from tlf.passes.tiling.model import Scope, TiledOperation
 
@@ -188,19 +188,14 @@ class ReductionLoop:
         factor = formulae.build(correction.formula)
         if not correction.is_bounded and not is_last:
             # What nothing has been added to is 0, and has to stay so.
-            most = program.number(greatest(program.element))
-            factor = program.insert(graph.MinimumOp(factor, most))
+            factor = limited(factor, [greatest(program.element)], builder)
         return program.mul(total, factor)
 
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
         """What others compute with instead of a total."""
-        program = TensorProgram(builder, tensor_type(total).element_type)
-        for limit in limits_of(self.tiles.tiling, tiled.op):
-            kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
-            total = program.insert(kind(total, program.number(limit)))
-        return total
+        return limited(total, limits_of(self.tiles.tiling, tiled.op), builder)
 
 
 def _accumulating(tiled: TiledOperation) -> AccumulatingInterface:

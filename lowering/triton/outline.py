@@ -295,21 +295,23 @@ def _check_nested(op: scf.ParallelOp) -> None:
 
 def _default_warps(kernel: func.FuncOp) -> int:
     """The warps for the largest tile of a kernel."""
-    sizes = [
+    operations = list(kernel.walk())
+    reduced = 0
+    if any(isinstance(op, mem.ReduceOp) for op in operations):
+        products = (op for op in operations if isinstance(op, mem.ContractOp))
+        reduced = _largest([op for op in products if uses_dot(op)])
+    return triton.warps_of(_largest(operations), reduced)
+
+
+def _largest(operations: Sequence[Operation]) -> int:
+    """The most elements that a tile has which operations compute."""
+    sizes = (
         math.prod(cast(TensorType[Attribute], result.type).get_shape())
-        for op in kernel.walk()
+        for op in operations
         for result in op.results
         if isinstance(result.type, TensorType)
-    ]
-    products = [op for op in kernel.walk() if isinstance(op, mem.ContractOp)]
-    is_reduced = any(isinstance(op, mem.ReduceOp) for op in kernel.walk())
-    reduced = [
-        math.prod(cast(TensorType[Attribute], result.type).get_shape())
-        for op in products
-        if is_reduced and uses_dot(op)
-        for result in op.results
-    ]
-    return triton.warps_of(max(sizes, default=0), max(reduced, default=0))
+    )
+    return max(sizes, default=0)
 
 
 def _identifier(name: str) -> str:

@@ -80,21 +80,17 @@ def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade |
     along the same axis nor for each place of it, or there is no correction for what one
     adds up.
     """
-    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    if len(found) < 2:
-        return None
     try:
-        return build_cascade(operations, found, forms)
+        return build_cascade(operations, forms)
     except NoCascadeError:
         return None
 
 
-def build_cascade(
-    operations: Sequence[TilingInterface],
-    found: Sequence[AccumulatingInterface],
-    forms: Forms,
-) -> Cascade:
+def build_cascade(operations: Sequence[TilingInterface], forms: Forms) -> Cascade:
     """The loop of what accumulates. Raises `NoCascadeError`."""
+    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    if len(found) < 2:
+        raise NoCascadeError(operations[-1], "there is no other reduction")
     _check_start(found, forms)
     axes = AxisClasses.of(operations, forms)
     iterators = _along(operations, axes, found[-1])
@@ -222,15 +218,3 @@ def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
     if len(needed) == 1 and isinstance(op, RISING):
         return needed.pop()
     return Course.ANY if Course.ANY in needed else Course.ENDS
-
-
-def why_no_cascade(
-    operations: Sequence[TilingInterface], forms: Forms
-) -> NoCascadeError | None:
-    """What stands in the way of one loop for the reductions of a group."""
-    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    try:
-        build_cascade(operations, found, forms)
-    except NoCascadeError as error:
-        return error
-    return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
@@ -20,6 +21,15 @@ OPERATIONS: Mapping[str, type[Operation]] = {
     "div": graph.DivOp,
     "exp": graph.ExpOp,
 }
+
+
+def limited(value: SSAValue, limits: Sequence[float], builder: Builder) -> SSAValue:
+    """A value that is not beyond limits: above the negative ones, below the others."""
+    program = TensorProgram(builder, tensor_type(value).element_type)
+    for limit in limits:
+        kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
+        value = program.insert(kind(value, program.number(limit)))
+    return value
 
 
 @dataclass(frozen=True)

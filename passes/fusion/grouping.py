@@ -21,7 +21,7 @@ from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.analysis.work import size_in_bytes
-from tlf.passes.cascades.cascade import why_no_cascade
+from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
@@ -199,12 +199,13 @@ class Grouping:
 
     def _note_no_loop(self, members: Members) -> None:
         """Tell why reductions are no loop, if they are none."""
-        if members.cascade is not None:
+        if members.cascade is not None or len(members.accumulating) < 2:
             return
-        found = why_no_cascade(members.operations, members.forms)
-        if found is not None:
-            text = f"no loop with other reductions: {found.reason}"
-            self.notes.add(found.op, "missed", text)
+        try:
+            build_cascade(members.operations, members.forms)
+        except NoCascadeError as error:
+            text = f"no loop with other reductions: {error.reason}"
+            self.notes.add(error.op, "missed", text)
 
     def _note(
         self,

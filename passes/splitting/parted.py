@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -57,8 +56,3 @@ def spread(value: SSAValue, axis: int, builder: Builder) -> SSAValue:
     """A value with one more axis, of extent 1."""
     shape = tensor_type(value).get_shape()
     return reshaped(value, (*shape[:axis], 1, *shape[axis:]), builder)
-
-
-def whole(value: Parted, shape: Sequence[int], builder: Builder) -> SSAValue:
-    """A value as it was before its axis was in parts."""
-    return reshaped(value.value, shape, builder)

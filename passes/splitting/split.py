@@ -18,11 +18,12 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.cascades import limits
 from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.cascades.cascade import Cascade, Step, cascade_of
+from tlf.passes.cascades.factors import limited
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
 from tlf.passes.splitting.parted import Parted
 from tlf.passes.splitting.rebuild import Rebuild, UnsplitError, is_known
-from tlf.passes.splitting.totals import Totals, limited
+from tlf.passes.splitting.totals import Totals
 from tlf.passes.tiling.form import Form, Forms
 
 

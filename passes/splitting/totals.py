@@ -17,7 +17,7 @@ from tlf.dialects.types import greatest, tensor_type
 from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.cascade import Step
 from tlf.passes.cascades.corrections import Correction
-from tlf.passes.cascades.factors import CorrectionBuilder
+from tlf.passes.cascades.factors import CorrectionBuilder, limited
 from tlf.passes.permutations import reshaped
 from tlf.passes.splitting.parted import Parted, spread
 
@@ -69,8 +69,8 @@ class Totals:
             return weighted(part, factors.build(before, self.values), program)
         factor = factors.build(before, self.seen)
         # What nothing has been added to is 0, and has to stay so.
-        most = program.number(greatest(program.element))
-        factor = program.insert(graph.MinimumOp(factor, most))
+        most = greatest(program.element)
+        factor = limited(factor, [most], program.builder)
         total = weighted(part, factor, program)
         wide = {value: self._whole(value, program) for value in correction.places}
         last = factors.build(wide, self.values)
@@ -105,15 +105,6 @@ class _Factors:
             places[value] = _with_parts(found, self.axis, axis)
         formulae = CorrectionBuilder(self.program, places, old, new)
         return formulae.build(self.correction.formula)
-
-
-def limited(value: SSAValue, limits: Sequence[float], builder: Builder) -> SSAValue:
-    """A value that is not beyond limits: above the negative ones, below the others."""
-    program = TensorProgram(builder, tensor_type(value).element_type)
-    for limit in limits:
-        kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
-        value = program.insert(kind(value, program.number(limit)))
-    return value
 
 
 def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue:

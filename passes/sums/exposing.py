@@ -27,7 +27,13 @@ def rewrite(op: Operation, invariant: Collection[SSAValue]) -> bool:
 def rewrite_all(operations: Sequence[Operation]) -> bool:
     """Rewrite operations of one block by the rules for them."""
     block = _block_of(operations)
-    return any([rewrite(op, invariant_values(block)) for op in operations])
+    return any(
+        [
+            rewrite(op, invariant_values(block))
+            for op in operations
+            if rule_for(op) is not None
+        ]
+    )
 
 
 def rewritten(operations: Sequence[TilingInterface]) -> list[TilingInterface]:

@@ -29,7 +29,10 @@ from tlf.passes.invariants import invariant_values
 from tlf.passes.tiling.group import members_of, results_of
 
 Change: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
-"""Rewrites operations, given in program order, or says that there is no way to."""
+"""
+Rewrites operations, given in program order, or says that there is no way to. Those that
+are equal do the same.
+"""
 
 
 APART = 0.1
@@ -76,20 +79,20 @@ class Trial:
         pairs = zip(extents, plan.tile_sizes, strict=True)
         return prod(ceil(extent / size) for extent, size in pairs)
 
-    def pays(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> bool:
+    def pays(self, parts: Sequence[Part], change: Change) -> bool:
         """
         Whether groups of a block take less time once their operations have been
-        changed. `name` tells changes apart.
+        changed.
         """
-        return self.saved(parts, change, name) > 0
+        return self.saved(parts, change) > 0
 
-    def saved(self, parts: Sequence[Part], change: Change, name: Hashable = "") -> int:
+    def saved(self, parts: Sequence[Part], change: Change) -> int:
         """
         The cycles that a change saves, counted as more where groups become fewer, and
         as less where they become more; not above 0 where it does not pay.
         """
         operations = in_order([op for part in parts for op in part])
-        key = name, structure_of(operations, results_of(operations))
+        key = change, structure_of(operations, results_of(operations))
         if key not in self._known:
             self._known[key] = self._saved(parts, operations, change)
         return self._known[key]

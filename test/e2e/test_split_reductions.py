@@ -1,7 +1,6 @@
 """Reductions of parts of an axis compute what PyTorch does, on all targets."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -33,9 +32,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Whatever may be split is, into as many parts as there may be: these numbers."""
     found, split = list[int](), Reductions.split
 
-    def saved(
-        self: Trial, parts: Sequence[Part], change: Change, name: Any = ""
-    ) -> int:
+    def saved(self: Trial, parts: Sequence[Part], change: Change) -> int:
         return int(getattr(change, "count", 0))
 
     def counting(self: Reductions, parts: int) -> bool:
