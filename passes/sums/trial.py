@@ -27,6 +27,7 @@ from tlf.passes.fusion.leading import Part
 from tlf.passes.graph_outline_prepare import outline
 from tlf.passes.invariants import invariant_values
 from tlf.passes.tiling.group import members_of, results_of
+from tlf.passes.tiling.model import TilingError
 
 Change: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """
@@ -73,7 +74,11 @@ class Trial:
     def programs(self, part: Part) -> int:
         """How many tiles a group has with its best plan; one where it has none."""
         members = members_of(part)
-        if (plan := self.estimator.plan(members)) is None:
+        try:
+            plan = self.estimator.plan(members)
+        except TilingError:
+            return 1
+        if plan is None:
             return 1
         extents = members.forms.of(members.root).parallel_extents
         pairs = zip(extents, plan.tile_sizes, strict=True)

@@ -67,3 +67,13 @@ func.func @nothing(%x: tensor<100xf32>) -> tensor<100xf32> {
   %0 = graph.reduce %x <sum> axes [] : (tensor<100xf32>) -> tensor<100xf32>
   func.return %0 : tensor<100xf32>
 }
+
+// -----
+
+// What no tile can hold yet is left to the passes that follow.
+// CHECK-LABEL: func.func @windows
+// CHECK-NOT:     graph-split-reductions
+func.func @windows(%x: tensor<1x6x7x3xf32>) -> tensor<1x6x3x1xf32> {
+  %0 = graph.avg_pool2d %x kernel [2, 3] strides [3, 3] padding [1, 0, 1, 0] dilation [2, 1] : (tensor<1x6x7x3xf32>) -> tensor<1x6x3x1xf32>
+  func.return %0 : tensor<1x6x3x1xf32>
+}
