@@ -4,7 +4,7 @@ TLF, by Inductor and not at all, and how much memory each needs beside inputs, w
 it keeps from call to call.
 
     python bench/cascades_on_gpu.py
-    python bench/cascades_on_gpu.py differential soft_capped --autotune
+    python bench/cascades_on_gpu.py differential soft_capped --autotune --relaxed
     python bench/cascades_on_gpu.py cross_entropy --inner 4096 --columns 50257
 
 The computations are those of `cascade_forms.py`, in bf16. Times are those of calls from
@@ -19,6 +19,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -32,10 +33,22 @@ from tlf.passes.sums.trial import Trial
 from tlf.tools.torch_backend import tlf
 
 
-def compiled(module: Any, backend: object, mode: str | None = None) -> Any:
-    """A module, compiled for the shapes that it is called with."""
-    T._dynamo.reset()
-    return T.compile(module, backend=backend, mode=mode, dynamic=False)
+@dataclass(frozen=True)
+class Settings:
+    """How the two compilers are called."""
+
+    mode: str | None
+    """Of Inductor."""
+    options: dict[str, str]
+    """Of TLF."""
+
+    def compiled(self, module: Any, backend: object) -> Any:
+        """A module, compiled for the shapes that it is called with."""
+        T._dynamo.reset()
+        mode, options = (None, self.options) if backend is tlf else (self.mode, None)
+        return T.compile(
+            module, backend=backend, mode=mode, options=options, dynamic=False
+        )
 
 
 def kept() -> int:
@@ -61,35 +74,36 @@ def outputs(found: Any) -> Any:
     return T.cat([each.float().flatten() for each in parts])
 
 
-def without_loops(module: Any, inputs: Sequence[Tensor]) -> float:
+def without_loops(module: Any, inputs: Sequence[Tensor], settings: Settings) -> float:
     """The time of a module whose groups are not joined."""
     with (
         patch.object(Cascades, "pay", return_value=False),
         patch.object(Trial, "saved", return_value=0),
     ):
-        run = compiled(module, tlf)
+        run = settings.compiled(module, tlf)
         run(*inputs)
     return microseconds(lambda: run(*inputs))
 
 
-def line(name: str, case: Case, sizes: Sizes, mode: str | None) -> str:
+def line(name: str, case: Case, sizes: Sizes, settings: Settings) -> str:
     """A row of the table."""
     every = case.inputs(sizes)
     module = module_of(case, every).cuda().requires_grad_(False)
     given = [e.cuda() for n, e in enumerate(every) if n not in case.weights]
     eager, times, needed = outputs(module(*given)), list[float](), list[float]()
     found: Any = None
-    for backend, way in ((tlf, None), ("inductor", mode), (None, None)):
+    for backend in (tlf, "inductor", None):
         # Buffers that a compiled module keeps from call to call count.
         before = kept()
-        run = partial(compiled(module, backend, way) if backend else module, *given)
+        called = settings.compiled(module, backend) if backend else module
+        run = partial(called, *given)
         result = outputs(run())
         found = result if found is None else found
         del result
         needed.append(megabytes(run, before))
         times.append(microseconds(run))
-        del run
-    apart = without_loops(module, given)
+        del run, called
+    apart = without_loops(module, given, settings)
     wide = [e.float() if e.is_floating_point() else e for e in given]
     right = outputs(module.float()(*wide))
     error = float((found - right).norm() / (eager - right).norm())
@@ -105,15 +119,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--inner", type=int, default=Sizes.k)
     parser.add_argument("--columns", type=int, default=Sizes.n)
     parser.add_argument("--tokens", type=int, default=Sizes.s)
-    parser.add_argument("--autotune", action="store_true")
+    parser.add_argument("--autotune", action="store_true", help="in Inductor")
+    parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
     found = parser.parse_args(arguments)
     sizes = Sizes(rows=found.rows, k=found.inner, n=found.columns, s=found.tokens)
-    mode = "max-autotune-no-cudagraphs" if found.autotune else None
+    settings = Settings(
+        "max-autotune-no-cudagraphs" if found.autotune else None,
+        {"numerics": "relaxed"} if found.relaxed else {},
+    )
     heads = ("TLF us", "apart", "Inductor", "eager", "TLF MB", "Inductor", "eager")
     print(" " * 20 + "".join(f"{head:>9}" for head in (*heads, "error")))
     for name in found.names:
         try:
-            print(line(name, CASES[name], sizes, mode), flush=True)
+            print(line(name, CASES[name], sizes, settings), flush=True)
         except T.OutOfMemoryError:
             print(f"{name:<20} out of memory", flush=True)
         T.cuda.empty_cache()

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -14,12 +16,16 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.functions import FunctionOperation
 from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
 from tlf.dialects.types import is_half, like, tensor_type
 from tlf.passes.analysis.work import is_slow
 from tlf.passes.numerics import Numerics, numerics_of
 from tlf.passes.pointwise import is_pointwise
 from tlf.passes.replacement import is_planned
+
+APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+"""What is told of functions of 16-bit floats: these need not be known more exactly."""
 
 
 def widen(op: ElementwiseInterface) -> None:
@@ -31,6 +37,8 @@ def widen(op: ElementwiseInterface) -> None:
     type_ = tensor_type(result)
     wide = like(type_, type_.get_shape(), f32) if is_half(type_.element_type) else type_
     made = op.tiled(operands, [wide])
+    if isinstance(made, FunctionOperation):
+        made.fastmath = made.fastmath or APPROXIMATE
     made.location = op.location
     value = builder.insert(made).results[0]
     value.name_hint = result.name_hint
@@ -59,12 +67,13 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def _is_narrow(op: Operation) -> bool:
-    """Whether an operation computes with 16-bit floats, and no function of them."""
+    """Whether it computes with 16-bit floats, and is not made of several functions."""
     if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_planned(op):
         return False
     if len(op.results) != 1 or not any(is_half(_element(e)) for e in op.operands):
         return False
-    return not any(map(is_slow, op.scalar_body().ops))
+    is_function = isinstance(op, FunctionOperation)
+    return is_function or not any(map(is_slow, op.scalar_body().ops))
 
 
 def keep_wide(group: graph.GroupOp) -> None:
@@ -83,9 +92,9 @@ class GraphKeepWidePass(ModulePass):
     """
     Let groups compute in f32 with 16-bit floats that they neither read nor leave in
     memory, where numerics are relaxed: sums and products are then rounded once, when
-    they are stored or multiplied as matrices. What computes functions such as the
-    hyperbolic tangent stays as it is: in f32 these take longer. Groups with a plan stay
-    as they are, too.
+    they are stored or multiplied as matrices. Functions such as the hyperbolic tangent
+    may be approximate, as `fastmath<afn>` says: in f32 some take longer. What is made
+    of functions stays as it is, as do groups with a plan.
     """
 
     name = "graph-keep-wide"

@@ -10,8 +10,10 @@ from typing import ClassVar
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
-from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from tlf.dialects.graph.elementwise import UnaryOperation, inserted
 from tlf.dialects.graph.tensors import NUMBERS
@@ -21,8 +23,12 @@ from tlf.dialects.types import is_float, scalar_attribute
 
 class FunctionOperation(UnaryOperation, abc.ABC):
     """
-    An elementwise function of floats that numpy and `math` have as well.
+    An elementwise function of floats that numpy and `math` have as well. Flags, as in
+    `graph.tanh %x fastmath<afn> : tensor<4xf32>`, mean what those of `math` mean: with
+    `afn` a target may compute it about as exactly as 16-bit floats can tell.
     """
+
+    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
 
     FUNCTION: ClassVar[Callable[[Array], Array]]
     """The function of numpy."""
@@ -34,7 +40,19 @@ class FunctionOperation(UnaryOperation, abc.ABC):
         return type(self).FUNCTION(operands[0])
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return inserted(builder, self.SCALAR(elements[0]))
+        return inserted(builder, self.SCALAR(elements[0], self.fastmath))
+
+    @classmethod
+    def parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        if parser.parse_optional_keyword("fastmath") is None:
+            return {}
+        flags = arith.FastMathFlagsAttr.parse_parameter(parser)
+        return {"fastmath": arith.FastMathFlagsAttr(flags)}
+
+    def print_options(self, printer: Printer) -> None:
+        if self.fastmath is not None:
+            printer.print_string(" fastmath")
+            self.fastmath.print_parameter(printer)
 
 
 @irdl_op_definition

@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 
-NARROW_CALLS: Mapping[str, str] = {"math.tanh": "tanh16({})"}
-"""What computes a scalar operation in f32 as exactly as 16 bits can tell."""
+from xdsl.dialects import math
+from xdsl.dialects.builtin import BFloat16Type
+from xdsl.ir import Operation
 
-NAN = "propagate_nan=tl.PropagateNan.ALL"
+from tlf.passes.analysis.work import is_approximate
 
 FUNCTIONS: Mapping[str, str] = {
-    "tanh16": f"""\
+    "tanh_approx": """\
 @triton.jit
-def tanh16(x):
-    x = tl.minimum(tl.maximum(x, -4.97, {NAN}), 4.97, {NAN})
-    s = x * x
-    above = x * (135135.0 + s * (17325.0 + s * (378.0 + s)))
-    root = tl.rsqrt(135135.0 + s * (62370.0 + s * (3150.0 + s * 28.0)))
-    return above * root * root
+def tanh_approx(x):
+    text: tl.constexpr = "tanh.approx.f32 $0, $1;"
+    wide = x.to(tl.float32)
+    y = tl.inline_asm_elementwise(text, "=r,r", [wide], tl.float32, True, pack=1)
+    return y.to(x.dtype)
+""",
+    "tanh_approx_x2": """\
+@triton.jit
+def tanh_approx_x2(x):
+    text: tl.constexpr = \"\"\"{
+        .reg .b32 a, b;
+        shl.b32 a, $1, 16;
+        and.b32 b, $1, 0xffff0000;
+        tanh.approx.f32 a, a;
+        tanh.approx.f32 b, b;
+        cvt.rn.bf16x2.f32 $0, b, a;
+    }\"\"\"
+    return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
 """,
 }
 """
-The source of functions by name. The hyperbolic tangent is a convergent of its continued
-fraction (J. H. Lambert, 1768), off by 1e-4 at most where it is not told from 1, with a
-reciprocal square root instead of a quotient.
+The source of functions by name. `tanh.approx.f32` is off by 2^-11 of the result at most
+(PTX ISA, `tanh`), which rounds to the nearest bf16, and to the nearest f16 or the one
+next to it. Those of bf16 come in pairs, as registers hold them.
 """
+
+
+def narrow_function(op: Operation, shape: Sequence[int]) -> str | None:
+    """
+    What computes a scalar operation on a tile as exactly as 16-bit numbers can tell, or
+    None where what computes it in f32 does, or where it has to be more exact.
+    """
+    if not isinstance(op, math.TanhOp) or not is_approximate(op):
+        return None
+    is_paired = isinstance(op.result.type, BFloat16Type) and prod(shape) % 2 == 0
+    return "tanh_approx_x2" if is_paired else "tanh_approx"
 
 
 def functions_in(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.types import is_half
-from tlf.lowering.triton.narrow import NAN, NARROW_CALLS
+from tlf.lowering.triton.narrow import narrow_function
 from tlf.lowering.triton.types import (
     is_supported,
     literal,
@@ -33,16 +33,18 @@ _FLOAT_INFIX = {
     "arith.negf": "-1.0 * {}",
 }
 
+_NAN = "propagate_nan=tl.PropagateNan.ALL"
+
 _FLOAT_CALLS = {
-    "arith.maximumf": f"tl.maximum({{}}, {{}}, {NAN})",
-    "arith.minimumf": f"tl.minimum({{}}, {{}}, {NAN})",
+    "arith.maximumf": f"tl.maximum({{}}, {{}}, {_NAN})",
+    "arith.minimumf": f"tl.minimum({{}}, {{}}, {_NAN})",
     "arith.maxnumf": "tl.maximum({}, {})",
     "arith.minnumf": "tl.minimum({}, {})",
     "math.absf": "tl.abs({})",
     "math.ceil": "tl.ceil({})",
     "math.cos": "tl.cos({})",
     "math.erf": "tl.erf({})",
-    "math.exp": "tl.exp({})",
+    "math.exp": "tl.exp2({} * 1.4426950408889634)",
     "math.exp2": "tl.exp2({})",
     "math.floor": "tl.floor({})",
     "math.fma": "tl.fma({}, {}, {})",
@@ -191,6 +193,12 @@ class Scalar:
         return f"tl.full([], {self.text}, {exact})"
 
     @property
+    def known(self) -> float | None:
+        """The number of a literal that is finite."""
+        is_finite = self.is_literal and not self.text.startswith("float(")
+        return float(self.text) if is_finite else None
+
+    @property
     def unsigned(self) -> str:
         """The text with the bits read as an unsigned integer."""
         bits = max(width(self.element_type), 8)
@@ -224,10 +232,13 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
                 f"{op.name}: triton has no element type {operand.element_type}"
             )
     result_type = op.results[0].type
+    if (inverse := _inverse(op, operands)) is not None:
+        return _rounded(f"{operands[0].value} * {inverse}", result_type)
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
         return _rounded(template.format(*_infix(operands)), result_type)
-    calls = NARROW_CALLS if is_half(result_type) else _FLOAT_CALLS
-    if (template := calls.get(op.name, _FLOAT_CALLS.get(op.name))) is not None:
+    if (name := narrow_function(op, operands[0].shape)) is not None:
+        return f"{name}({operands[0].tile})"
+    if (template := _FLOAT_CALLS.get(op.name)) is not None:
         return _rounded(template.format(*_arguments(operands)), result_type)
     if (template := _INTEGER_INFIX.get(op.name)) is not None:
         return template.format(*_infix(operands))
@@ -250,6 +261,19 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
             return f"tl.where({condition}, {first}, {second})"
         case _:
             raise DiagnosticException(f"triton has nothing for {op.name}")
+
+
+def _inverse(op: Operation, operands: Sequence[Scalar]) -> float | None:
+    """
+    What to multiply 16-bit numbers by instead of dividing them by a literal, as PyTorch
+    does: in f32 that is as exact as they can tell.
+    """
+    if op.name != "arith.divf" or not is_half(op.results[0].type):
+        return None
+    number, divisor = operands
+    if number.is_literal or divisor.known is None:
+        return None
+    return 1 / divisor.known if 2.0**-120 < abs(divisor.known) < 2.0**120 else None
 
 
 def _infix(operands: Sequence[Scalar]) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
@@ -25,7 +26,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import dtype_of, is_half, tensor_type
 
 QUICK = (
     *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
@@ -88,20 +89,39 @@ def lane_steps(op: Operation, target: Target) -> int:
     """
     The steps that a lane of the vector engine takes for an elementwise operation.
     Functions, quotients, and conversions between integers and floats take several: as
-    `steps` of the engine says by name, else `transcendental`.
+    `steps` of the engine says by name, or `approximate_steps` where 16-bit floats are
+    enough, else `transcendental`.
     """
     if not isinstance(op, ElementwiseInterface):
         return 0
     engine = target.engines.get("vector", {})
-    slow, known = engine.get("transcendental", 1), engine.get("steps", {})
-    factor = slow if isinstance(slow, int) else 1
-    table = known if isinstance(known, dict) else {}
     steps = sum(
-        int(table.get(inner.name.partition(".")[2], factor)) if is_slow(inner) else 1
+        _steps(inner, engine)
         for inner in op.scalar_body().ops
         if not inner.has_trait(ConstantLike)
     )
     return steps * tensor_type(op.results[0]).element_count()
+
+
+def _steps(op: Operation, engine: Mapping[str, object]) -> int:
+    """The steps of a scalar operation."""
+    if not is_slow(op):
+        return 1
+    factor, name = engine.get("transcendental", 1), op.name.partition(".")[2]
+    for key in ("approximate_steps", "steps") if is_approximate(op) else ("steps",):
+        table = engine.get(key)
+        if isinstance(table, dict) and name in table:
+            return int(table[name])
+    return factor if isinstance(factor, int) else 1
+
+
+def is_approximate(op: Operation) -> bool:
+    """Whether a function of floats need be no more exact than 16 bits can tell."""
+    flags = op.properties.get("fastmath")
+    if isinstance(flags, arith.FastMathFlagsAttr):
+        if FastMathFlag.APPROX_FUNC in flags.data:
+            return True
+    return is_half(op.results[0].type)
 
 
 def is_slow(op: Operation) -> bool:

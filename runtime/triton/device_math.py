@@ -1,5 +1,6 @@
 """
-The functions of CUDA's libdevice that kernels may call, on numpy arrays.
+The functions of CUDA's libdevice and the instructions that kernels may call, on numpy
+arrays.
 """
 
 import math
@@ -53,3 +54,6 @@ FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "tanh": np.tanh,
     "trunc": np.trunc,
 }
+
+INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {"tanh.approx.f32": np.tanh}
+"""Instructions by the mnemonic that is found in a kernel's assembly."""

@@ -3,10 +3,10 @@ Repairs for Triton's CPU interpreter, so that kernels compute what a GPU compute
 
 As released, the interpreter of Triton 3.6 works on the bit patterns of bfloat16 as if
 they were integers, truncates when it rounds to bfloat16, ignores `input_precision`,
-lets NaN through `maxnum`, has no libdevice, reduces with a user's function one element
-at a time, repeats comparisons of single numbers as numbers, fails in loops with numpy
-2.4, and copies arguments that lie on the host onto themselves. Import this module only
-once Triton's mode is chosen (see `device`).
+lets NaN through `maxnum`, has no libdevice and no assembly, reduces with a user's
+function one element at a time, repeats comparisons of single numbers as numbers, fails
+in loops with numpy 2.4, and copies arguments that lie on the host onto themselves.
+Import this module only once Triton's mode is chosen (see `device`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +45,7 @@ def install() -> None:
     libdevice = import_module("triton.language.extra.libdevice")
     for name, function in device_math.FUNCTIONS.items():
         setattr(libdevice, name, partial(_call_device_function, function))
+    setattr(_tl, "inline_asm_elementwise", _run_assembly)
 
 
 def _is_bfloat16(handle: Any) -> bool:
@@ -247,3 +248,18 @@ def _call_device_function(
     shaped = max(operands, key=lambda operand: len(operand.shape))
     values = function(*(_values(operand.handle) for operand in operands))
     return _tl.tensor(_handle(values, shaped.dtype.scalar), shaped.type)
+
+
+def _run_assembly(
+    text: str,
+    constraints: str,
+    arguments: Sequence[Any],
+    dtype: Any,
+    is_pure: bool,
+    pack: int,
+) -> Any:
+    known = device_math.INSTRUCTIONS.items()
+    (function,) = (function for name, function in known if name in text)
+    result = _call_device_function(function, *arguments)
+    assert result.dtype == dtype
+    return result

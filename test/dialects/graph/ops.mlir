@@ -20,6 +20,8 @@
 %0 = graph.add %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
 // CHECK: graph.exp %a {test.note = 1 : i32} : tensor<4x8xf32>
 %1 = graph.exp %a {test.note = 1 : i32} : tensor<4x8xf32>
+// CHECK: graph.tanh %h fastmath<contract,afn> {test.note = 1 : i32} : tensor<2x4x8xbf16>
+%f = graph.tanh %h fastmath<contract,afn> {test.note = 1 : i32} : tensor<2x4x8xbf16>
 // CHECK: graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
 %2 = graph.relu %l1 : tensor<4x8xf32, #tile.encoding<L1>>
 // CHECK: graph.relu %l1 : (tensor<4x8xf32, #tile.encoding<L1>>) -> tensor<4x8xf32>
