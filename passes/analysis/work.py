@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
@@ -107,12 +108,17 @@ def _steps(op: Operation, engine: Mapping[str, object]) -> int:
     """The steps of a scalar operation."""
     if not is_slow(op):
         return 1
-    factor, name = engine.get("transcendental", 1), op.name.partition(".")[2]
-    for key in ("approximate_steps", "steps") if is_approximate(op) else ("steps",):
-        table = engine.get(key)
-        if isinstance(table, dict) and name in table:
-            return int(table[name])
-    return factor if isinstance(factor, int) else 1
+    name = op.name.partition(".")[2]
+    tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
+    found = (_number(engine.get(table), name) for table in tables)
+    usual = engine.get("transcendental", 1)
+    known = next((each for each in found if each is not None), usual)
+    return known if isinstance(known, int) else 1
+
+
+def _number(table: object, name: str) -> object:
+    """What a table says of a name, if there is one that says something."""
+    return cast("Mapping[str, object]", table).get(name) if table else None
 
 
 def is_approximate(op: Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -17,6 +18,9 @@ Part: TypeAlias = Sequence[TilingInterface]
 MOST = 8
 """So many groups may be joined at once."""
 
+OPERATIONS = 48
+"""So many operations of all groups together are looked at."""
+
 SMALL = 8
 """What has this part of the elements of the largest tensor may be handed on."""
 
@@ -31,8 +35,8 @@ def leading_to(
 ) -> list[Part]:
     """
     A group, and those of all that is needed for values through operations of groups, up
-    to contractions. What hands on a whole tensor to others stays apart: it has to be
-    stored anyhow.
+    to contractions, those that are nearest if there are many. What hands on a whole
+    tensor to others stays apart: it has to be stored anyhow.
     """
     return _without_stored(_leading(group, values, groups))
 
@@ -67,13 +71,18 @@ def _leading(
     group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
 ) -> list[Part]:
     found = {id(group): group}
-    pending, seen = list(values), set[Operation]()
-    while pending:
-        owner = pending.pop().owner
+    pending, seen = deque(values), set[Operation]()
+    room = OPERATIONS - len(group)
+    while pending and len(found) < MOST:
+        owner = pending.popleft().owner
         if not isinstance(owner, Operation) or owner not in groups or owner in seen:
             continue
         seen.add(owner)
-        found[id(groups[owner])] = groups[owner]
+        part = groups[owner]
+        if id(part) not in found:
+            if (room := room - len(part)) < 0:
+                break
+            found[id(part)] = part
         if not isinstance(owner, ContractionInterface):
             pending += owner.operands
     return list(found.values())
