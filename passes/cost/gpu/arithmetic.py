@@ -69,9 +69,15 @@ class Product:
         return 2 * self.batch * self.rows * self.columns * self.depth
 
     @property
+    def sides(self) -> tuple[int, int]:
+        """Bytes of each factor."""
+        each = self.batch * self.width * self.depth
+        return each * self.rows, each * self.columns
+
+    @property
     def factors(self) -> int:
         """Bytes of both factors."""
-        return self.batch * self.width * self.depth * (self.rows + self.columns)
+        return sum(self.sides)
 
     def has_axes_of(self, least: int) -> bool:
         """Whether every axis has so many elements at least."""

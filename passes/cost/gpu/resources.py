@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -96,7 +96,8 @@ class _Builder:
         direct = self._direct(threads)
         live = self._live() + REGISTER * direct
         registers = BASE + ceil(live / (threads * REGISTER))
-        if any(self.arithmetic.is_fused(each) for each in self._products()):
+        is_fused = any(self.arithmetic.is_fused(each) for each in self._products())
+        if is_fused or self.tiling.cascade is not None:
             registers += BASE
         stages = 1 if direct else self.stages
         return Resources(warps, registers, self._shared(stages), stages)
@@ -180,7 +181,14 @@ class _Builder:
                 yield value, _bytes(value, box), -1
         for op, tiled in self.tiling.tiles.items():
             if not tiled.form.is_free and not self._is_factor(op.results[0]):
-                yield op.results[0], _bytes(op.results[0], tiled.result), order[op]
+                first = 0 if self._is_carried(op) else order[op]
+                yield op.results[0], _bytes(op.results[0], tiled.result), first
+
+    def _is_carried(self, op: Operation) -> bool:
+        """Whether a loop of several reductions hands on what it has computed so far."""
+        if (cascade := self.tiling.cascade) is None:
+            return False
+        return op is self.tiling.anchor or op in cascade.steps
 
     def _last(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
         """The last operation that uses a value."""
@@ -206,45 +214,43 @@ class _Builder:
 
     def _shared(self, stages: int) -> int:
         """
-        Bytes of shared memory: factors of products, as often as they are in flight, or
-        a result that changes from the threads that computed it to those that store it.
+        Bytes of shared memory: factors of products, and what else the loop around them
+        loads, as often as it is in flight, or a result that changes from the threads
+        that computed it to those that store it.
         """
-        factors, results = 0, 0
+        factors, results = dict[SSAValue, int](), [0]
         for op, tiled in self.tiling.tiles.items():
-            if isinstance(op, ContractionInterface):
-                product = self.arithmetic.product(tiled)
-                if self.arithmetic.is_matrix(product):
-                    is_looped = self._is_pipelined(op)
-                    folded = any(
-                        self.arithmetic.is_folded(tiled, each) for each in range(2)
-                    )
-                    times = (stages if is_looped else 1) + folded
-                    factors += product.factors * times
-                    factors += max(1, stages - 1) * self._loaded(tiled)
-                    results = max(results, _bytes(op.results[0], tiled.result))
-        return max(factors, results)
+            if not isinstance(op, ContractionInterface):
+                continue
+            product = self.arithmetic.product(tiled)
+            if self.arithmetic.is_matrix(product):
+                results.append(_bytes(op.results[0], tiled.result))
+                for operand, size in enumerate(product.sides):
+                    times = self._copies(tiled, operand, stages)
+                    value = op.operands[operand]
+                    factors[value] = max(factors.get(value, 0), times * size)
+        beside = self._beside(factors) if factors else 0
+        return max(sum(factors.values()) + stages * beside, *results)
 
-    def _loaded(self, tiled: TiledOperation) -> int:
-        """
-        Bytes that each iteration of the loop of another operation loads for a product:
-        these are in flight as well, one iteration ahead at least.
-        """
-        if tiled.scope is not Scope.INNER or self.tiling.nested.get(tiled.op):
-            return 0
-        inner = self.tiling.inner_loops.values()
+    def _copies(self, tiled: TiledOperation, operand: int, stages: int) -> int:
+        """How many tiles of a factor are in shared memory at once."""
+        folded = int(self.arithmetic.is_folded(tiled, operand))
+        if tiled.op.operands[operand].owner in self.tiling.tiles:
+            return 1 + folded
+        box = tiled.reads[operand]
+        around = (self.tiling.inner_loops, self.tiling.nested.get(tiled.op, {}))
+        loops = [loop for each in around for loop in each.values()]
+        is_looped = box is not None and moves_with(box, loops)
+        return (stages if is_looped else 1) + folded
+
+    def _beside(self, factors: Collection[SSAValue]) -> int:
+        """Bytes that an iteration loads, but for factors of products."""
         return sum(
-            _bytes(operand, box)
-            for operand, box in zip(tiled.op.operands, tiled.reads, strict=True)
-            if box is not None
-            and operand.owner not in self.tiling.tiles
-            and moves_with(box, inner)
+            _bytes(value, box)
+            for (value, scope), boxes in self.tiling.reads.items()
+            if scope is not Scope.OUTER and value not in factors
+            for box in boxes
         )
-
-    def _is_pipelined(self, op: Operation) -> bool:
-        """Whether a product is in a loop whose loads are in flight."""
-        if self.tiling.nested_loops:
-            return bool(self.tiling.nested.get(op))
-        return op is self.tiling.anchor and bool(self.tiling.inner_loops)
 
 
 def _bytes(value: SSAValue, box: Box) -> int:

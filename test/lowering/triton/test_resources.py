@@ -16,9 +16,14 @@ from example_variants import (
     weighted_sum,
 )
 
+from tlf.dialects import graph
+from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import load
+from tlf.dialects.tile.attributes import Mapping
 from tlf.lowering.pipelines import PIPELINES
 from tlf.lowering.triton_target import build_plan
+from tlf.passes.cost.gpu.tiles import GpuTiles
+from tlf.passes.tiling.group import members_of
 from tlf.runtime.triton.assembly import Assembly
 from tlf.runtime.triton.offline import OfflineCompiler, Resources
 from tlf.runtime.triton.plan import load_plan
@@ -106,3 +111,54 @@ def test_sum_of_rows(element: str, compiler: OfflineCompiler) -> None:
     (assembly,) = assemblies(weighted_sum(64, 1024, element), compiler)
     assert set(assembly.loads) == {128}
     assert assembly.spilled_bytes == 0
+
+
+ATTENTION = """
+func.func @main(%q: tensor<64x512x{d}xbf16>, %k: tensor<64x{d}x512xbf16>,
+    %v: tensor<64x512x{d}xbf16>) -> tensor<64x512x{d}xbf16> {{
+  %0 = graph.matmul %q, %k : (tensor<64x512x{d}xbf16>, tensor<64x{d}x512xbf16>)
+      -> tensor<64x512x512xbf16>
+  %1 = graph.softmax %0 axis 2 : (tensor<64x512x512xbf16>) -> tensor<64x512x512xbf16>
+  %2 = graph.matmul %1, %v : (tensor<64x512x512xbf16>, tensor<64x512x{d}xbf16>)
+      -> tensor<64x512x{d}xbf16>
+  func.return %2 : tensor<64x512x{d}xbf16>
+}}
+"""
+
+PLANS = [(64, 64, 3), (128, 64, 3), (64, 128, 2), (128, 128, 2)]
+"""Rows, columns of scores, and how many iterations are in flight."""
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
+def test_what_loops_of_several_reductions_take_is_estimated(
+    rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
+) -> None:
+    context, module = parsed(ATTENTION.format(d=depth))
+    target = load("h200")
+    target.attach(module)
+    passes = build_passes("triton-pipeline", PASSES, PIPELINES)
+    names = [each.name for each in passes]
+    at = names.index("graph-choose-tiles")
+    PassManager(passes[:at]).run(context, module)
+    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    tiles, (level,) = (1, rows, depth), target.tile_levels
+    group.plan = graph.PlanAttr(
+        level.name, tiles, (columns,), Mapping.GRID, stages=stages
+    )
+    model = GpuTiles.of(target, level)
+    assert model is not None
+    body = group.body.block.ops
+    members = members_of([op for op in body if isinstance(op, TilingInterface)])
+    tiling = members.tiling(tiles, (columns,), model.rules)
+    expected = model.kernels.resources(tiling, stages)
+
+    PassManager(passes[at:]).run(context, module)
+    (found,) = compiler.compile(load_plan(build_plan(module).json))
+
+    assert found.assembly is not None
+    assert expected.warps == found.warps
+    assert found.shared <= expected.shared <= 1.45 * found.shared
+    if expected.registers < 256:
+        assert found.assembly.registers <= 1.05 * expected.registers
+        assert expected.registers <= 1.3 * found.assembly.registers
