@@ -1,14 +1,15 @@
-"""Functions of 16-bit numbers that take less than those of f32."""
+"""What takes less for 16-bit numbers than for those of f32, and rounding to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from xdsl.dialects import math
-from xdsl.dialects.builtin import BFloat16Type
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import BFloat16Type, f32
 from xdsl.ir import Operation
 
+from tlf.dialects.types import is_half
 from tlf.passes.analysis.work import is_approximate
 
 FUNCTIONS: Mapping[str, str] = {
@@ -33,11 +34,24 @@ def tanh_approx_x2(x):
     }\"\"\"
     return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
 """,
+    "to_f16x2": """\
+@triton.jit
+def to_f16x2(x):
+    text: tl.constexpr = "cvt.rn.f16x2.f32 $0, $2, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r,r", [x], tl.float16, True, pack=2)
+""",
+    "to_bf16x2": """\
+@triton.jit
+def to_bf16x2(x):
+    text: tl.constexpr = "cvt.rn.bf16x2.f32 $0, $2, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r,r", [x], tl.bfloat16, True, pack=2)
+""",
 }
 """
 The source of functions by name. `tanh.approx.f32` is off by 2^-11 of the result at most
 (PTX ISA, `tanh`), which rounds to the nearest bf16, and to the nearest f16 or the one
-next to it. Those of bf16 come in pairs, as registers hold them.
+next to it. Some take pairs, as registers hold 16-bit numbers: one instruction rounds
+two of them, where LLVM often takes one for each.
 """
 
 
@@ -46,10 +60,15 @@ def narrow_function(op: Operation, shape: Sequence[int]) -> str | None:
     What computes a scalar operation on a tile as exactly as 16-bit numbers can tell, or
     None where what computes it in f32 does, or where it has to be more exact.
     """
-    if not isinstance(op, math.TanhOp) or not is_approximate(op):
-        return None
-    is_paired = isinstance(op.result.type, BFloat16Type) and prod(shape) % 2 == 0
-    return "tanh_approx_x2" if is_paired else "tanh_approx"
+    type_, is_paired = op.results[0].type, prod(shape) % 2 == 0
+    match op:
+        case math.TanhOp() if is_approximate(op):
+            pairs = is_paired and isinstance(type_, BFloat16Type)
+            return "tanh_approx_x2" if pairs else "tanh_approx"
+        case arith.TruncFOp() if is_paired and is_half(type_) and op.input.type == f32:
+            return f"to_{type_}x2"
+        case _:
+            return None
 
 
 def functions_in(text: str) -> list[str]:

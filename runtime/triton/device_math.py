@@ -55,5 +55,12 @@ FUNCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "trunc": np.trunc,
 }
 
-INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {"tanh.approx.f32": np.tanh}
-"""Instructions by the mnemonic that is found in a kernel's assembly."""
+INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
+    "tanh.approx.f32": np.tanh,
+    "cvt.rn.f16x2.f32": np.positive,
+    "cvt.rn.bf16x2.f32": np.positive,
+}
+"""
+Instructions by the first of these mnemonics that is found in a kernel's assembly; what
+they compute is rounded to the type of the result.
+"""

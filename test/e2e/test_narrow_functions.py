@@ -58,3 +58,28 @@ def test_quotients(element: str, divisor: float):
     exact = float(np.float32(np.array(divisor, DTYPE[element])))
 
     check(element, QUOTIENT.format(n=divisor, t=element), wide / exact, every)
+
+
+ROUNDED = """
+func.func @main(%x: tensor<{n}xf32>) -> tensor<{n}x{t}> {{
+  %y = graph.cast %x : (tensor<{n}xf32>) -> tensor<{n}x{t}>
+  func.return %y : tensor<{n}x{t}>
+}}
+"""
+
+
+@pytest.mark.parametrize("count", [1, 7, 20000])
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+def test_rounding(element: str, count: int):
+    """Of any bits, and of what is half way between two numbers."""
+    bits = np.random.default_rng(count).integers(0, 2**32, count, np.uint32)
+    bits[::3] &= np.uint32(0xFFFFE000 if element == "f16" else 0xFFFF8000)
+    wide = bits.view(np.float32)
+    program = ROUNDED.format(t=element, n=count)
+
+    (found,) = compiled_results(program, {"x": wide}, "h200")
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        right = wide.astype(DTYPE[element])
+    same = found.view(np.int16) == right.view(np.int16)
+    assert (same | (np.isnan(wide) & np.isnan(found.astype(np.float32)))).all()

@@ -1,7 +1,8 @@
 // RUN: tlf-opt %s --target h200 -p triton-pipeline -t "triton{parts=source}" | filecheck %s
 
 // A function that a GPU approximates as exactly as 16 bits can tell, by pairs of bf16, and
-// the exact one; quotients by numbers are products; exponentials have a base of 2.
+// the exact one; quotients by numbers are products; exponentials have a base of 2; pairs
+// are rounded to 16 bits.
 
 // CHECK:      [[H:v[0-9]+]] = tl.load({{.*}}# %h
 // CHECK-NEXT: tanh_approx([[H]])
@@ -14,10 +15,12 @@
 // CHECK-NEXT: tanh_approx([[W]])
 // CHECK-NEXT: [[W]] / 20.0
 // CHECK-NEXT: tl.exp2([[W]] * 1.4426950408889634)
+// CHECK-NEXT: to_bf16x2([[W]])
+// CHECK-NEXT: to_f16x2([[W]])
 // CHECK:      def tanh_approx(x):
 // CHECK:        "tanh.approx.f32 $0, $1;"
 func.func @f(%b: tensor<64x64xbf16>, %h: tensor<64x64xf16>, %w: tensor<64x64xf32>)
-    -> (tensor<64x64xbf16>, tensor<64x64xf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>) {
+    -> (tensor<64x64xbf16>, tensor<64x64xf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf16>) {
   %k = graph.constant dense<20.0> : tensor<64x64xbf16>
   %c = graph.constant dense<20.0> : tensor<64x64xf32>
   %0 = graph.tanh %b : tensor<64x64xbf16>
@@ -27,5 +30,7 @@ func.func @f(%b: tensor<64x64xbf16>, %h: tensor<64x64xf16>, %w: tensor<64x64xf32
   %4 = graph.div %b, %k : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
   %5 = graph.div %w, %c : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %6 = graph.exp %w : tensor<64x64xf32>
-  func.return %0, %1, %2, %3, %4, %5, %6 : tensor<64x64xbf16>, tensor<64x64xf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>
+  %7 = graph.cast %w : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %8 = graph.cast %w : (tensor<64x64xf32>) -> tensor<64x64xf16>
+  func.return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<64x64xbf16>, tensor<64x64xf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xbf16>, tensor<64x64xf16>
 }
