@@ -4,14 +4,25 @@ import random
 
 import pytest
 from bounded import bounds_in
-from differential import check, compiled_text, disagreement, make_case
+from differential import (
+    check,
+    disagreement,
+    make_case,
+    parsed,
+    printed,
+    run_lowered,
+    steps_of,
+)
 from example_layers import BlockSizes, bottleneck
 from example_variants import matmul_bias_relu
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
-import tlf
 from tlf.dialects.target import load
-from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import npu
+from tlf.tools.pass_manager import PassManager
+
+NPU = load("npu")
 
 NORMALIZED = """
 func.func @normalized(%a: tensor<2x24x{rows}x17xf16>, %b: tensor<2x12x{rows}x17xf16>,
@@ -30,11 +41,21 @@ func.func @normalized(%a: tensor<2x24x{rows}x17xf16>, %b: tensor<2x12x{rows}x17x
 """
 
 
-def compiled(text: str, pipeline: str = PIPELINES["npu-pipeline"]) -> npu.Program:
-    return npu.parse(compiled_text(text, "npu", pipeline))
+def compiled(text: str) -> tuple[Context, ModuleOp, ModuleOp]:
+    """A program with loads in chunks and without, searched once for both."""
+    context, module = parsed(text)
+    NPU.attach(module)
+    passes = steps_of(NPU)
+    at = [each.name for each in passes].index("mem-chunk-loads")
+    PassManager(passes[:at]).run(context, module)
+    whole = module.clone()
+    PassManager(passes[at:]).run(context, module)
+    PassManager(passes[at + 1 :]).run(context, whole)
+    return context, module, whole
 
 
-def cycles(program: npu.Program) -> int:
+def cycles(context: Context, module: ModuleOp) -> int:
+    program = npu.parse(printed(context, module, NPU))
     return npu.run(program, {}, functional=False).cycles
 
 
@@ -54,27 +75,24 @@ def test_values_with_any_tiles(seed: int):
 def test_they_hide_loads(size: int, times: float):
     """All weights before the first product take 0.25 and 0.12 of the bound."""
     text = matmul_bias_relu(size, size, size, "f16").program.text()
-    pipeline = PIPELINES["npu-pipeline"]
-    whole = pipeline.replace("mem-chunk-loads,", "")
-    assert whole != pipeline
+    context, module, whole = compiled(text)
 
-    found = cycles(compiled(text))
+    found = cycles(context, module)
 
-    assert found < 0.96 * cycles(compiled(text, whole))
-    assert found < times * bounds_in(text, load("npu")).cycles
+    assert found < 0.96 * cycles(context, whole)
+    assert found < times * bounds_in(text, NPU).cycles
 
 
 def test_the_first_window_of_a_chain_comes_in_chunks():
     """Its first products start when its first rows are there, and values are right."""
     text = bottleneck(BlockSizes(1, 256, 64, 32, 128), "f16").program.text()
-    pipeline = PIPELINES["npu-pipeline"]
-    whole = pipeline.replace("mem-chunk-loads,", "")
+    case = make_case(text)
 
-    case, program = make_case(text), tlf.compile(text, target="npu")
-    found = npu.parse(program.ir("program.npu"))
+    context, module, whole = compiled(text)
 
-    assert cycles(found) < 0.985 * cycles(compiled(text, whole))
-    assert disagreement(case, (program(**case.inputs),)) is None
+    assert cycles(context, module) < 0.985 * cycles(context, whole)
+    found = run_lowered(context, module, NPU, case.inputs)
+    assert disagreement(case, found) is None
 
 
 @pytest.mark.parametrize("rows", [9, 25])

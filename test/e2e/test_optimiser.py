@@ -24,7 +24,7 @@ from tlf.runtime.npu.dtypes import DTYPES
 from tlf.tools.driver import TARGETS, emit, new_context
 from tlf.tools.pipeline import build_target
 
-SEEDS = range(3, 8)
+SEEDS = (4, 3, 5, 6, 7)
 CHIPS = ("roomy", "near")
 SLACK = 1.08
 """By how much the model may be wrong on programs whose moves take little time."""
