@@ -8,26 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph import GroupOp, remarks_of
 from tlf.dialects.interpreters.run import argument_types
-from tlf.dialects.parts import part_of
-from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
-from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.backends import backend_named
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
-from tlf.tools.group_costs import costs_of
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import Source, read_source
+from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
 
 
@@ -178,36 +173,7 @@ class CompiledProgram:
         chosen = [name for name in self._stages if name.startswith("graph-choose-t")]
         if not chosen:
             return "the reference runs each operation by itself"
-        module = self._stages[chosen[0]]
-        functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
-        costs = costs_of(module)
-        lines: list[str] = []
-        for function in sorted(functions, key=is_preparation):
-            lines += ["before the first call:"] if is_preparation(function) else []
-            for number, group in enumerate(_groups(function)):
-                lines.append(_described(number, group))
-                lines += [f"  {costs[group]}"] if group in costs else []
-        noted = [str(each) for op in functions for each in remarks_of(op)]
-        return "\n".join([*lines, *sorted(noted, key=_pass_of)])
-
-
-def _described(number: int, group: GroupOp) -> str:
-    """A group on one line: its operations, its plan, and where it comes from."""
-    names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
-    plan = "" if group.plan is None else f"  {group.plan}"
-    part = f"  {part_of(group)}" if part_of(group) else ""
-    return f"group {number}: {', '.join(names[:-1])}{plan}{part}"
-
-
-def _pass_of(remark: str) -> int:
-    """Where the pass of a remark stands among those on whole tensors."""
-    name = remark.partition(":")[0]
-    order = PIPELINES["graph-pipeline"].split(",")
-    return order.index(name) if name in order else len(order)
-
-
-def _groups(function: func.FuncOp) -> list[GroupOp]:
-    return [op for op in function.walk() if isinstance(op, GroupOp)]
+        return told(self._stages[chosen[0]])
 
 
 def _as_tensor(value: Buffer) -> Buffer:

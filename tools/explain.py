@@ -25,11 +25,13 @@ from tlf.tools.explain_data import Function, function_of
 from tlf.tools.explain_options import Options
 from tlf.tools.explain_text import answer, details, overview
 from tlf.tools.group_costs import simulated
+from tlf.tools.kernel_costs import has_kernels
 from tlf.tools.pipeline import PipelineError
 from tlf.tools.planned import plan
 from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames, operations_named
+from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
 
 
@@ -76,6 +78,8 @@ def _explain(options: Options) -> str:
     backend = CompilingBackend(
         target, options.entry, Path(options.file).parent, options.passes
     )
+    if target.backend == "triton" and has_kernels(target):
+        return _kernels(options, context, module, backend)
     Pricing(target)
     names = SourceNames(source)
     pair = _pair(options.why_not_fuse, module, names)
@@ -92,6 +96,26 @@ def _explain(options: Options) -> str:
     if options.json:
         return json.dumps([asdict(each) for each in functions], indent=2)
     return "\n\n".join(_text(each, options.group) for each in functions)
+
+
+def _kernels(
+    options: Options, context: Context, module: ModuleOp, backend: CompilingBackend
+) -> str:
+    """What the kernels for a GPU do, and what passes told of them."""
+    given = {
+        "--group": options.group is not None,
+        "--why-not-fuse": options.why_not_fuse is not None,
+        "--simulate": options.simulate,
+        "--json": options.json,
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise ExplainError(
+                f"expected a target of the backend npu for {option}, "
+                f"got {backend.target.name}"
+            )
+    plan(backend, context, module)
+    return told(module)
 
 
 def _pair(

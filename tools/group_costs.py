@@ -17,6 +17,7 @@ from tlf.passes.explain.choices import opened
 from tlf.passes.explain.pricing import has_model
 from tlf.passes.explain.recomputed import Recomputed
 from tlf.passes.explain.report import GroupReport, reports
+from tlf.tools.kernel_costs import kernel_costs_of
 from tlf.tools.npu_rows import Row
 from tlf.tools.source_names import SourceNames, spelled
 
@@ -93,8 +94,10 @@ class GroupTable:
 
 def costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
     """What groups that have plans take at least, and by the model, if it is known."""
-    if not Target.is_known(module) or not has_model(Target.of(module)):
+    if not Target.is_known(module):
         return {}
+    if not has_model(Target.of(module)):
+        return kernel_costs_of(module)
     prices = [each.price for report in reports(module) for each in report.groups]
     return {
         each.group: figures_of(each.bounds.cycles, each.spent.cycles, None)

@@ -1,6 +1,7 @@
 """Answers of `tlf-explain` agree with the plan that it prints."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,53 @@ def test_what_fits_only_whole_lacks_room(
 
     assert told["binding"] == "capacity"
     assert told["change"]["after"]["cycles"] < told["best"]["cycles"]
+
+
+DISTANCES = """
+func.func @distances(%x: tensor<8192x256xbf16>, %w: tensor<256x50000xbf16>)
+    -> tensor<8192x1xf32> {
+  %0 = graph.matmul %x, %w
+      : (tensor<8192x256xbf16>, tensor<256x50000xbf16>) -> tensor<8192x50000xbf16>
+  %y = graph.cast %0 : (tensor<8192x50000xbf16>) -> tensor<8192x50000xf32>
+  %m = graph.reduce %y <max> axes [1] keepdims
+      : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  %d = graph.sub %y, %m
+      : (tensor<8192x50000xf32>, tensor<8192x1xf32>) -> tensor<8192x50000xf32>
+  %q = graph.cos %d : tensor<8192x50000xf32>
+  %v = graph.reduce %q <sum> axes [1] keepdims
+      : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  func.return %v : tensor<8192x1xf32>
+}
+"""
+
+
+def test_kernels_are_told_with_what_keeps_them_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    program = tmp_path / "distances.mlir"
+    program.write_text(DISTANCES)
+
+    main([str(program), "--target", "h200"])
+    told = capsys.readouterr().out.splitlines()
+
+    groups = [line for line in told if line.startswith("group ")]
+    costs = [line for line in told if re.match(r"  predicted [0-9,.]+ us, \w+ ", line)]
+    assert len(groups) == len(costs) > 1
+    assert (
+        "graph-group: missed: %v: no loop with other reductions: no factor corrects "
+        "what it has added up for other results it needs"
+    ) in told
+
+
+@pytest.mark.parametrize("option", ["--json", "--simulate", "--group=0"])
+def test_other_answers_need_an_npu(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    program = tmp_path / "distances.mlir"
+    program.write_text(DISTANCES)
+
+    with pytest.raises(SystemExit):
+        main([str(program), "--target", "h200", option])
+
+    expected = "expected a target of the backend npu for"
+    assert expected in capsys.readouterr().err

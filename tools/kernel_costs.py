@@ -1,0 +1,50 @@
+"""What the groups of a program are to cost as kernels of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.target import Target
+from tlf.passes.cost.gpu.price import Price
+from tlf.passes.cost.gpu.tiles import GpuTiles
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.graph_group import level_named
+
+
+def has_kernels(target: Target) -> bool:
+    """Whether the time of kernels is known on a target."""
+    return GpuTiles.of(target, level_named(target, None)) is not None
+
+
+def kernel_costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
+    """What groups that have plans take by the model, and what of it takes longest."""
+    target = Target.of(module)
+    model = GpuTiles.of(target, level_named(target, None))
+    if model is None:
+        return {}
+    groups = (op for op in module.walk() if isinstance(op, GroupOp))
+    found = {group: _price(group, model) for group in groups if group.plan is not None}
+    clock = 1e3 * target.clock_ghz
+    return {group: _told(price, clock) for group, price in found.items()}
+
+
+def _price(group: GroupOp, model: GpuTiles) -> Price:
+    plan = group.plan
+    assert plan is not None
+    members = members_of_group(group)
+    tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, model.rules)
+    return model.kernels.price(tiling, plan.stage_count)
+
+
+def _told(price: Price, clock: float) -> str:
+    """A price in words; `clock` is in cycles of a microsecond."""
+    taken = price.resources
+    return (
+        f"predicted {price.cycles / clock:,.1f} us, {price.binding} "
+        f"{price.times[price.binding] / clock:,.1f} of them; {price.programs:,} "
+        f"programs, {price.resident} at once on a processor, {taken.warps} warps, "
+        f"{taken.registers} registers, {taken.shared:,} bytes of shared memory"
+    )
