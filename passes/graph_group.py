@@ -23,6 +23,7 @@ from tlf.passes.block_order import sort_block
 from tlf.passes.cost.estimators import estimator_of
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
+from tlf.passes.fusion.witness import witness
 from tlf.passes.returned_values import copy_returned_values
 from tlf.passes.tiling.group import Members, members_of, smallest
 
@@ -107,6 +108,8 @@ def group_block(block: Block, grouping: Grouping) -> None:
         members = members_of(operations)
         if members.results:
             build_group(members, apart)
+            if grouping.cascades is not None:
+                witness(members.operations)
     if groups:
         sort_block(block)
 

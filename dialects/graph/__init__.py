@@ -76,6 +76,7 @@ from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterO
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
+from tlf.dialects.graph.step import StepAttr
 from tlf.dialects.graph.trigonometry import (
     AcoshOp,
     AcosOp,
@@ -183,6 +184,7 @@ Graph = Dialect(
         ReduceKindAttr,
         RelationAttr,
         RemarkAttr,
+        StepAttr,
         ScatterKindAttr,
     ],
 )
@@ -273,6 +275,7 @@ __all__ = [
     "SoftmaxOp",
     "SortOp",
     "SqrtOp",
+    "StepAttr",
     "SubOp",
     "SumPool2dOp",
     "TakeOp",

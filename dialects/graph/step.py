@@ -1,0 +1,73 @@
+"""What a reduction does in a loop that it shares with others, told in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+ATTRIBUTE = "tlf.step"
+"""The attribute of an operation of a group that says which step of a loop it is."""
+
+PARTS = ("initial", "combine", "correction", "finalise")
+
+
+@irdl_attr_definition
+class StepAttr(ParametrizedAttribute):
+    """
+    A reduction as a step of a loop over the axis that it reduces: which number it has
+    among the values that the loop hands on, the value that it starts from, how elements
+    are combined with what there is, and by which factor that is corrected first, and
+    once more behind the loop. In factors `r0` is value 0 as it was used so far, and
+    `r0'` as it is now. What others see of a value may be kept within limits while the
+    loop runs: `finalise` is the factor where that is undone behind it.
+
+    ```mlir
+    #graph.step<1 initial "0" combine "sum" correction "exp(r0 - r0')">
+    ```
+
+    What is computed of such values, and not along the axis, has a number alone.
+    """
+
+    name = "graph.step"
+
+    number: IntAttr
+    initial: StringAttr
+    combine: StringAttr
+    correction: StringAttr
+    finalise: StringAttr
+
+    def __init__(
+        self,
+        number: int,
+        initial: str = "",
+        combine: str = "",
+        correction: str = "",
+        finalise: str = "",
+    ):
+        texts = map(StringAttr, (initial, combine, correction, finalise))
+        super().__init__(IntAttr(number), *texts)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.number.data))
+            for part in PARTS:
+                text: StringAttr = getattr(self, part)
+                if text.data:
+                    printer.print_string(f" {part} ")
+                    printer.print_attribute(text)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            number = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            texts = {
+                part: parser.parse_str_literal()
+                for part in PARTS
+                if parser.parse_optional_keyword(part) is not None
+            }
+        return StepAttr(number, **texts).parameters
