@@ -28,6 +28,9 @@ LEAST_EXPONENT = -8
 become denormal, and lose places.
 """
 
+DEPTH = 64
+"""Through so many operations, one behind the other, a factor may move."""
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -93,7 +96,7 @@ class Placement:
 
 
 def placement(
-    op: Operation, operand: int, invariant: AbstractSet[SSAValue]
+    op: Operation, operand: int, invariant: AbstractSet[SSAValue], depth: int = DEPTH
 ) -> Placement:
     """Where the operand of an operation takes a factor with the fewest products."""
     value = op.operands[operand]
@@ -104,28 +107,31 @@ def placement(
     is_computed = isinstance(before, ElementwiseInterface | ContractionInterface)
     cost = tensor_type(value).element_count() if is_computed else inf
     here = Placement(cost, ((op, operand),))
-    if not isinstance(before, Operation) or not value.has_one_use():
+    if not isinstance(before, Operation) or not value.has_one_use() or not depth:
         return here
-    return min((here, *_through(before, invariant)), key=lambda each: each.cost)
+    found = _through(before, invariant, depth - 1)
+    return min((here, *found), key=lambda each: each.cost)
 
 
-def _through(op: Operation, invariant: AbstractSet[SSAValue]) -> Iterator[Placement]:
+def _through(
+    op: Operation, invariant: AbstractSet[SSAValue], depth: int
+) -> Iterator[Placement]:
     """The ways in which the operands of an operation take a factor of its result."""
     if is_planned(op) or not is_float(tensor_type(op.results[0]).element_type):
         return
     if isinstance(op, graph.AddOp | graph.SubOp):
-        both = [placement(op, side, invariant) for side in range(2)]
+        both = [placement(op, side, invariant, depth) for side in range(2)]
         yield Placement(
             sum(each.cost for each in both),
             tuple(place for each in both for place in each.places),
         )
     elif isinstance(op, graph.CastOp):
         if is_float(tensor_type(op.operand).element_type):
-            yield placement(op, 0, invariant)
+            yield placement(op, 0, invariant, depth)
     elif isinstance(op, TilingInterface) and not _starts_elsewhere(op):
         for operand in op.linear_in():
             if op.border(operand) in (None, 0):
-                yield placement(op, operand, invariant)
+                yield placement(op, operand, invariant, depth)
 
 
 def _starts_elsewhere(op: TilingInterface) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from differential import make_case
+from differential import make_case, parsed
 from numpy.typing import NDArray
 from special_values import DTYPE
 from xdsl.passes import ModulePass
@@ -13,6 +13,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
 from tlf.passes.graph_decompose import GraphDecomposePass
 from tlf.passes.graph_move_factors import GraphMoveFactorsPass
+from tlf.tools.pass_manager import PassManager
 
 EPSILON = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 
@@ -86,3 +87,34 @@ def test_error(seed: int, element: str, scale: float):
     for right, before, after in zip(exact, written, found, strict=True):
         floor = EPSILON[element] * np.abs(right).max()
         assert np.abs(after - right).max() <= 4 * np.abs(before - right).max() + floor
+
+
+@pytest.mark.parametrize("count", [20, 3000])
+def test_numbers_move_through_chains_of_any_length(count: int):
+    """They do where a chain is short, and stay where it is longer than functions go."""
+    t = "tensor<64x64xf32>"
+    lines = [
+        f"  %{n + 1} = graph.add %{n or 'x'}, %x : ({t}, {t}) -> {t}".replace(
+            "%0", "%x"
+        )
+        for n in range(count)
+    ]
+    text = "\n".join(
+        [
+            f"func.func @f(%x: {t}, %w: tensor<64x4096xf32>) -> tensor<64x4096xf32> {{",
+            *lines,
+            f"  %p = graph.matmul %{count}, %w : ({t}, tensor<64x4096xf32>)"
+            " -> tensor<64x4096xf32>",
+            "  %c = graph.constant dense<3.0> : tensor<f32>",
+            "  %y = graph.mul %p, %c : (tensor<64x4096xf32>, tensor<f32>)"
+            " -> tensor<64x4096xf32>",
+            "  func.return %y : tensor<64x4096xf32>",
+            "}",
+        ]
+    )
+    context, module = parsed(text)
+
+    PassManager([GraphMoveFactorsPass()]).run(context, module)
+
+    (product,) = (op for op in module.walk() if op.name == "graph.matmul")
+    assert not any(use.operation.name == "graph.mul" for use in product.results[0].uses)
