@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.graph import GroupOp
 from tlf.dialects.target import Target, bytes_of, load
 from tlf.passes.explain.apart import Verdict, why_apart
 from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
@@ -33,6 +34,8 @@ from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames, operations_named
 from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
+
+NO_GROUPS = "expected a program with groups that have plans, got none"
 
 
 class ExplainError(Exception):
@@ -115,6 +118,8 @@ def _kernels(
                 f"got {backend.target.name}"
             )
     plan(backend, context, module)
+    if not any(isinstance(op, GroupOp) and op.plan is not None for op in module.walk()):
+        raise ExplainError(NO_GROUPS)
     return told(module)
 
 
@@ -160,7 +165,7 @@ def _functions(planned: _Planned) -> list[Function]:
             for each in reports(planned.module)
         ]
     if not found:
-        raise ExplainError("expected a program with groups that have plans, got none")
+        raise ExplainError(NO_GROUPS)
     return found
 
 

@@ -9,7 +9,9 @@
 // RUN: not tlf-explain %s --entry pair --target npu -p "graph-group{level=L1}" --why-not-fuse a,c 2>&1 | filecheck %s --check-prefix=NOT
 // RUN: not tlf-explain %s --entry one --target npu --group 3 2>&1 | filecheck %s --check-prefix=GROUP
 // RUN: not tlf-explain %s --entry one --target npu -p dce 2>&1 | filecheck %s --check-prefix=NONE
-// RUN: not tlf-explain %s --entry one --target h200 2>&1 | filecheck %s --check-prefix=MODEL
+// RUN: tlf-explain %s --entry one --target h200 | filecheck %s --check-prefix=KERNEL
+// RUN: not tlf-explain %s --entry one --target h200 -p dce 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: not tlf-explain %s --entry one --target h200 --simulate 2>&1 | filecheck %s --check-prefix=MODEL
 // RUN: not tlf-explain %s --entry other --target npu 2>&1 | filecheck %s --check-prefix=ENTRY
 // RUN: tlf-explain --help | filecheck %s --check-prefix=HELP
 
@@ -83,6 +85,8 @@ func.func @one(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
 // NOT:   tlf-explain: error: expected a pipeline with `graph-partition`
 // GROUP: tlf-explain: error: expected a group from 0 to 0 of @one, got 3
 // NONE:  tlf-explain: error: expected a program with groups that have plans, got none
-// MODEL: tlf-explain: error: expected a target with a model of its time, of the backend npu, got h200
+// KERNEL:      group 0: exp  #graph.plan<L1, tile
+// KERNEL-NEXT:   predicted {{.*}} us, {{.*}} of them; {{.*}} programs
+// MODEL: tlf-explain: error: expected a target of the backend npu for --simulate, got h200
 // ENTRY: tlf-explain.mlir:[[#]]:1: error: expected a function `other`, got pair, one
 // HELP:  usage: tlf-explain
