@@ -22,10 +22,10 @@ func.func @chain(%x: !t, %w: !t) -> !t {
 }
 """,
     "product": """
-!t = tensor<512x512xf16>
-func.func @product(%x: !t, %w: !t) -> tensor<512x512xf32> {
-  %0 = graph.matmul %x, %w : (!t, !t) -> tensor<512x512xf32>
-  func.return %0 : tensor<512x512xf32>
+!t = tensor<256x256xf16>
+func.func @product(%x: !t, %w: !t) -> tensor<256x256xf32> {
+  %0 = graph.matmul %x, %w : (!t, !t) -> tensor<256x256xf32>
+  func.return %0 : tensor<256x256xf32>
 }
 """,
     "layer": """
@@ -60,7 +60,7 @@ ZOO = (
 SLACK = {("product", "npu-tiny"): 100}
 """
 Cycles of prologues that are not known exactly: sums of pieces are filled first, in
-iterations so short that the control processor limits them. Of 2.2 million.
+iterations so short that the control processor limits them.
 """
 
 ATTENTION = """

@@ -37,7 +37,7 @@ LAYERS = [
 """Attention, convolutions with a residual, and for how many cores."""
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("cores", [2, 3, 4])
 @pytest.mark.parametrize("variant", KERNELS, ids=lambda each: each.name)
 def test_kernels(variant: Variant, cores: int):
@@ -63,7 +63,7 @@ def test_as_many_tiles_as_cores(cores: int):
     assert check(case, f"npu:cores={cores}", stages=False) is None
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     ("text", "cores"), LAYERS, ids=["product", "attention", "block"]
 )
@@ -78,6 +78,7 @@ def test_layers(text: str, cores: int):
     assert short == npu.run(program, {}, functional=False, step_by_step=True)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs(seed: int):
     """With random plans, every other time."""

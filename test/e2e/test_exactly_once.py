@@ -42,6 +42,7 @@ def stored_once(text: str) -> Report:
     return report
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["residual_mlp", "rolling_bottleneck", "softmax"])
 def test_exactly_once(name: str):
     compiled = tlf.compile(EXAMPLES / f"{name}.mlir", target="npu-tiny")
@@ -75,6 +76,7 @@ def planned(rng: Generator, results: int, layouts: bool) -> ModuleOp:
     return module
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_exactly_once_around_kept_tensors(seed: int):
     """Static and dynamic: tiles cover the results, and no byte is stored twice."""

@@ -126,7 +126,7 @@ def test_shapes_and_axes(lookup: Lookup, rng: Generator):
     assert set(compiled(lookup.text).values()) == {1}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("index", ["i64", "i32"])
 @pytest.mark.parametrize("element", DTYPES)
 @pytest.mark.parametrize("lookup", [ROWS, Lookup("gather", (6, 9), (5, 9), 0)], ids=str)
@@ -317,13 +317,14 @@ def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
     return arrays
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", FUSED)
 def test_neighbours_run_together(name: str, rng: Generator):
     check(FUSED[name], drawn(FUSED[name], rng))
     assert compiled(FUSED[name])[graph.GroupOp] == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", APART)
 def test_tables_are_whole(name: str, rng: Generator):
     text, groups = APART[name]
@@ -371,6 +372,7 @@ func.func @main(%t: tensor<50x24x{T}>, %n: tensor<5x37xi32>) -> tensor<5x24x{T}>
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("element", ["f32", "f16"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers_take_rows_as_they_need_them(name: str, element: str):

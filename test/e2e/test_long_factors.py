@@ -37,7 +37,7 @@ func.func @f(%x: tensor<7x9000x{T}>) -> tensor<7x{T}> {{
 PROGRAMS = {"convolution": CONVOLUTION, "batched": BATCHED, "sums": SUMS}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "element"), [*product(PROGRAMS, ("f32", "f16", "bf16"))]
 )
@@ -46,6 +46,7 @@ def test_values(name: str, element: str):
     assert check(case, "npu-tiny:L2=16K") is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("target", ["npu-tiny:L2=16K", "npu-tiny:cores=3,L2=16K"])
 def test_products(element: str, target: str):
@@ -53,7 +54,7 @@ def test_products(element: str, target: str):
     assert check(case, target, stages=False) is None
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("target", "sizes", "times"),
     [

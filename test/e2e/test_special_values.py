@@ -97,7 +97,7 @@ def pairs(element: str) -> tuple[Value, Value, dict[str, Array]]:
     return left, right, {"a": numbers[:, None], "b": numbers[None]}
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_functions(element: str, target: str):
@@ -107,6 +107,7 @@ def test_functions(element: str, target: str):
     check(elementwise(UNARY, element, x), given, target, TOLERANCE[element])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_angles(element: str, target: str):
@@ -118,7 +119,7 @@ def test_angles(element: str, target: str):
     check(steps, {"x": numbers}, target, 2 * TOLERANCE[element])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_arithmetic(element: str, target: str):
@@ -130,6 +131,7 @@ def test_arithmetic(element: str, target: str):
     check(powers, given, target, TOLERANCE[element])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", [*FLOATS, "i32", "i1"])
 def test_selection(element: str, target: str):
@@ -158,6 +160,7 @@ def test_truth_values(target: str):
     check(elementwise([NOT], "i1", left), given, target)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", [*FLOATS, "i32", "i1"])
 def test_casts(source: str, target: str):
@@ -172,6 +175,7 @@ def test_casts(source: str, target: str):
     check(steps, given, target)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_casts_of_floats_to_integers(element: str, target: str):
@@ -189,6 +193,7 @@ def test_casts_of_floats_to_integers(element: str, target: str):
         assert differences(found[:-3], numbers[:-3].astype(np.int32)) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_reductions(element: str, target: str):
@@ -202,6 +207,7 @@ def test_reductions(element: str, target: str):
     check([step(0, "mean {} axes [1]", result, x)], given, target, TOLERANCE[element])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", FLOATS)
 def test_extremes_of_zeros_may_have_either_sign(element: str, target: str):

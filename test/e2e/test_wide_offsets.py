@@ -49,6 +49,7 @@ def within(boxes: Sequence[Box], buffer: Buffer) -> list[Box]:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", [ADDITION, SUMS], ids=["addition", "sums"])
 def test_every_byte_is_moved_once(text: str):
     program = compiled(text)
@@ -64,6 +65,7 @@ def test_every_byte_is_moved_once(text: str):
         assert len({box.low for box in found}) == len(found)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", [ADDITION, POOLING, SUMS], ids=["add", "pool", "sum"])
 def test_traffic_of_moves_one_by_one(text: str):
     """What steady loops add up to is what their moves take one by one."""

@@ -71,7 +71,7 @@ def test_f16(model: Model):
     check(model, "tiny", ["reference"], torch.float16)
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(18)
 @every_model
 def test_lowered(model: Model):
     check(model, "tiny", ["npu", "triton"], torch.float32)

@@ -76,13 +76,13 @@ def check(case: Case, targets: Sequence[str]):
             assert_close(found, wanted, TOLERANCES[torch.float32])
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_f32_lowered(case: Case):
     check(case, ["npu-tiny"])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)
 def test_f32_on_triton(case: Case):
     """Some of them, as kernels take longest to load."""
@@ -104,13 +104,13 @@ def check_together(start: int, dtype: torch.dtype):
             assert_close(result, wanted, TOLERANCES[dtype])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
 def test_f32(start: int):
     check_together(start, torch.float32)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
 def test_bf16(start: int):
     check_together(start, torch.bfloat16)

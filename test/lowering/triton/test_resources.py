@@ -129,6 +129,7 @@ PLANS = [(64, 64, 3), (128, 64, 3), (64, 128, 2), (128, 128, 2)]
 """Rows, columns of scores, and how many iterations are in flight."""
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("depth", [64, 128])
 @pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
 def test_what_loops_of_several_reductions_take_is_estimated(

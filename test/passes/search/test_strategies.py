@@ -50,6 +50,7 @@ def test_schedules_can_be_carried_out(strategy: str, seed: int):
     check(problem, costs, schedule)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_other_strategy_is_better(seed: int):
     problem, costs = medium(seed)
@@ -79,6 +80,7 @@ def test_numbers_do_not_matter(strategy: str, seed: int):
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_larger_memory_is_never_worse(seed: int):
     problem, work = random_problem(seed, 10)
@@ -91,6 +93,7 @@ def test_larger_memory_is_never_worse(seed: int):
     assert found == sorted(found, reverse=True)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cheaper_operations_are_never_worse(seed: int):
     problem, work = random_problem(seed, 10)
@@ -109,6 +112,7 @@ def test_searching_again_finds_the_same(strategy: str):
     assert search(problem, costs, strategy) == search(problem, costs, strategy)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_structures_have_in_common_changes_nothing(seed: int):
     problem, costs = medium(seed)
@@ -119,6 +123,7 @@ def test_what_structures_have_in_common_changes_nothing(seed: int):
     assert shared.statistics.asked <= apart.statistics.asked
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_longer_fronts_end_in_the_same_best(seed: int):
     problem, _ = random_problem(seed, 8)
@@ -134,6 +139,7 @@ def test_longer_fronts_end_in_the_same_best(seed: int):
         check(costs.problem, costs, schedule)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bytes_before_time(seed: int):
     problem, costs = medium(seed)

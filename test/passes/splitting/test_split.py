@@ -179,7 +179,7 @@ def compare_way(
     return True
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", UNIT)
 @pytest.mark.parametrize("outer", OUTER)
@@ -195,7 +195,7 @@ def test_bodies(outer: tuple[int, ...], element: str, body: str):
         assert compare(text, inputs, int(rng.choice(divisors(columns))), element)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan, 1e4, -1e4])
 @pytest.mark.parametrize("body", BODIES)
 def test_special_values(body: str, value: float):
