@@ -109,7 +109,7 @@ def group_block(block: Block, grouping: Grouping) -> None:
         if members.results:
             build_group(members, apart)
             if grouping.cascades is not None:
-                witness(members.operations)
+                witness(members)
     if groups:
         sort_block(block)
 

@@ -22,7 +22,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Target
 from tlf.passes.analysis.engines import Engines
-from tlf.passes.fusion.leading import Part, leading_to, read_by
+from tlf.passes.fusion.leading import OPERATIONS, Part, leading_to, read_by
 from tlf.passes.splitting.counts import climb, counts_for, tiles_of
 from tlf.passes.splitting.split import Reductions, longest
 from tlf.passes.sums.exposing import rewritten
@@ -30,9 +30,6 @@ from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial, in_order
 
 NAME = "graph-split-reductions"
-
-MOST = 48
-"""So many operations, at most, are split together."""
 
 
 class Way(Enum):
@@ -94,7 +91,7 @@ class _Scope:
         Whether a part that reduces leaves processors idle, or the group reads what a
         product leaves in memory.
         """
-        if len(self.operations) > MOST:
+        if len(self.operations) > OPERATIONS:
             return False
         if not any(isinstance(op, ContractionInterface) for op in self.group) and any(
             isinstance(op, ContractionInterface) for op in self.operations

@@ -81,7 +81,7 @@ def _explain(options: Options) -> str:
     backend = CompilingBackend(
         target, options.entry, Path(options.file).parent, options.passes
     )
-    if target.backend == "triton" and has_kernels(target):
+    if has_kernels(target):
         return _kernels(options, context, module, backend)
     Pricing(target)
     names = SourceNames(source)

@@ -16,14 +16,17 @@ from tlf.passes.graph_group import level_named
 
 def has_kernels(target: Target) -> bool:
     """Whether the time of kernels is known on a target."""
-    return GpuTiles.of(target, level_named(target, None)) is not None
+    return _model(target) is not None
+
+
+def _model(target: Target) -> GpuTiles | None:
+    return GpuTiles.of(target, level_named(target, None))
 
 
 def kernel_costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
     """What groups that have plans take by the model, and what of it takes longest."""
     target = Target.of(module)
-    model = GpuTiles.of(target, level_named(target, None))
-    if model is None:
+    if (model := _model(target)) is None:
         return {}
     groups = (op for op in module.walk() if isinstance(op, GroupOp))
     found = {group: _price(group, model) for group in groups if group.plan is not None}

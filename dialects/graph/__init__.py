@@ -184,8 +184,8 @@ Graph = Dialect(
         ReduceKindAttr,
         RelationAttr,
         RemarkAttr,
-        StepAttr,
         ScatterKindAttr,
+        StepAttr,
     ],
 )
 

@@ -34,18 +34,15 @@ def tanh_approx_x2(x):
     }\"\"\"
     return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
 """,
-    "to_f16x2": """\
+    **{
+        f"to_{short}x2": f"""\
 @triton.jit
-def to_f16x2(x):
-    text: tl.constexpr = "cvt.rn.f16x2.f32 $0, $2, $1;"
-    return tl.inline_asm_elementwise(text, "=r,r,r", [x], tl.float16, True, pack=2)
-""",
-    "to_bf16x2": """\
-@triton.jit
-def to_bf16x2(x):
-    text: tl.constexpr = "cvt.rn.bf16x2.f32 $0, $2, $1;"
-    return tl.inline_asm_elementwise(text, "=r,r,r", [x], tl.bfloat16, True, pack=2)
-""",
+def to_{short}x2(x):
+    text: tl.constexpr = "cvt.rn.{short}x2.f32 $0, $2, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r,r", [x], {name}, True, pack=2)
+"""
+        for short, name in (("f16", "tl.float16"), ("bf16", "tl.bfloat16"))
+    },
 }
 """
 The source of functions by name. `tanh.approx.f32` is off by 2^-11 of the result at most

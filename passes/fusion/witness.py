@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.graph.step import ATTRIBUTE, StepAttr
-from tlf.dialects.interfaces import TilingInterface
-from tlf.passes.cascades.cascade import Cascade, Step, cascade_of
+from tlf.passes.cascades.cascade import Cascade, Step
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 from tlf.passes.cascades.limits import is_carried, limited
 from tlf.passes.splitting.totals import kind_of
-from tlf.passes.tiling.form import Forms
+from tlf.passes.tiling.group import Members
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
-def witness(operations: Sequence[TilingInterface]) -> None:
+def witness(members: Members) -> None:
     """Say of the reductions of a group what the steps of their loop are, if one is."""
-    cascade = cascade_of(operations, Forms())
+    cascade = members.cascade
     if cascade is None or len(cascade.steps) < 2:
         return
-    values = [op for op in operations if is_carried(cascade, op)]
+    values = [op for op in members.operations if is_carried(cascade, op)]
     results: list[SSAValue] = [op.results[0] for op in values]
     numbers = {value: number for number, value in enumerate(results)}
     for number, op in enumerate(values):

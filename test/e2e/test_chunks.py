@@ -8,10 +8,9 @@ from differential import (
     check,
     disagreement,
     make_case,
-    parsed,
     printed,
     run_lowered,
-    steps_of,
+    with_and_without,
 )
 from example_layers import BlockSizes, bottleneck
 from example_variants import matmul_bias_relu
@@ -20,7 +19,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.target import load
 from tlf.runtime import npu
-from tlf.tools.pass_manager import PassManager
 
 NPU = load("npu")
 
@@ -39,19 +37,6 @@ func.func @normalized(%a: tensor<2x24x{rows}x17xf16>, %b: tensor<2x12x{rows}x17x
   func.return %n, %s : tensor<2x36x{rows}x17xf16>, tensor<2x36xf32>
 }}
 """
-
-
-def compiled(text: str) -> tuple[Context, ModuleOp, ModuleOp]:
-    """A program with loads in chunks and without, searched once for both."""
-    context, module = parsed(text)
-    NPU.attach(module)
-    passes = steps_of(NPU)
-    at = [each.name for each in passes].index("mem-chunk-loads")
-    PassManager(passes[:at]).run(context, module)
-    whole = module.clone()
-    PassManager(passes[at:]).run(context, module)
-    PassManager(passes[at + 1 :]).run(context, whole)
-    return context, module, whole
 
 
 def cycles(context: Context, module: ModuleOp) -> int:
@@ -75,7 +60,7 @@ def test_values_with_any_tiles(seed: int):
 def test_they_hide_loads(size: int, times: float):
     """All weights before the first product take 0.25 and 0.12 of the bound."""
     text = matmul_bias_relu(size, size, size, "f16").program.text()
-    context, module, whole = compiled(text)
+    context, module, whole = with_and_without(text, NPU, "mem-chunk-loads")
 
     found = cycles(context, module)
 
@@ -88,7 +73,7 @@ def test_the_first_window_of_a_chain_comes_in_chunks():
     text = bottleneck(BlockSizes(1, 256, 64, 32, 128), "f16").program.text()
     case = make_case(text)
 
-    context, module, whole = compiled(text)
+    context, module, whole = with_and_without(text, NPU, "mem-chunk-loads")
 
     assert cycles(context, module) < 0.985 * cycles(context, whole)
     found = run_lowered(context, module, NPU, case.inputs)

@@ -1,7 +1,14 @@
 """Rows of images as one axis: values are right, and products take fewer passes."""
 
 import pytest
-from differential import check, make_case, parsed, printed, steps_of
+from differential import (
+    check,
+    make_case,
+    parsed,
+    printed,
+    steps_of,
+    with_and_without,
+)
 from example_layers import BlockSizes, bottleneck
 from xdsl.dialects import func
 
@@ -78,16 +85,8 @@ def test_products_take_fewer_passes():
     """Rows of 24 pixels leave 40 of 64 columns of the array idle."""
     text = bottleneck(BlockSizes(1, 256, 64, 24, 24), "f16").program.text()
 
-    context, module = parsed(text)
     target = load("npu")
-    target.attach(module)
-    passes = steps_of(target)
-    at = [each.name for each in passes].index("graph-collapse-axes")
-    PassManager(passes[:at]).run(context, module)
-    other = module.clone()
-
-    PassManager(passes[at:]).run(context, module)
-    PassManager(passes[at + 1 :]).run(context, other)
+    context, module, other = with_and_without(text, target, "graph-collapse-axes")
 
     collapsed, apart = (
         timed(printed(context, each, target)) for each in (module, other)

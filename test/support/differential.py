@@ -166,6 +166,21 @@ def steps_of(target: Target, pipeline: str | None = None) -> tuple[ModulePass, .
     return build_passes(text, PASSES, pipelines_for(target))
 
 
+def with_and_without(
+    text: str, target: Target, name: str
+) -> tuple[Context, ModuleOp, ModuleOp]:
+    """A program compiled with a pass and without it, and once for both before it."""
+    context, module = parsed(text)
+    target.attach(module)
+    passes = steps_of(target)
+    at = [each.name for each in passes].index(name)
+    PassManager(passes[:at]).run(context, module)
+    without = module.clone()
+    PassManager(passes[at:]).run(context, module)
+    PassManager(passes[at + 1 :]).run(context, without)
+    return context, module, without
+
+
 def runnable(module: ModuleOp) -> bool:
     """Whether an interpreter knows all operations of a program."""
     names = {op.name.partition(".")[0] for op in module.walk()}

@@ -17,13 +17,12 @@ from example_variants import (
 )
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.target import load
 from tlf.dialects.tile.attributes import Mapping
 from tlf.lowering.pipelines import PIPELINES
 from tlf.lowering.triton_target import build_plan
 from tlf.passes.cost.gpu.tiles import GpuTiles
-from tlf.passes.tiling.group import members_of
+from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.runtime.triton.assembly import Assembly
 from tlf.runtime.triton.offline import OfflineCompiler, Resources
 from tlf.runtime.triton.plan import load_plan
@@ -149,9 +148,7 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     )
     model = GpuTiles.of(target, level)
     assert model is not None
-    body = group.body.block.ops
-    members = members_of([op for op in body if isinstance(op, TilingInterface)])
-    tiling = members.tiling(tiles, (columns,), model.rules)
+    tiling = members_of_group(group).tiling(tiles, (columns,), model.rules)
     expected = model.kernels.resources(tiling, stages)
 
     PassManager(passes[at:]).run(context, module)
