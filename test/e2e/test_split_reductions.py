@@ -42,7 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(Reductions, "split", counting)
     monkeypatch.setattr(Trial, "saved", saved)
     monkeypatch.setattr(counts, "SHORT", 3)
-    monkeypatch.setattr(graph_split_reductions, "MOST", 1000)
+    monkeypatch.setattr(graph_split_reductions, "OPERATIONS", 1000)
     return found
 
 
