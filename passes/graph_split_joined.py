@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -18,6 +18,7 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.invariants import invariant_values
 from tlf.passes.pointwise import computed, is_pointwise, varies_along
 from tlf.passes.replacement import between, is_planned, replace_by_program
 
@@ -195,6 +196,15 @@ def split(joined: graph.ConcatOp) -> bool:
     return True
 
 
+def _split_in(block: Block, last: Operation) -> None:
+    known = invariant_values(block)
+    for joined in [each for each in block.ops if isinstance(each, graph.ConcatOp)]:
+        count = len(joined.inputs)
+        if joined.result not in known and not is_planned(joined) and split(joined):
+            text = f"{count} joined tensors are computed with one by one"
+            graph.remark(last, NAME, "passed", text)
+
+
 @dataclass(frozen=True)
 class GraphSplitJoinedPass(ModulePass):
     """
@@ -202,17 +212,14 @@ class GraphSplitJoinedPass(ModulePass):
     axis they are joined along, or cut apart again, with elementwise operations before:
     the maximum of joined rows is the greater one of those of the parts. So a softmax
     over scores and a further one, as of a token that takes what no other gets, needs no
-    longer rows. Sums are added up in another order.
+    longer rows. Sums are added up in another order. What is joined before a call, such
+    as the biases of products that became one, stays.
     """
 
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for joined in [each for each in op.walk() if isinstance(each, graph.ConcatOp)]:
-            block, count = joined.parent, len(joined.inputs)
-            if is_planned(joined) or not split(joined):
-                continue
-            last = None if block is None else block.last_op
-            if last is not None:
-                text = f"{count} joined tensors are computed with one by one"
-                graph.remark(last, NAME, "passed", text)
+        joining = [each for each in op.walk() if isinstance(each, graph.ConcatOp)]
+        for block in dict.fromkeys(each.parent for each in joining):
+            if block is not None and block.last_op is not None:
+                _split_in(block, block.last_op)

@@ -56,3 +56,18 @@ func.func @across(%x: tensor<4x3xf16>, %y: tensor<4x5xf16>) -> tensor<4x4xf16> {
   %m = graph.slice %j offsets [0, 1] strides [1, 1] : (tensor<4x8xf16>) -> tensor<4x4xf16>
   func.return %m : tensor<4x4xf16>
 }
+
+// -----
+
+// Biases that are joined before a call keep a product with them in one piece.
+// CHECK-LABEL: func.func @biases
+// CHECK:         [[B:%.*]] = graph.concat %b, %c axis 0
+// CHECK:         graph.add %p, [[B]] : (tensor<8x32xf32>, tensor<32xf32>) -> tensor<8x32xf32>
+func.func @biases(%p: tensor<8x32xf32>, %b: tensor<16xf32> {tlf.parameter},
+                  %c: tensor<16xf32> {tlf.parameter}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %j = graph.concat %b, %c axis 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %a = graph.add %p, %j : (tensor<8x32xf32>, tensor<32xf32>) -> tensor<8x32xf32>
+  %x = graph.slice %a offsets [0, 0] strides [1, 1] : (tensor<8x32xf32>) -> tensor<8x16xf32>
+  %y = graph.slice %a offsets [0, 16] strides [1, 1] : (tensor<8x32xf32>) -> tensor<8x16xf32>
+  func.return %x, %y : tensor<8x16xf32>, tensor<8x16xf32>
+}
