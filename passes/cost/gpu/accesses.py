@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Access, Box, Interval, region
 from tlf.dialects.tile import layout_of
-from tlf.dialects.types import dtype_of, tensor_type
+from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.bursts import bus_bytes
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.traffic import covered_extent
@@ -205,16 +206,7 @@ class _Tensor:
 
     @staticmethod
     def of(value: SSAValue) -> _Tensor:
-        type_ = tensor_type(value)
-        shape = type_.get_shape()
-        axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
-        item = dtype_of(type_.element_type).itemsize
-        strides, size = dict[int, int](), item
-        for axis in reversed(axes):
-            strides[axis] = size
-            size *= shape[axis]
-        along = tuple(strides[axis] for axis in range(len(shape)))
-        return _Tensor(shape, axes, along, item)
+        return _tensor(tensor_type(value))
 
     def bytes(self, box: Box) -> float:
         """What there is of a box that no loop moves."""
@@ -303,6 +295,20 @@ class _Tensor:
             elif size > 1:
                 width = gcd(width, stride)
         return max(self.item, gcd(width, run))
+
+
+@cache
+def _tensor(type_: AnyTensor) -> _Tensor:
+    """A tensor of a type in memory."""
+    shape = type_.get_shape()
+    axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
+    item = dtype_of(type_.element_type).itemsize
+    strides, size = dict[int, int](), item
+    for axis in reversed(axes):
+        strides[axis] = size
+        size *= shape[axis]
+    along = tuple(strides[axis] for axis in range(len(shape)))
+    return _Tensor(shape, axes, along, item)
 
 
 def _run(accesses: Sequence[Access], box: Box, tensor: _Tensor) -> int:

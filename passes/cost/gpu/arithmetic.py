@@ -94,6 +94,7 @@ class Arithmetic:
     chip: Chip
     target: Target
     _steps: dict[Operation, float] = field(default_factory=dict[Operation, float])
+    _kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
 
     def of(self, tiled: TiledOperation, warps: int) -> Busy:
         """The time of one tile of an operation, by so many warps."""
@@ -118,7 +119,9 @@ class Arithmetic:
         rows, columns = work.m, work.n
         if self._is_exchanged(tiled):
             rows, columns = columns, rows
-        return Product(rows, columns, work.k, work.batch, multiplied_in(op), width)
+        if op not in self._kinds:
+            self._kinds[op] = multiplied_in(op)
+        return Product(rows, columns, work.k, work.batch, self._kinds[op], width)
 
     def _is_exchanged(self, tiled: TiledOperation) -> bool:
         """Whether the first axis of the result, as it is stored, is that of columns."""

@@ -19,7 +19,7 @@ from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.price import Far, Price, Work, price_of
-from tlf.passes.cost.gpu.resources import Resources, resources_of
+from tlf.passes.cost.gpu.resources import Needs, Resources
 from tlf.passes.cost.gpu.reuse import Grid
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
 
@@ -50,6 +50,8 @@ class Kernels:
     chip: Chip
     target: Target
     arithmetic: Arithmetic = field(init=False)
+    _needs: Needs | None = field(init=False, default=None)
+    """Of the tiling that was asked for last."""
 
     def __post_init__(self) -> None:
         self.arithmetic = Arithmetic(self.chip, self.target)
@@ -63,7 +65,13 @@ class Kernels:
 
     def resources(self, tiling: GroupTiling, stages: int = 1) -> Resources:
         """What one program takes."""
-        return resources_of(tiling, self.arithmetic, self._stages(tiling, stages))
+        return self.needs(tiling).resources(self._stages(tiling, stages))
+
+    def needs(self, tiling: GroupTiling) -> Needs:
+        """What programs take, by the iterations in flight."""
+        if self._needs is None or self._needs.tiling is not tiling:
+            self._needs = Needs(tiling, self.arithmetic)
+        return self._needs
 
     def work(self, tiling: GroupTiling, stages: int = 1) -> Work:
         """What the programs of a group do."""

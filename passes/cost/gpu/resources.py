@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 from xdsl.ir import Operation, SSAValue
@@ -76,31 +77,38 @@ class Resources:
         )
 
 
-def resources_of(tiling: GroupTiling, arithmetic: Arithmetic, stages: int) -> Resources:
-    """
-    What a program takes, if so many iterations of its reduction are to be in flight. An
-    estimate: the compiler below decides.
-    """
-    return _Builder(tiling, arithmetic, stages).resources()
-
-
 @dataclass
-class _Builder:
+class Needs:
+    """
+    What programs of a tiled group take, by how many iterations of their reduction are
+    in flight. An estimate: the compiler below decides.
+    """
+
     tiling: GroupTiling
     arithmetic: Arithmetic
-    stages: int
 
-    def resources(self) -> Resources:
-        warps = warps_of(max(self._sizes()), self._reduced())
-        threads = warps * self.arithmetic.chip.gpu.warp
-        direct = self._direct(threads)
-        live = self._live() + REGISTER * direct
-        registers = BASE + ceil(live / (threads * REGISTER))
+    def resources(self, stages: int) -> Resources:
+        """What a program takes, if so many iterations are to be in flight."""
+        in_flight = 1 if self._direct else stages
+        shared = self._shared(in_flight)
+        return Resources(self.warps, self._registers, shared, in_flight)
+
+    @cached_property
+    def warps(self) -> int:
+        """The warps of a program."""
+        return warps_of(max(self._sizes()), self._reduced())
+
+    @property
+    def _threads(self) -> int:
+        return self.warps * self.arithmetic.chip.gpu.warp
+
+    @cached_property
+    def _registers(self) -> int:
+        live = self._live() + REGISTER * self._direct
+        registers = BASE + ceil(live / (self._threads * REGISTER))
         is_fused = any(self.arithmetic.is_fused(each) for each in self._products())
-        if is_fused or self.tiling.cascade is not None:
-            registers += BASE
-        stages = 1 if direct else self.stages
-        return Resources(warps, registers, self._shared(stages), stages)
+        is_looped = is_fused or self.tiling.cascade is not None
+        return registers + BASE if is_looped else registers
 
     def _reduced(self) -> int:
         """The elements of the largest product of matrices if a program also reduces."""
@@ -121,12 +129,13 @@ class _Builder:
             if not self.arithmetic.is_matrix(product):
                 yield volume(product)
 
-    def _direct(self, threads: int) -> int:
+    @cached_property
+    def _direct(self) -> int:
         """
         The elements that every iteration of the reduction loads into registers: threads
         can only leave it to the memory to bring `ASYNCHRONOUS` bytes and more.
         """
-        accesses = Accesses(self.tiling, self.arithmetic.chip.sector, threads)
+        accesses = Accesses(self.tiling, self.arithmetic.chip.sector, self._threads)
         total = 0
         for (value, scope), boxes in self.tiling.reads.items():
             if scope is not Scope.OUTER:

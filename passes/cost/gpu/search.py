@@ -200,9 +200,8 @@ class TileSearch:
                 continue
             product = arithmetic.product(tiled)
             if arithmetic.is_fused(product):
-                threads = (
-                    self.kernels.resources(tiling).warps * arithmetic.chip.gpu.warp
-                )
+                warps = self.kernels.needs(tiling).warps
+                threads = warps * arithmetic.chip.gpu.warp
                 if volume(product) > UNROLLED * threads:
                     return False
             elif not arithmetic.is_matrix(product):
