@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects.target import Target
-from tlf.passes.fusion.leading import leading_to, read_by
+from tlf.passes.fusion.leading import Part, leading_to, operations_of, read_by
 from tlf.passes.invariants import invariant_values
-from tlf.passes.sums.exposing import NAME, rewrite, rewrite_all
+from tlf.passes.sums.exposing import NAME, Rewriting, rewrite
 from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial
 
@@ -26,16 +27,29 @@ def expose(block: Block, trial: Trial) -> None:
     pending = [op for op in reversed(list(groups)) if rule_for(op) is not None]
     while pending:
         group = groups[pending[0]]
-        parts = leading_to(group, read_by(group), groups)
-        inside = {op for part in parts for op in part}
-        changed = [op for op in pending if op in inside]
-        if trial.pays(parts, rewrite_all):
-            known = invariant_values(block)
-            for op in reversed(changed):
-                rewrite(op, known)
-            pending = [op for op in pending if op not in changed]
-        else:
-            pending = pending[1:]
+        parts = leading_to(group, read_by(group), groups, through_views=True)
+        changed = _best(parts, group, trial)
+        known = invariant_values(block)
+        for op in reversed(changed):
+            rewrite(op, known)
+        done = {pending[0], *changed}
+        pending = [op for op in pending if op not in done]
+
+
+def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
+    """
+    What to rewrite of some parts, in program order: all that there is a rule for, or
+    that of one group alone, as that saves more; nothing where neither saves time.
+    """
+    operations = operations_of(parts)
+    every = [n for n, op in enumerate(operations) if rule_for(op) is not None]
+    own = [place for place in every if operations[place] in group]
+    changes = [
+        Rewriting(places) for places in dict.fromkeys((tuple(every), tuple(own)))
+    ]
+    saved = [trial.saved(parts, change) for change in changes]
+    best = max(saved)
+    return changes[saved.index(best)].of(operations) if best > 0 else []
 
 
 @dataclass(frozen=True)

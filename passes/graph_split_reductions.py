@@ -22,14 +22,23 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Target
 from tlf.passes.analysis.engines import Engines
-from tlf.passes.fusion.leading import OPERATIONS, Part, leading_to, read_by
+from tlf.passes.fusion.leading import (
+    OPERATIONS,
+    Part,
+    leading_to,
+    operations_of,
+    read_by,
+)
 from tlf.passes.splitting.counts import climb, counts_for, tiles_of
 from tlf.passes.splitting.split import Reductions, longest
 from tlf.passes.sums.exposing import rewritten
 from tlf.passes.sums.rules import rule_for
-from tlf.passes.sums.trial import Trial, in_order
+from tlf.passes.sums.trial import Trial
 
 NAME = "graph-split-reductions"
+
+FAR = 0.125
+"""What loses this part of the time with some number of parts is not worth others."""
 
 
 class Way(Enum):
@@ -58,9 +67,9 @@ class _Change:
         return self.way is Way.EXPOSED or self._reductions(operations) is not None
 
     def _reductions(self, operations: Sequence[TilingInterface]) -> Reductions | None:
-        is_alone = self.way is Way.ALONE
-        group = [operations[n] for n in self.places] if is_alone else operations
-        return Reductions.of(group, operations)
+        if self.way is not Way.ALONE:
+            return Reductions.of(operations, operations, expands=False)
+        return Reductions.of([operations[n] for n in self.places], operations)
 
     def __call__(self, operations: Sequence[TilingInterface]) -> bool:
         if self.way is Way.EXPOSED:
@@ -84,7 +93,7 @@ class _Scope:
     @cached_property
     def operations(self) -> Sequence[TilingInterface]:
         """All of them, in program order."""
-        return in_order([op for part in self.parts for op in part])
+        return operations_of(self.parts)
 
     def _is_worth_it(self, processors: int) -> bool:
         """
@@ -132,7 +141,10 @@ class _Scope:
         *_, last = found
         counts = counts_for(found, longest(last), processors)
         start = processors // tiles_of(found)
-        best = climb(counts, start, lambda n: self._saved(replace(change, count=n)))
+        least = -int(FAR * (self.trial.cycles(self.parts) or 0))
+        best = climb(
+            counts, start, lambda n: self._saved(replace(change, count=n)), least
+        )
         return None if best is None else replace(change, count=best)
 
     def _saved(self, change: _Change) -> int:

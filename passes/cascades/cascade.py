@@ -22,8 +22,9 @@ from tlf.dialects.interfaces import (
     ReductionInterface,
     TilingInterface,
 )
-from tlf.passes.cascades.axes import AxisClasses
+from tlf.passes.cascades.axes import AxisClasses, Places
 from tlf.passes.cascades.course import Course
+from tlf.passes.cascades.expansions import Expansion, expansion_of
 from tlf.passes.tiling.form import Forms
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Step:
     """Which of its iterators runs along the axis."""
     correction: Correction | None
     """By what its running sum is multiplied, where it depends on others."""
+    expansion: Expansion | None = None
+    """What is added to it instead. Only sums of parts of the axis may have one."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +76,25 @@ class NoCascadeError(Exception):
         self.reason = reason
 
 
-def cascade_of(operations: Sequence[TilingInterface], forms: Forms) -> Cascade | None:
+def cascade_of(
+    operations: Sequence[TilingInterface], forms: Forms, in_parts: bool = False
+) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none: where the last
     one runs along several axes, another one needs results of these and neither runs
     along the same axis nor for each place of it, or there is no correction for what one
-    adds up.
+    adds up. With `in_parts`, parts of the axis are reduced one by one, each as a whole:
+    what its sums change by with the results of others may then be known as well.
     """
     try:
-        return build_cascade(operations, forms)
+        return build_cascade(operations, forms, in_parts)
     except NoCascadeError:
         return None
 
 
-def build_cascade(operations: Sequence[TilingInterface], forms: Forms) -> Cascade:
+def build_cascade(
+    operations: Sequence[TilingInterface], forms: Forms, in_parts: bool = False
+) -> Cascade:
     """The loop of what accumulates. Raises `NoCascadeError`."""
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     if len(found) < 2:
@@ -102,11 +110,12 @@ def build_cascade(operations: Sequence[TilingInterface], forms: Forms) -> Cascad
             raise NoCascadeError(op, "it reduces another axis of what is reduced")
     rows = [op for op in operations if op in dependent and op not in iterators]
     corrected = [op for op in steps if op in dependent]
-    bodies = _Corrected(dependent, axes, (*steps, *rows))
-    corrections = bodies.corrections(corrected) if corrected else {}
+    alone = dict[Operation, Step]()
+    alone.update((op, Step(op, iterators[op], None)) for op in steps)
+    known = _Corrected(dependent, axes, alone, rows, in_parts)
     return Cascade(
         found[-1],
-        {op: Step(op, iterators[op], corrections.get(op)) for op in steps},
+        alone | known.steps(corrected) if corrected else alone,
         dependent - set(steps),
         tuple(rows),
         tuple(op for op in found if op not in iterators),
@@ -160,24 +169,43 @@ class _Corrected:
 
     dependent: frozenset[Operation]
     axes: AxisClasses
-    running: Sequence[Operation]
-    """Steps, and what is computed of their results alone."""
+    alone: Mapping[Operation, Step]
+    """All steps, without corrections."""
+    rows: Sequence[Operation]
+    """What is computed of their results alone."""
+    in_parts: bool
+    """Whether sums are of parts of the axis."""
 
-    def corrections(
-        self, steps: Sequence[AccumulatingInterface]
-    ) -> dict[Operation, Correction]:
-        """The corrections of steps. Raises `NoCascadeError` where one has none."""
+    @property
+    def running(self) -> Sequence[Operation]:
+        """Whatever others may need."""
+        return (*self.alone, *self.rows)
+
+    def steps(
+        self, corrected: Sequence[AccumulatingInterface]
+    ) -> dict[Operation, Step]:
+        """Some of the steps, with corrections. Raises `NoCascadeError`."""
         # Formulae take half a second to import, and most programs have no cascade.
         from tlf.passes.cascades.bodies import Bodies
 
         bodies = Bodies.of_running(self.running, self.dependent)
-        return {op: self._correction(op, bodies) for op in steps}
+        return {op: self._step(op, bodies) for op in corrected}
+
+    def _step(self, op: AccumulatingInterface, bodies: Bodies) -> Step:
+        if len(op.linear_in()) != len(op.inputs):
+            raise NoCascadeError(op, "it needs other results, and is no sum")
+        step = self.alone[op]
+        try:
+            return replace(step, correction=self._correction(op, bodies))
+        except NoCascadeError:
+            expansion = self._expansion(op) if self.in_parts else None
+            if expansion is None:
+                raise
+            return replace(step, expansion=expansion)
 
     def _correction(self, op: AccumulatingInterface, bodies: Bodies) -> Correction:
         from tlf.passes.cascades.corrections import correction_of
 
-        if len(op.linear_in()) != len(op.inputs):
-            raise NoCascadeError(op, "it needs other results, and is no sum")
         courses, body = self._courses(), bodies.of_step(op)
         if any(
             courses[value] is Course.ANY
@@ -190,12 +218,24 @@ class _Corrected:
         if correction is None:
             text = "no factor corrects what it has added up for other results it needs"
             raise NoCascadeError(op, text)
+        return replace(correction, places=self._places(op, correction.values))
+
+    def _expansion(self, op: AccumulatingInterface) -> Expansion | None:
+        expansion = expansion_of(op, [each.results[0] for each in self.running])
+        if expansion is None:
+            return None
+        return replace(expansion, places=self._places(op, expansion.values))
+
+    def _places(
+        self, op: AccumulatingInterface, values: Sequence[SSAValue]
+    ) -> dict[SSAValue, Places]:
+        """Which axes of what corrects a sum run along those of it."""
         total = op.results[0]
-        aligned = {each: self.axes.aligned(each, total) for each in correction.values}
+        aligned = {each: self.axes.aligned(each, total) for each in values}
         places = {value: each for value, each in aligned.items() if each is not None}
         if len(places) < len(aligned):
             raise NoCascadeError(op, "what corrects it has other axes")
-        return replace(correction, places=places)
+        return places
 
     def _courses(self) -> dict[SSAValue, Course]:
         """How running values go while sums run."""

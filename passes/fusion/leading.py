@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.types import tensor_type
 
@@ -31,14 +32,18 @@ def read_by(operations: Part) -> list[SSAValue]:
 
 
 def leading_to(
-    group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
+    group: Part,
+    values: Sequence[SSAValue],
+    groups: Mapping[Operation, Part],
+    through_views: bool = False,
 ) -> list[Part]:
     """
     A group, and those of all that is needed for values through operations of groups, up
-    to contractions, those that are nearest if there are many. What hands on a whole
-    tensor to others stays apart: it has to be stored anyhow.
+    to contractions, those that are nearest if there are many; with `through_views`, so
+    is what is seen under another shape. What hands on a whole tensor to others stays
+    apart: it has to be stored anyhow.
     """
-    return _without_stored(_leading(group, values, groups))
+    return _without_stored(_leading(group, values, groups, through_views))
 
 
 def reading_with(
@@ -52,7 +57,7 @@ def reading_with(
     parts = _leading(group, values, groups)
     most = max(_count(value) for part in parts for value in read_by(part))
     while len(parts) <= MOST:
-        inside = {op for part in parts for op in part}
+        inside: set[Operation] = {op for part in parts for op in part}
         readers = {
             reader: groups.get(reader)
             for part in parts
@@ -68,13 +73,17 @@ def reading_with(
 
 
 def _leading(
-    group: Part, values: Sequence[SSAValue], groups: Mapping[Operation, Part]
+    group: Part,
+    values: Sequence[SSAValue],
+    groups: Mapping[Operation, Part],
+    through_views: bool = False,
 ) -> list[Part]:
     found = {id(group): group}
     pending, seen = deque(values), set[Operation]()
     room = OPERATIONS - len(group)
     while pending and len(found) < MOST:
-        owner = pending.popleft().owner
+        value = pending.popleft()
+        owner = (source_of(value) if through_views else value).owner
         if not isinstance(owner, Operation) or owner not in groups or owner in seen:
             continue
         seen.add(owner)
@@ -92,7 +101,7 @@ def _without_stored(parts: list[Part]) -> list[Part]:
     """The first part, and those that hand nothing on to what is not among them."""
     most = max(_count(value) for part in parts for value in read_by(part))
     while True:
-        inside = {op for part in parts for op in part}
+        inside: set[Operation] = set(operations_of(parts))
         first, *others = parts
         stored = [any(_readers(part, inside, most // SMALL)) for part in others]
         if not any(stored):
@@ -101,15 +110,42 @@ def _without_stored(parts: list[Part]) -> list[Part]:
         parts = [first, *(part for part, is_stored in kept if not is_stored)]
 
 
-def _readers(
-    part: Part, inside: set[TilingInterface], least: int
-) -> Iterator[Operation]:
+def _readers(part: Part, inside: set[Operation], least: int) -> Iterator[Operation]:
     """What else uses tensors of more than so many elements."""
     for op in part:
         for value in op.results:
             if _count(value) > least:
                 users = (use.operation for use in value.uses)
                 yield from (user for user in users if user not in inside)
+
+
+def source_of(value: SSAValue) -> SSAValue:
+    """The tensor that is seen under another shape, or itself."""
+    while isinstance(owner := value.owner, graph.ReshapeOp):
+        value = owner.operand
+    return value
+
+
+def operations_of(parts: Sequence[Part]) -> list[TilingInterface]:
+    """
+    All operations of parts of a block, in program order, with what only shows one to
+    another under another shape.
+    """
+    inside = {op for part in parts for op in part}
+    for part in parts:
+        for value in read_by(part):
+            if source_of(value).owner in inside:
+                inside.update(_views(value, inside))
+    block = parts[0][0].parent
+    assert block is not None
+    return [op for op in block.ops if isinstance(op, TilingInterface) and op in inside]
+
+
+def _views(value: SSAValue, inside: set[TilingInterface]) -> Iterator[graph.ReshapeOp]:
+    """The reshapes between a value and what computes it."""
+    while isinstance(owner := value.owner, graph.ReshapeOp) and owner not in inside:
+        yield owner
+        value = owner.operand
 
 
 def _count(value: SSAValue) -> int:

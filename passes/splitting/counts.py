@@ -41,13 +41,16 @@ def counts_for(
     return found
 
 
-def climb(counts: Sequence[int], start: int, saved: Callable[[int], int]) -> int | None:
+def climb(
+    counts: Sequence[int], start: int, saved: Callable[[int], int], least: int
+) -> int | None:
     """
     The number that saves most, of `start` or the next one there is, and of those above
-    and below as long as they save more; None where none saves anything.
+    and below as long as they save more; None where none saves anything, or the first
+    one not even as much as `least`, which is negative: then others hardly will.
     """
     first = min(bisect_left(counts, start), len(counts) - 1)
-    if first < 0:
+    if first < 0 or saved(counts[first]) < least:
         return None
     best = first
     for step in (1, -1):

@@ -66,7 +66,8 @@ class Rebuild:
         builder = Builder(InsertPoint.before(op))
         match op:
             case graph.ReduceOp():
-                made = self._reduced(op, place is not None, builder)
+                operand = self._needed(op, 0, builder)
+                made = self.reduced(op, operand, place is not None, builder)
             case ContractionInterface():
                 made = self._product(op, place, builder)
             case graph.ReshapeOp():
@@ -101,8 +102,11 @@ class Rebuild:
             raise UnsplitError
         return used[0]
 
-    def _reduced(self, op: graph.ReduceOp, is_step: bool, builder: Builder) -> Parted:
-        operand = self._needed(op, 0, builder)
+    @staticmethod
+    def reduced(
+        op: graph.ReduceOp, operand: Parted, is_step: bool, builder: Builder
+    ) -> Parted:
+        """The parts of an operand, reduced as an operation does; a step not rounded."""
         reduced = [each + (each >= operand.axis) for each in op.axis_list]
         kept = op.keepdims is not None
         dropped = 0 if kept else sum(each < operand.axis for each in op.axis_list)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tlf.dialects import graph
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -18,12 +23,13 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.cascades import limits
 from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.cascades.cascade import Cascade, Step, cascade_of
+from tlf.passes.cascades.expansions import Expansion
 from tlf.passes.cascades.factors import limited
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
 from tlf.passes.splitting.parted import Parted
 from tlf.passes.splitting.rebuild import Rebuild, UnsplitError, is_known
-from tlf.passes.splitting.totals import Totals
+from tlf.passes.splitting.totals import Totals, kind_of
 from tlf.passes.tiling.form import Form, Forms
 
 
@@ -39,16 +45,18 @@ class Reductions:
 
     @staticmethod
     def of(
-        group: Sequence[TilingInterface], operations: Sequence[TilingInterface]
+        group: Sequence[TilingInterface],
+        operations: Sequence[TilingInterface],
+        expands: bool = True,
     ) -> Reductions | None:
         """
         Those of a group, with what else computes for them; nothing where they are not
-        along one axis.
+        along one axis, or where terms are polynomials in sums and that is not to be.
         """
         forms = Forms()
         if any(map(is_planned, group)):
             return None
-        if (cascade := cascade_of(group, forms)) is not None:
+        if (cascade := cascade_of(group, forms, expands)) is not None:
             return Reductions(operations, cascade.steps, cascade, forms)
         reductions = [op for op in group if isinstance(op, AccumulatingInterface)]
         if len(reductions) != 1 or reductions[0].init_value is not None:
@@ -119,7 +127,7 @@ class _Split:
                 continue
             made = self.rebuild.build(op)
             self._limit(op)
-            if isinstance(op, ContractionInterface):
+            if self._is_of_product(op):
                 self._join(op, made)
             if self._is_row(op):
                 self.totals.compute(op, Builder(InsertPoint.before(op)))
@@ -156,10 +164,54 @@ class _Split:
         place = _place(step, self.rebuild.values)
         part = self.rebuild.build(step.op, place)
         self._limit(step.op)
+        self._expect(step)
         builder = Builder(InsertPoint.before(step.op))
-        total = self.totals.build(step, part, builder)
+        sums = list[Parted]()
+        if step.expansion is not None and isinstance(step.op, graph.ReduceOp):
+            sums = self._changes(step.op, step.expansion)
+        total = self.totals.build(step, part, sums, builder)
         total.name_hint = step.op.results[0].name_hint
         self.replaced[step.op.results[0]] = total
+
+    def _changes(self, op: graph.ReduceOp, expansion: Expansion) -> list[Parted]:
+        """What terms of a sum change by, added up for each part."""
+        builder, whole = (
+            Builder(InsertPoint.before(op)),
+            self.rebuild.values[op.operand],
+        )
+        program = TensorProgram(builder, op.accumulator_type)
+        count = prod(whole.shape) // prod(self.rebuild.values[op.result].shape)
+        found = list[Parted]()
+        for change in expansion.changes:
+            values = [self.rebuild.values[value].value for value in change.terms]
+            wide = map(program.widened, values)
+            term = next(wide, None)
+            if term is None:
+                total = program.number(change.number * count)
+                found.append(Parted(total, 0))
+                continue
+            term = Parted(reduce(program.mul, wide, term), whole.axis)
+            total = self.rebuild.reduced(op, term, True, builder)
+            value = program.mul(total.value, program.number(change.number))
+            found.append(Parted(value, total.axis))
+        return found
+
+    def _expect(self, step: Step) -> None:
+        """
+        Let others see what the sum of a part would come to, were all parts like it:
+        values that terms are polynomials in are about those of the whole then.
+        """
+        steps, result = self.reductions.steps.values(), step.op.results[0]
+        is_read = any(each.expansion is not None for each in steps)
+        if not is_read or step.correction or kind_of(step.op) is not ReduceKind.SUM:
+            return
+        made, builder = (
+            self.rebuild.values[result],
+            Builder(InsertPoint.before(step.op)),
+        )
+        program = TensorProgram(builder, tensor_type(made.value).element_type)
+        total = program.mul(made.value, program.number(float(self.parts)))
+        self.rebuild.values[result] = Parted(total, made.axis)
 
     def _limits(self, op: Operation) -> Sequence[float]:
         """What is not to be beyond what others compute with, of each part."""
@@ -172,8 +224,15 @@ class _Split:
         value = limited(made.value, self._limits(op), builder)
         self.rebuild.values[result] = Parted(value, made.axis)
 
-    def _join(self, op: ContractionInterface, made: Parted) -> None:
-        """Let others read a product from its parts, so that it is computed once."""
+    def _is_of_product(self, op: TilingInterface) -> bool:
+        """Whether an operation is a product, or computes something of its elements."""
+        if isinstance(op, ContractionInterface):
+            return True
+        is_of_one = not self.replaced.keys().isdisjoint(op.operands)
+        return is_of_one and not self._depends(op) and self._runs_along(op)
+
+    def _join(self, op: TilingInterface, made: Parted) -> None:
+        """Let others read what is made of parts, so that it is computed once."""
         builder, result = Builder(InsertPoint.before(op)), op.results[0]
         shape = tensor_type(result).get_shape()
         self.replaced[result] = reshaped(made.value, shape, builder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -17,7 +18,9 @@ from tlf.dialects.types import greatest, tensor_type
 from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.cascade import Step
 from tlf.passes.cascades.corrections import Correction
+from tlf.passes.cascades.expansions import Expansion
 from tlf.passes.cascades.factors import CorrectionBuilder, limited
+from tlf.passes.cascades.formula import After, Apply, Before, Formula
 from tlf.passes.permutations import reshaped
 from tlf.passes.splitting.parted import Parted, spread
 
@@ -39,14 +42,21 @@ class Totals:
     seen: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The same with limits."""
 
-    def build(self, step: Step, part: Parted, builder: Builder) -> SSAValue:
-        """The total of what a step has accumulated of each part."""
-        op, value = step.op, part.value
-        program = TensorProgram(builder, tensor_type(value).element_type)
-        if step.correction is None:
-            total = program.reduce(value, kind_of(op), [part.axis], False)
-        else:
+    def build(
+        self, step: Step, part: Parted, sums: Sequence[Parted], builder: Builder
+    ) -> SSAValue:
+        """
+        The total of what a step has accumulated of each part, and of what its terms
+        change by with others.
+        """
+        op = step.op
+        program = TensorProgram(builder, tensor_type(part.value).element_type)
+        if step.correction is not None:
             total = self._corrected(step.correction, part, program)
+        else:
+            if step.expansion is not None:
+                part = self._expanded(step.expansion, part, sums, program)
+            total = program.reduce(part.value, kind_of(op), [part.axis], False)
         type_ = tensor_type(op.results[0])
         narrow = TensorProgram(builder, type_.element_type).widened(total)
         total = reshaped(narrow, type_.get_shape(), builder)
@@ -60,20 +70,41 @@ class Totals:
         value = limited(made.results[0], self.limits(op), builder)
         self.seen[op.results[0]] = value
 
+    def _expanded(
+        self,
+        expansion: Expansion,
+        part: Parted,
+        sums: Sequence[Parted],
+        program: TensorProgram,
+    ) -> Parted:
+        """What a part has added up, with the results of all parts."""
+        formulae = _Formulae(expansion.places, part.axis, program)
+        before = {value: self.parts[value] for value in expansion.places}
+        total = part.value
+        for change, found in zip(expansion.changes, sums, strict=True):
+            product: Formula = 1.0
+            for value in change.powers:
+                moved = Apply("sub", (After(value), Before(value)))
+                product = Apply("mul", (product, moved)) if product != 1.0 else moved
+            moved = formulae.build(product, before, self.values)
+            total = program.add(total, program.mul(found.value, moved))
+        return Parted(total, part.axis)
+
     def _corrected(
         self, correction: Correction, part: Parted, program: TensorProgram
     ) -> SSAValue:
-        factors = _Factors(correction, part.axis, program)
+        formulae = _Formulae(correction.places, part.axis, program)
+        build = partial(formulae.build, correction.formula)
         before = {value: self.parts[value] for value in correction.places}
         if correction.is_bounded:
-            return weighted(part, factors.build(before, self.values), program)
-        factor = factors.build(before, self.seen)
+            return weighted(part, build(before, self.values), program)
+        factor = build(before, self.seen)
         # What nothing has been added to is 0, and has to stay so.
         most = greatest(program.element)
         factor = limited(factor, [most], program.builder)
         total = weighted(part, factor, program)
         wide = {value: self._whole(value, program) for value in correction.places}
-        last = factors.build(wide, self.values)
+        last = build(wide, self.values)
         shape = tensor_type(last).get_shape()
         at = part.axis
         return program.mul(total, program.reshape(last, shape[:at] + shape[at + 1 :]))
@@ -85,26 +116,28 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class _Factors:
+class _Formulae:
     """Builds what sums are off by, for each of the parts along an axis of them."""
 
-    correction: Correction
+    places: Mapping[SSAValue, Places]
     axis: int
     program: TensorProgram
 
     def build(
-        self, before: Mapping[SSAValue, Parted], after: Mapping[SSAValue, SSAValue]
+        self,
+        formula: Formula,
+        before: Mapping[SSAValue, Parted],
+        after: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """The factor once values are others, those of `after` where they are there."""
+        """The formula once values are others, those of `after` where they are there."""
         builder, places = self.program.builder, dict[SSAValue, Places]()
         old, new = dict[SSAValue, SSAValue](), dict[SSAValue, SSAValue]()
-        for value, found in self.correction.places.items():
+        for value, found in self.places.items():
             axis = place_for(found, self.axis)
             old[value] = before[value].moved(axis, builder).value
             new[value] = spread(after.get(value, value), axis, builder)
             places[value] = _with_parts(found, self.axis, axis)
-        formulae = CorrectionBuilder(self.program, places, old, new)
-        return formulae.build(self.correction.formula)
+        return CorrectionBuilder(self.program, places, old, new).build(formula)
 
 
 def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -34,6 +35,20 @@ def rewrite_all(operations: Sequence[Operation]) -> bool:
             if rule_for(op) is not None
         ]
     )
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """Rewrites some of the operations that are given."""
+
+    places: tuple[int, ...]
+
+    def __call__(self, operations: Sequence[Operation]) -> bool:
+        return rewrite_all(self.of(operations))
+
+    def of(self, operations: Sequence[Operation]) -> list[Operation]:
+        """Those that are rewritten."""
+        return [operations[place] for place in self.places]
 
 
 def rewritten(operations: Sequence[TilingInterface]) -> list[TilingInterface]:

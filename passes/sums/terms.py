@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
@@ -15,6 +16,7 @@ from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.pointwise import varies_along
 from tlf.passes.postorder import in_postorder
 from tlf.passes.sums.head import Heads
+from tlf.passes.sums.seen import is_seen, keeps_axis, seen
 
 HEAD = 16
 """How many elements tell about where all lie."""
@@ -45,6 +47,14 @@ class Factors:
         )
         return above, below
 
+    def __iter__(self) -> Iterator[SSAValue]:
+        yield from self.above
+        yield from self.below
+
+    def mapped(self, change: Callable[[SSAValue], SSAValue]) -> Factors:
+        """The same of other values."""
+        return Factors(tuple(map(change, self.above)), tuple(map(change, self.below)))
+
     def build(self, program: TensorProgram) -> SSAValue | None:
         """The product, or nothing where there are no factors."""
         total = _product(self.above, program)
@@ -64,6 +74,10 @@ class Term:
     def __mul__(self, other: Term) -> Term:
         number = self.number * other.number
         return Term(number, self.rows * other.rows, self.varying * other.varying)
+
+    def __iter__(self) -> Iterator[SSAValue]:
+        yield from self.rows
+        yield from self.varying
 
     def __neg__(self) -> Term:
         return replace(self, number=-self.number)
@@ -111,9 +125,10 @@ class Terms:
     def _linear(self, value: SSAValue) -> Operation | None:
         """What computes a value that varies, if terms can be taken from it."""
         owner = value.owner
-        if not isinstance(owner, Operation) or not is_linear(owner):
+        if not isinstance(owner, Operation) or not self.varies(value):
             return None
-        return owner if self.varies(value) else None
+        is_seen = isinstance(owner, graph.ReshapeOp) and keeps_axis(owner, self.axis)
+        return owner if is_seen or is_linear(owner) else None
 
     def _is_mixed(self, value: SSAValue) -> bool:
         if (owner := self._linear(value)) is None:
@@ -173,8 +188,21 @@ class Terms:
                 return [each * inverse for each in self.of(owner.lhs)]
             case graph.CastOp():
                 return self.of(owner.operand)
+            case graph.ReshapeOp():
+                return self._reshaped(owner)
             case _:
                 raise AssertionError(owner)
+
+    def _reshaped(self, owner: graph.ReshapeOp) -> list[Term]:
+        """The terms of what is seen under another shape, as far as they can be."""
+        found = self.of(owner.operand)
+        if not all(is_seen(each, owner, self.axis) for term in found for each in term):
+            return [Term(1.0, Factors(), Factors((owner.result,)))]
+        move = partial(seen, op=owner, axis=self.axis, builder=self.program.builder)
+        return [
+            Term(term.number, term.rows.mapped(move), term.varying.mapped(move))
+            for term in found
+        ]
 
     def _sum(self, left: list[Term], right: list[Term]) -> list[Term]:
         terms = [*left, *right]
@@ -195,7 +223,9 @@ class Terms:
         sample variance, 1983).
         """
         if value not in self._shifted:
-            self._shifted[value] = self._shift(self.of(value))
+            terms = self.of(value)
+            is_near = self.shifts and isinstance(value.owner, graph.AddOp | graph.SubOp)
+            self._shifted[value] = terms if is_near else self._shift(terms)
         return self._shifted[value]
 
     def _shift(self, terms: list[Term]) -> list[Term]:

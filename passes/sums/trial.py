@@ -23,7 +23,7 @@ from tlf.passes.cost.structure import structure_of
 from tlf.passes.cse import CsePass
 from tlf.passes.fusion.cascades import ALIKE, Cascades
 from tlf.passes.fusion.grouping import Grouping, Groups
-from tlf.passes.fusion.leading import Part
+from tlf.passes.fusion.leading import Part, operations_of
 from tlf.passes.graph_outline_prepare import outline
 from tlf.passes.invariants import invariant_values
 from tlf.passes.tiling.group import members_of, results_of
@@ -96,7 +96,7 @@ class Trial:
         The cycles that a change saves, counted as more where groups become fewer, and
         as less where they become more; not above 0 where it does not pay.
         """
-        operations = in_order([op for part in parts for op in part])
+        operations = operations_of(parts)
         key = change, structure_of(operations, results_of(operations))
         if key not in self._known:
             self._known[key] = self._saved(parts, operations, change)
@@ -108,7 +108,7 @@ class Trial:
         operations: Sequence[TilingInterface],
         change: Change,
     ) -> int:
-        if (before := self._sum(parts)) is None:
+        if (before := self.cycles(parts)) is None:
             return 0
         module = _extracted(operations)
         *inside, _ = _function(module).body.block.ops
@@ -116,7 +116,7 @@ class Trial:
         if not change([op for op in copies if isinstance(op, TilingInterface)]):
             return 0
         groups = self._groups_of(module)
-        if (after := self._sum(groups)) is None:
+        if (after := self.cycles(groups)) is None:
             return 0
         return before + int(before * _leaning(len(groups) - len(parts))) - after
 
@@ -130,8 +130,8 @@ class Trial:
         parts = {id(p): p for p in self.groups(function.body.block).values()}
         return list(parts.values())
 
-    def _sum(self, parts: Sequence[Part]) -> int | None:
-        """The cycles of groups, one after the other."""
+    def cycles(self, parts: Sequence[Part]) -> int | None:
+        """The cycles of groups, one after the other; None where one has no tiles."""
         found = [self.estimator.fastest(members_of(part)) for part in parts]
         cycles = [each for each in found if each is not None]
         return sum(cycles) if len(cycles) == len(found) else None
@@ -149,14 +149,6 @@ def _function(module: ModuleOp) -> func.FuncOp:
     function = module.body.block.last_op
     assert isinstance(function, func.FuncOp)
     return function
-
-
-def in_order(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
-    """Operations of one block in its order."""
-    inside = set(operations)
-    block = operations[0].parent
-    assert block is not None
-    return [op for op in block.ops if isinstance(op, TilingInterface) and op in inside]
 
 
 def _extracted(operations: Sequence[TilingInterface]) -> ModuleOp:

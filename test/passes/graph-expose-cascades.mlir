@@ -87,3 +87,23 @@ func.func @nll(%x: tensor<8192x256xbf16>, %w: tensor<256x4096xbf16>, %i: tensor<
   %y = graph.gather %p, %i axis 1 : (tensor<8192x4096xf32>, tensor<8192x1xi64>) -> tensor<8192x1xf32>
   func.return %y : tensor<8192x1xf32>
 }
+
+// -----
+
+// Only the product is rewritten, of rows as they are under another shape: their mean and
+// variance stay as they were, two numbers of each row.
+// CHECK-LABEL: func.func @norm
+// CHECK:         [[X:%.*]] = graph.reshape %x : (tensor<8x1024x1024xbf16>) -> tensor<8192x1024xbf16>
+// CHECK:         graph.matmul [[X]], {{.*}} -> tensor<8192x4096xf32>
+// GROUPS-LABEL: func.func @norm
+// GROUPS:         graph.group ins(%{{.*}} = %x {{.*}} -> (tensor<8x1024x1xf32>, tensor<8x1024x1xf32>)
+// GROUPS:         graph.group {{.*}} -> (tensor<8192x4096xbf16>)
+// NOTHING-LABEL: func.func @norm
+// NOTHING-NOT:    graph.reshape %x
+func.func @norm(%x: tensor<8x1024x1024xbf16>, %g: tensor<1024xbf16> {tlf.parameter}, %b: tensor<1024xbf16> {tlf.parameter},
+    %w: tensor<1024x4096xbf16> {tlf.parameter}) -> tensor<8192x4096xbf16> {
+  %n = graph.layer_norm %x weight %g bias %b epsilon 1.0e-05 : (tensor<8x1024x1024xbf16>, tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<8x1024x1024xbf16>
+  %r = graph.reshape %n : (tensor<8x1024x1024xbf16>) -> tensor<8192x1024xbf16>
+  %y = graph.matmul %r, %w : (tensor<8192x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<8192x4096xbf16>
+  func.return %y : tensor<8192x4096xbf16>
+}

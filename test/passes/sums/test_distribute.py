@@ -5,22 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from differential import PASSES, PassManager, build_passes, parsed
-from special_values import DTYPE
+from far_rows import MEAN, SQUARES, UNIT, drawn, error, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
 from tlf.passes.sums.distribute import distribute
-
-MEAN = """
-  %m = graph.reduce %x <sum> axes [1] keepdims : ({X}) -> {R}
-  %n = graph.mul %m, %c : ({R}, {C}) -> {R}
-  %d = graph.sub %x, %n : ({X}, {R}) -> {X}"""
-
-SQUARES = """
-  %q = graph.mul %d, %d : ({X}, {X}) -> {X}
-  %v = graph.reduce %q <sum> axes [1] keepdims : ({X}) -> {R}"""
 
 BODIES: Mapping[str, str] = {
     "variance": MEAN + SQUARES + "\n  %y = graph.mul %v, %c : ({R}, {C}) -> {R}",
@@ -42,6 +32,14 @@ BODIES: Mapping[str, str] = {
   %z = graph.mul %x, %s : ({X}, {R}) -> {X}
   %g = graph.mul %z, %scale : ({X}, {K}) -> {X}
   %y = graph.matmul %g, %w : ({X}, {W}) -> {Y}""",
+    "under another shape": """
+  %r = graph.reshape %x : ({X}) -> {X3}
+  %m = graph.reduce %r <sum> axes [2] keepdims : ({X3}) -> {R3}
+  %n = graph.mul %m, %c : ({R3}, {C}) -> {R3}
+  %d = graph.sub %r, %n : ({X3}, {R3}) -> {X3}
+  %g = graph.mul %d, %scale : ({X3}, {K}) -> {X3}
+  %z = graph.reshape %g : ({X3}) -> {X}
+  %y = graph.matmul %z, %w : ({X}, {W}) -> {Y}""",
     "difference": """
   %p = graph.softmax %x axis 1 : ({X}) -> {X}
   %o = graph.mul %x, %c : ({X}, {C}) -> {X}
@@ -52,32 +50,8 @@ BODIES: Mapping[str, str] = {
 }
 """What is computed of rows `x`, with the reciprocal `c` of their length."""
 
-UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
-"""By which part a number is rounded at most."""
-
 SEEDS, SHAPES, DRAWS = 5, 4, 17
 """A body is computed of 1,020 random inputs, with all types, seeds and shapes."""
-
-
-def program(body: str, sizes: tuple[int, int, int], element: str) -> str:
-    """Rows of a length, and products with so many columns, of parameters."""
-    rows, length, columns = sizes
-    shapes = {"X": (rows, length), "R": (rows, 1), "W": (length, columns)}
-    shapes |= {"Y": (rows, columns), "K": (length,), "C": ()}
-    types = {
-        name: f"tensor<{''.join(f'{n}x' for n in shape)}{element}>"
-        for name, shape in shapes.items()
-    }
-    result = types["R" if body == "variance" else "Y"]
-    weights = ", ".join(
-        f"%{name}: {types[kind]} {{tlf.parameter}}"
-        for name, kind in (("w", "W"), ("scale", "K"), ("shift", "K"))
-    )
-    constant = f"%c = graph.constant dense<{1.0 / length!r}> : {types['C']}"
-    return (
-        f"func.func @main(%x: {types['X']}, {weights}) -> {result} {{\n  {constant}"
-        f"{BODIES[body].format(**types)}\n  func.return %y : {result}\n}}\n"
-    )
 
 
 def decomposed(text: str) -> tuple[Context, ModuleOp]:
@@ -100,26 +74,6 @@ def split(context: Context, module: ModuleOp, known: int) -> int:
     return count
 
 
-def error(found: Array, wanted: Array) -> float:
-    """The largest error, in multiples of the largest element."""
-    distance = np.abs(found.astype(np.float64) - wanted.astype(np.float64))
-    return float(distance.max() / np.abs(wanted).max())
-
-
-def drawn(
-    rng: np.random.Generator, sizes: tuple[int, int, int], element: str
-) -> dict[str, Array]:
-    """Inputs whose rows lie around a number, far from 0 in some."""
-    rows, length, columns = sizes
-    far = 10.0 if element == "f16" else 1000.0
-    centre = rng.choice([0.0, 1.0, far / 10, far]) * rng.choice([-1, 1])
-    scale = rng.choice([0.1, 1.0]) * max(1.0, abs(centre) * 32 * UNIT[element])
-    x = centre + scale * rng.standard_normal((rows, length))
-    shapes = {"w": (length, columns), "scale": (length,), "shift": (length,)}
-    others = {name: rng.standard_normal(shape) for name, shape in shapes.items()}
-    return {name: a.astype(DTYPE[element]) for name, a in {"x": x, **others}.items()}
-
-
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", UNIT)
@@ -130,9 +84,10 @@ def test_errors(seed: int, element: str, body: str):
     for _ in range(SHAPES):
         rows, columns = (int(n) for n in rng.integers(1, 9, 2))
         sizes = rows, int(rng.integers(2, 200)), columns
-        _, exact = decomposed(program(body, sizes, "f64"))
-        _, whole = decomposed(program(body, sizes, element))
-        context, changed = decomposed(program(body, sizes, element))
+        result, text = "R" if body == "variance" else "Y", BODIES[body]
+        _, exact = decomposed(program(text, sizes, "f64", result))
+        _, whole = decomposed(program(text, sizes, element, result))
+        context, changed = decomposed(program(text, sizes, element, result))
         assert split(context, changed, 1) > 0
 
         worst, usual = 0.0, 0.0
