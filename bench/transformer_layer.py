@@ -1,0 +1,92 @@
+"""
+How long the kernels of a transformer layer take on a GPU: compiled by TLF, by TLF with
+its norms in kernels of their own, by Inductor and not at all.
+
+    python bench/transformer_layer.py
+    python bench/transformer_layer.py --tokens 4096 --autotune --relaxed --kernels
+
+The layer normalizes before attention, by the function that PyTorch has, and before an
+MLP with four times as many channels, in bf16. Times are microseconds of all kernels of
+a call, followed by how many these are. Errors are distances from the same in f32, in
+multiples of those of PyTorch in bf16.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest.mock import patch
+
+from cascade_forms import T
+from cascades_on_gpu import Settings, outputs
+from split_reductions import kernel_time
+from torch_models_attention import PreNormLayer
+
+from tlf.passes import graph_expose_cascades
+from tlf.tools.torch_backend import tlf
+
+
+def kernels(run: Callable[[], object]) -> Iterator[str]:
+    """The kernels of a call, and the microseconds of each."""
+    kinds = [T.profiler.ProfilerActivity.CUDA]
+    with T.profiler.profile(activities=kinds) as profile:
+        run()
+        T.cuda.synchronize()
+    for each in profile.events():
+        if each.device_time:
+            yield f"    {each.device_time:>9,.1f} {each.name[:80]}"
+
+
+def measured(name: str, run: Callable[[], Any], tells: bool) -> Iterator[str]:
+    """What one way to run the layer takes."""
+    time, count = kernel_time(run)
+    yield f"{name:<16}{time:>9,.1f}{count:>4}"
+    if tells:
+        yield from kernels(run)
+
+
+def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
+    """All that is measured."""
+    T.manual_seed(0)
+    layer = PreNormLayer(found.width, found.width // 64, is_fused=True)
+    layer = layer.cuda().to(T.bfloat16).eval().requires_grad_(False)
+    shape = found.batches, found.tokens, found.width
+    x = T.randn(*shape, dtype=T.bfloat16, device="cuda")
+    eager = outputs(layer(x))
+    folded = settings.compiled(layer, tlf)
+    result = outputs(folded(x))
+    yield from measured("folded", lambda: folded(x), found.kernels)
+    with patch.object(graph_expose_cascades, "expose"):
+        apart = settings.compiled(layer, tlf)
+        yield from measured("norms apart", lambda: apart(x), found.kernels)
+    inductor = settings.compiled(layer, "inductor")
+    yield from measured("Inductor", lambda: inductor(x), found.kernels)
+    yield from measured("eager", lambda: layer(x), found.kernels)
+    right = outputs(layer.float()(x.float()))
+    error = float((result - right).norm() / (eager - right).norm())
+    yield f"{'error':<16}{error:>9.2f}x"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--batches", type=int, default=8)
+    parser.add_argument("--tokens", type=int, default=1024)
+    parser.add_argument("--width", type=int, default=1024, help="64 for each head")
+    parser.add_argument("--autotune", action="store_true", help="in Inductor")
+    parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
+    parser.add_argument("--kernels", action="store_true", help="the time of each")
+    found = parser.parse_args(arguments)
+    settings = Settings(
+        "max-autotune-no-cudagraphs" if found.autotune else None,
+        {"numerics": "relaxed"} if found.relaxed else {},
+    )
+    for text in lines(found, settings):
+        print(text, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
