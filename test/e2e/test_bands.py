@@ -77,7 +77,7 @@ def layers(count: int) -> Iterator[Layer]:
         yield Layer.random(np.random.default_rng(seed))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("layer", list(layers(24)), ids=lambda layer: layer.element)
 def test_values(layer: Layer, chip: str):

@@ -35,7 +35,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(16)
 @pytest.mark.parametrize(("name", "target_name"), RUNS)
 def test_no_program_beats_its_bounds(name: str, target_name: str):
     file = EXAMPLES / f"{name}.mlir"

@@ -34,7 +34,7 @@ def eager(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Trial, "pays", always)
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("target", ["h200", "npu"])
 @pytest.mark.parametrize("sizes", SIZES)

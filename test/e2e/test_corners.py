@@ -202,7 +202,7 @@ func.func @main(%a: tensor<1760xbf16>) -> tensor<1760xf16> {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_corners(name: str, target: str):

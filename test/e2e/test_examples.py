@@ -99,7 +99,7 @@ def test_every_file_is_tested():
     assert names == {*FILES, "rolling_bottleneck"}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["reference", "npu"])
 @pytest.mark.parametrize("name", FILES)
 def test_files(name: str, target: str):

@@ -22,7 +22,7 @@ def functions(module: ModuleOp) -> list[func.FuncOp]:
     return [op for op in module.walk() if isinstance(op, func.FuncOp)]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
 @pytest.mark.parametrize("make", MAKERS)
 def test_fused_nests(make: str, target: str):

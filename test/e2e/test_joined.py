@@ -19,7 +19,7 @@ def test_joined(seed: int) -> None:
     assert check(case, TARGETS[seed // 3 % 3]) is None, case.text
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("seed", range(60, 90))
 def test_joined_in_random_tiles(seed: int) -> None:
     case = make_case(joined_program(seed, "f32", 5), seed)

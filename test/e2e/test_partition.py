@@ -16,7 +16,7 @@ def partitioned(target: str, strategy: str) -> str:
     return text.replace("graph-partition{level=L2}", f"graph-partition{{{options}}}")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu"])
 @pytest.mark.parametrize(
     ("name", "strategy"),

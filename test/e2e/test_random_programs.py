@@ -42,7 +42,7 @@ def expect_right(fault: Fault | None, target: str, program: Program):
     assert fault is None, f"{fault}\n{program.text()}"
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed: int, target: str):
@@ -85,7 +85,7 @@ def test_random_weights(seed: int, target: str):
     expect_right(fault, target, program)
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("target", ["npu", "h200"])
 @pytest.mark.parametrize("seed", PLANNED_SEEDS)
 def test_random_plans(seed: int, target: str):

@@ -15,7 +15,7 @@ SIZES = Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)
 MODULE = "builtin.module {"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["soft_capped", "alibi", "differential", "gate"])
 def test_errors(name: str):
     """In multiples of those of strict numerics, against f64."""

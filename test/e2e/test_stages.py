@@ -43,7 +43,7 @@ def stages(variant: Variant, name: str) -> list[Stage]:
     return list(lowered(case, load(name), context, module))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("target", LAST)
 @pytest.mark.parametrize("variant", KERNELS, ids=lambda each: each.name)
 def test_values_after_every_pass(variant: Variant, target: str):
@@ -53,7 +53,7 @@ def test_values_after_every_pass(variant: Variant, target: str):
     assert LAST[target] in [stage.name for stage in found if stage.runs]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("target", ["npu", "npu-tiny"])
 @pytest.mark.parametrize("variant", BLOCKS, ids=lambda each: each.name)
 def test_values_of_convolutions_after_every_pass(variant: Variant, target: str):

@@ -19,7 +19,7 @@ def _program(file: Path, target: str) -> Program:
     return parse(compiled.ir("program.npu"), file.parent)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.mlir")), ids=lambda p: p.stem)
 def test_examples_take_the_same_time(file: Path):
     program = _program(file, "npu-tiny")

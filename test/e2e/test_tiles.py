@@ -55,7 +55,7 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
     return text.replace("graph-choose-tiles,", f"graph-choose-tiles{{{options}}},")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.program.name)
 def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
     target = load("npu-tiny")

@@ -23,7 +23,7 @@ def carried_in(module: ModuleOp) -> list[int]:
     ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("seed", range(6))

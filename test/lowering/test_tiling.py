@@ -109,7 +109,7 @@ def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.
     return list(counting.counts.values())
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("name", ["npu-tiny", "h200"])
 @pytest.mark.parametrize("family", FAMILIES)

@@ -39,7 +39,7 @@ func.func @main({arguments}, %b: tensor<{total}x{element}>) -> ({r}, {types[part
     return text, [rows, *extents]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("element", UNIT)
 @pytest.mark.parametrize("seed", range(34))
 def test_random_parts(seed: int, element: str):

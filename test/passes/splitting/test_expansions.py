@@ -66,7 +66,7 @@ def widened(body: str, element: str) -> str:
     return "\n  ".join(["", *casts, inside.replace("%y", "%found"), last])
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", UNIT)
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -74,7 +74,7 @@ def split(context: Context, module: ModuleOp, known: int) -> int:
     return count
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("element", UNIT)
 @pytest.mark.parametrize("seed", range(SEEDS))
