@@ -221,7 +221,8 @@ class _Corrected:
         return replace(correction, places=self._places(op, correction.values))
 
     def _expansion(self, op: AccumulatingInterface) -> Expansion | None:
-        expansion = expansion_of(op, [each.results[0] for each in self.running])
+        running = [each.results[0] for each in self.running]
+        expansion = expansion_of(op, running, self.dependent)
         if expansion is None:
             return None
         return replace(expansion, places=self._places(op, expansion.values))

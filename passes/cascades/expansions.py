@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
@@ -60,14 +61,18 @@ class Expansion:
 
 
 def expansion_of(
-    op: AccumulatingInterface, running: Collection[SSAValue]
+    op: AccumulatingInterface,
+    running: Collection[SSAValue],
+    dependent: Collection[Operation],
 ) -> Expansion | None:
-    """What a sum changes by with running values; None if terms are no polynomials."""
+    """
+    What a sum changes by with running values, where others are computed of these by
+    `dependent` operations alone; None if its terms are no polynomials.
+    """
     if not isinstance(op, graph.ReduceOp) or not op.linear_in():
         return None
-    order = {value: place for place, value in enumerate(running)}
     try:
-        series = _Expander(order).of(op.operand)
+        series = _Expander(running, dependent).of(op.operand)
     except _NoSeriesError:
         return None
     changes = [
@@ -92,9 +97,12 @@ class _NoSeriesError(Exception):
 class _Expander:
     """Finds the series of values."""
 
-    running: Mapping[SSAValue, int]
-    """Running values, and their order."""
+    running: Collection[SSAValue]
+    dependent: Collection[Operation]
+    """What is computed of running values."""
     _known: dict[SSAValue, Series] = field(default_factory=dict[SSAValue, Series])
+    _places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Where values come in products."""
 
     def of(self, value: SSAValue) -> Series:
         """The series of a value, which is the only term without changes."""
@@ -105,7 +113,7 @@ class _Expander:
         owner = value.owner
         if value in self.running or not isinstance(owner, Operation):
             return ()
-        return owner.operands if isinstance(owner, tuple(RULES)) else ()
+        return owner.operands if owner in self.dependent else ()
 
     def _of(self, value: SSAValue) -> Series:
         if value in self.running:
@@ -114,7 +122,7 @@ class _Expander:
             return {(): {(): float(number)}}
         itself: Series = {(): {(value,): 1.0}}
         owner = value.owner
-        if not isinstance(owner, Operation) or not self._depends(value):
+        if not isinstance(owner, Operation) or owner not in self.dependent:
             return itself
         if (rule := RULES.get(type(owner))) is None:
             raise _NoSeriesError
@@ -122,22 +130,6 @@ class _Expander:
         if sum(map(len, found.values())) > MOST:
             raise _NoSeriesError
         return {**found, **itself}
-
-    def _depends(self, value: SSAValue) -> bool:
-        """Whether a value changes with running ones, as far as that can be seen."""
-        pending, seen = [value], {value}
-        while pending:
-            current = pending.pop()
-            if current in self.running:
-                return True
-            owner = current.owner
-            if isinstance(owner, AccumulatingInterface) or not isinstance(
-                owner, Operation
-            ):
-                continue
-            pending += [each for each in owner.operands if each not in seen]
-            seen.update(owner.operands)
-        return False
 
     def sum(self, _: Operation, left: Series, right: Series) -> Series:
         """The series of a sum."""
@@ -154,13 +146,12 @@ class _Expander:
     def product(self, _: Operation, left: Series, right: Series) -> Series:
         """The series of a product."""
         found = _empty()
-        for powers, ours in left.items():
-            for others, theirs in right.items():
-                for terms, number in ours.items():
-                    for factors, times in theirs.items():
-                        made = tuple(sorted((*powers, *others), key=self._place))
-                        all_of = tuple(sorted((*terms, *factors), key=id))
-                        found[made][all_of] += number * times
+        for (powers, ours), (more, theirs) in product(left.items(), right.items()):
+            made = found[self._ordered(*powers, *more)]
+            for (terms, number), (others, times) in product(
+                ours.items(), theirs.items()
+            ):
+                made[self._ordered(*terms, *others)] += number * times
         return found
 
     def cast(self, op: Operation, operand: Series) -> Series:
@@ -171,8 +162,10 @@ class _Expander:
             raise _NoSeriesError
         return operand
 
-    def _place(self, value: SSAValue) -> int:
-        return self.running[value]
+    def _ordered(self, *values: SSAValue) -> Powers:
+        for value in values:
+            self._places.setdefault(value, len(self._places))
+        return tuple(sorted(values, key=self._places.__getitem__))
 
 
 def _empty() -> dict[Powers, dict[Powers, float]]:
