@@ -28,10 +28,10 @@ def expose(block: Block, trial: Trial) -> None:
     while pending:
         group = groups[pending[0]]
         parts = leading_to(group, read_by(group), groups, through_views=True)
-        changed = _best(parts, group, trial)
-        known = invariant_values(block)
-        for op in reversed(changed):
-            rewrite(op, known)
+        if changed := _best(parts, group, trial):
+            known = invariant_values(block)
+            for op in reversed(changed):
+                rewrite(op, known)
         done = {pending[0], *changed}
         pending = [op for op in pending if op not in done]
 

@@ -84,13 +84,6 @@ class Trial:
         pairs = zip(extents, plan.tile_sizes, strict=True)
         return prod(ceil(extent / size) for extent, size in pairs)
 
-    def pays(self, parts: Sequence[Part], change: Change) -> bool:
-        """
-        Whether groups of a block take less time once their operations have been
-        changed.
-        """
-        return self.saved(parts, change) > 0
-
     def saved(self, parts: Sequence[Part], change: Change) -> int:
         """
         The cycles that a change saves, counted as more where groups become fewer, and
