@@ -110,8 +110,7 @@ def build_cascade(
             raise NoCascadeError(op, "it reduces another axis of what is reduced")
     rows = [op for op in operations if op in dependent and op not in iterators]
     corrected = [op for op in steps if op in dependent]
-    alone = dict[Operation, Step]()
-    alone.update((op, Step(op, iterators[op], None)) for op in steps)
+    alone: dict[Operation, Step] = {op: Step(op, iterators[op], None) for op in steps}
     known = _Corrected(dependent, axes, alone, rows, in_parts)
     return Cascade(
         found[-1],

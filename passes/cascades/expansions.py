@@ -47,6 +47,7 @@ class Change:
     terms: tuple[SSAValue, ...]
     """What is multiplied and added up along the axis; ones where there is nothing."""
     powers: Powers
+    """One value or more."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,13 @@ class Expansion:
     """What a sum changes by, when what its terms depend on changes."""
 
     changes: Sequence[Change]
-    values: tuple[SSAValue, ...]
-    """The values that it depends on."""
     places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
-    """Which of their axes run along those of the sum."""
+    """Which axes of the values that it depends on run along those of the sum."""
+
+    @property
+    def values(self) -> tuple[SSAValue, ...]:
+        """The values that it depends on."""
+        return tuple(dict.fromkeys(v for each in self.changes for v in each.powers))
 
 
 def expansion_of(
@@ -85,8 +89,7 @@ def expansion_of(
     read = {value for change in changes for value in change.terms}
     if any(tensor_type(value).get_shape() != shape for value in read):
         return None
-    values = dict.fromkeys(value for change in changes for value in change.powers)
-    return Expansion(changes, tuple(values)) if len(changes) <= MOST else None
+    return Expansion(changes)
 
 
 class _NoSeriesError(Exception):

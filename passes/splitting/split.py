@@ -175,22 +175,19 @@ class _Split:
 
     def _changes(self, op: graph.ReduceOp, expansion: Expansion) -> list[Parted]:
         """What terms of a sum change by, added up for each part."""
-        builder, whole = (
-            Builder(InsertPoint.before(op)),
-            self.rebuild.values[op.operand],
-        )
+        builder = Builder(InsertPoint.before(op))
+        whole = self.rebuild.values[op.operand]
         program = TensorProgram(builder, op.accumulator_type)
         count = prod(whole.shape) // prod(self.rebuild.values[op.result].shape)
         found = list[Parted]()
         for change in expansion.changes:
-            values = [self.rebuild.values[value].value for value in change.terms]
-            wide = map(program.widened, values)
-            term = next(wide, None)
-            if term is None:
+            if not change.terms:
                 total = program.number(change.number * count)
                 found.append(Parted(total, 0))
                 continue
-            term = Parted(reduce(program.mul, wide, term), whole.axis)
+            values = (self.rebuild.values[value].value for value in change.terms)
+            product = reduce(program.mul, map(program.widened, values))
+            term = Parted(product, whole.axis)
             total = self.rebuild.reduced(op, term, True, builder)
             value = program.mul(total.value, program.number(change.number))
             found.append(Parted(value, total.axis))
@@ -205,10 +202,8 @@ class _Split:
         is_read = any(each.expansion is not None for each in steps)
         if not is_read or step.correction or kind_of(step.op) is not ReduceKind.SUM:
             return
-        made, builder = (
-            self.rebuild.values[result],
-            Builder(InsertPoint.before(step.op)),
-        )
+        builder = Builder(InsertPoint.before(step.op))
+        made = self.rebuild.values[result]
         program = TensorProgram(builder, tensor_type(made.value).element_type)
         total = program.mul(made.value, program.number(float(self.parts)))
         self.rebuild.values[result] = Parted(total, made.axis)

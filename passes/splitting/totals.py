@@ -82,10 +82,9 @@ class Totals:
         before = {value: self.parts[value] for value in expansion.places}
         total = part.value
         for change, found in zip(expansion.changes, sums, strict=True):
-            product: Formula = 1.0
-            for value in change.powers:
-                moved = Apply("sub", (After(value), Before(value)))
-                product = Apply("mul", (product, moved)) if product != 1.0 else moved
+            product, *others = [_moved(value) for value in change.powers]
+            for other in others:
+                product = Apply("mul", (product, other))
             moved = formulae.build(product, before, self.values)
             total = program.add(total, program.mul(found.value, moved))
         return Parted(total, part.axis)
@@ -138,6 +137,11 @@ class _Formulae:
             new[value] = spread(after.get(value, value), axis, builder)
             places[value] = _with_parts(found, self.axis, axis)
         return CorrectionBuilder(self.program, places, old, new).build(formula)
+
+
+def _moved(value: SSAValue) -> Formula:
+    """How much a value changes by."""
+    return Apply("sub", (After(value), Before(value)))
 
 
 def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cascade_programs import run
 from differential import parsed
-from far_rows import MEAN, SQUARES, UNIT, drawn, error, program
+from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, drawn, errors, program
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
@@ -38,9 +38,6 @@ BODIES: Mapping[str, str] = {
   %y = graph.mul %n, %s : ({R}, {R}) -> {R}""",
 }
 """What is computed of rows `x`, with the reciprocal `c` of their length."""
-
-SEEDS, SHAPES, DRAWS = 5, 4, 17
-"""A body is computed of 1,020 random inputs, with all types, seeds and shapes."""
 
 
 def reductions(module: ModuleOp) -> Reductions | None:
@@ -88,12 +85,8 @@ def test_errors(seed: int, element: str, body: str):
         changed.verify()
         run("canonicalize,tlf-cse,dce", context, changed)
 
-        for _ in range(DRAWS):
-            inputs = drawn(rng, sizes, element)
-            wide = {name: a.astype(np.float64) for name, a in inputs.items()}
-            (wanted,) = interpret(exact, wide)
-            worst = max(worst, error(interpret(changed, inputs)[0], wanted))
-            usual = max(usual, error(interpret(whole, inputs)[0], wanted))
+        found = errors(exact, (changed, whole), rng, sizes, element)
+        worst, usual = map(max, (worst, usual), found)
     assert worst <= 4 * max(usual, 4 * UNIT[element])
 
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from differential import PASSES, PassManager, build_passes, parsed
-from far_rows import MEAN, SQUARES, UNIT, drawn, error, program
+from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, errors, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.interpreters.run import interpret
 from tlf.passes.sums.distribute import distribute
 
 BODIES: Mapping[str, str] = {
@@ -50,9 +49,6 @@ BODIES: Mapping[str, str] = {
 }
 """What is computed of rows `x`, with the reciprocal `c` of their length."""
 
-SEEDS, SHAPES, DRAWS = 5, 4, 17
-"""A body is computed of 1,020 random inputs, with all types, seeds and shapes."""
-
 
 def decomposed(text: str) -> tuple[Context, ModuleOp]:
     context, module = parsed(text)
@@ -90,13 +86,7 @@ def test_errors(seed: int, element: str, body: str):
         context, changed = decomposed(program(text, sizes, element, result))
         assert split(context, changed, 1) > 0
 
-        worst, usual = 0.0, 0.0
-        for _ in range(DRAWS):
-            inputs = drawn(rng, sizes, element)
-            wide = {name: a.astype(np.float64) for name, a in inputs.items()}
-            (wanted,) = interpret(exact, wide)
-            worst = max(worst, error(interpret(changed, inputs)[0], wanted))
-            usual = max(usual, error(interpret(whole, inputs)[0], wanted))
+        worst, usual = errors(exact, (changed, whole), rng, sizes, element)
         assert worst <= 4 * max(usual, 4 * UNIT[element])
 
 
