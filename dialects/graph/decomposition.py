@@ -18,7 +18,7 @@ from xdsl.irdl import IRDLOperation
 from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
-from tlf.dialects.graph.functions import ErfOp, ExpOp, RsqrtOp, TanhOp
+from tlf.dialects.graph.functions import ErfOp, ExpOp, RsqrtOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp
 from tlf.dialects.graph.tensors import element_of
@@ -53,6 +53,12 @@ class TensorProgram:
             return value
         return self.insert(CastOp(value, self.element))
 
+    def narrowed(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """A value of the program as one of type `type_`."""
+        if value.type == type_:
+            return value
+        return self.insert(CastOp.create(operands=[value], result_types=[type_]))
+
     def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """The sum."""
         return self.insert(AddOp(lhs, rhs))
@@ -77,10 +83,6 @@ class TensorProgram:
         """The error function."""
         return self.insert(ErfOp(value))
 
-    def tanh(self, value: SSAValue) -> SSAValue:
-        """The hyperbolic tangent."""
-        return self.insert(TanhOp(value))
-
     def rsqrt(self, value: SSAValue) -> SSAValue:
         """The reciprocal of the square root."""
         return self.insert(RsqrtOp(value))
@@ -102,8 +104,6 @@ class TensorProgram:
         The last step of a program, `kind` of `operands`, as a value of type `type_`.
         """
         tensor = cast(AnyTensor, type_)
-        if tensor.element_type == self.element:
-            return self.insert(kind.create(operands=operands, result_types=[type_]))
         wide = like(tensor, tensor.get_shape(), self.element)
         last = self.insert(kind.create(operands=operands, result_types=[wide]))
-        return self.insert(CastOp.create(operands=[last], result_types=[type_]))
+        return self.narrowed(last, type_)

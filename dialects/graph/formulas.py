@@ -22,9 +22,9 @@ class Arithmetic(Protocol[Value]):
     def number(self, value: float, /) -> Value: ...
     def add(self, lhs: Value, rhs: Value, /) -> Value: ...
     def mul(self, lhs: Value, rhs: Value, /) -> Value: ...
+    def div(self, lhs: Value, rhs: Value, /) -> Value: ...
     def exp(self, value: Value, /) -> Value: ...
     def erf(self, value: Value, /) -> Value: ...
-    def tanh(self, value: Value, /) -> Value: ...
 
 
 class ScalarProgram:
@@ -62,10 +62,6 @@ class ScalarProgram:
         """The error function."""
         return self.insert(math.ErfOp(value))
 
-    def tanh(self, value: SSAValue) -> SSAValue:
-        """The hyperbolic tangent."""
-        return self.insert(math.TanhOp(value))
-
 
 class ArrayArithmetic:
     """Computes on numpy arrays of one floating-point type."""
@@ -85,6 +81,10 @@ class ArrayArithmetic:
         """The product."""
         return np.multiply(lhs, rhs)
 
+    def div(self, lhs: Array, rhs: Array) -> Array:
+        """The quotient."""
+        return np.divide(lhs, rhs)
+
     def exp(self, value: Array) -> Array:
         """The exponential."""
         return np.exp(value)
@@ -92,7 +92,3 @@ class ArrayArithmetic:
     def erf(self, value: Array) -> Array:
         """The error function."""
         return error_function(value).astype(self.dtype)
-
-    def tanh(self, value: Array) -> Array:
-        """The hyperbolic tangent."""
-        return np.tanh(value)

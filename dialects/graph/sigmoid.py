@@ -25,13 +25,17 @@ from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.types import accumulator_of
 
 
-def _denominator(arithmetic: Arithmetic[Value], x: Value) -> Value:
+def one_and_exp(arithmetic: Arithmetic[Value], x: Value) -> Value:
     """
-    `1 + exp(-x)`. It is infinite where x is far below 0, and quotients by it 0, which
+    `1 + exp(x)`. It is infinite where x is far above 0, and quotients by it 0, which
     is what they round to.
     """
-    negative = arithmetic.mul(x, arithmetic.number(-1.0))
-    return arithmetic.add(arithmetic.exp(negative), arithmetic.number(1.0))
+    return arithmetic.add(arithmetic.exp(x), arithmetic.number(1.0))
+
+
+def _denominator(arithmetic: Arithmetic[Value], x: Value) -> Value:
+    """`1 + exp(-x)`."""
+    return one_and_exp(arithmetic, arithmetic.mul(x, arithmetic.number(-1.0)))
 
 
 class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
