@@ -28,7 +28,7 @@ from tlf.lowering.triton.grid import (
     trip_counts,
 )
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
-from tlf.lowering.triton.narrow import functions_in
+from tlf.lowering.triton.functions import functions_in
 from tlf.lowering.triton.source import INDENT, Source
 
 HEADER = """\

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.types import is_half
-from tlf.lowering.triton.narrow import narrow_function
+from tlf.lowering.triton.functions import own_function
 from tlf.lowering.triton.types import (
     is_supported,
     literal,
@@ -236,7 +236,7 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
         return _rounded(f"{operands[0].value} * {inverse}", result_type)
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
         return _rounded(template.format(*_infix(operands)), result_type)
-    if (name := narrow_function(op, operands[0].shape)) is not None:
+    if (name := own_function(op, operands[0].shape)) is not None:
         return f"{name}({operands[0].tile})"
     if (template := _FLOAT_CALLS.get(op.name)) is not None:
         return _rounded(template.format(*_arguments(operands)), result_type)

@@ -214,6 +214,23 @@ def test_domains_of_hyperbolic_functions(check: Check, dtype: str) -> None:
         assert_rounded(got[f"out{number}"], expected, dtype, f"out{number}")
 
 
+def test_hyperbolic_tangent(check: Check) -> None:
+    """In f32, on both sides of where it turns from a polynomial to an exponential."""
+    tangents = [f"%z{number} = math.tanh %a{number} : f32" for number in range(4)]
+    sizes = np.concatenate([np.geomspace(1e-30, 0.69, 100), np.linspace(0.69, 11, 96)])
+    special = [0.0, 3e38, np.inf, np.nan]
+    x = np.concatenate([sizes, special]).astype(np.float32)
+    parts = np.split(np.concatenate([x, -x]), 4)
+    inputs = {f"in{number}": part for number, part in enumerate(parts)}
+    got = check(program(["f32"] * 4, ["f32"] * 4, tangents), inputs)
+    for number, part in enumerate(parts):
+        result, expected = got[f"out{number}"], np.tanh(part.astype(np.float64))
+        error = np.abs(result - expected) / np.spacing(expected.astype(np.float32))
+        assert not (np.abs(error) > 2).any()
+        assert (np.isnan(result) == np.isnan(part)).all()
+        assert (np.signbit(result) == np.signbit(part))[~np.isnan(part)].all()
+
+
 @pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64"])
 def test_binary_with_nan_and_constant(check: Check, dtype: str) -> None:
     lines = [f"%k = arith.constant 0.7 : {dtype}"]
