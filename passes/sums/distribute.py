@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import between
+from tlf.passes.sums.gathered_terms import gather_terms
 from tlf.passes.sums.linear_sum import LinearSum
 from tlf.passes.sums.terms import Factors, Term, Terms, added
 
@@ -54,6 +56,20 @@ def _terms(found: LinearSum, side: int, shifts: bool = False) -> Terms:
     return Terms(axes.index(found.summed) - len(axes), program, shifts)
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A sum, and what it is multiplied by, which is the same along its axis."""
+
+    total: SSAValue
+    rows: Factors
+
+    def without(self, factor: SSAValue) -> _Part:
+        """The same, divided by one of the factors."""
+        above = list(self.rows.above)
+        above.remove(factor)
+        return _Part(self.total, Factors(tuple(above), self.rows.below))
+
+
 @dataclass
 class _Distribution:
     """Replaces one sum by several."""
@@ -79,7 +95,7 @@ class _Distribution:
             for each in list(between(before, op)):
                 Rewriter.erase_op(each)
             return False
-        self._replace(before, self._added(built))
+        self._replace(before, self._combined(built))
         return True
 
     def _replace(self, before: Operation | None, total: SSAValue) -> None:
@@ -92,6 +108,7 @@ class _Distribution:
         for each in between(before, op):
             each.location = op.location
         Rewriter.replace_op(op, [], [last])
+        gather_terms(last)
 
     def _is_exact(self, term: Term) -> bool:
         """
@@ -133,7 +150,7 @@ class _Distribution:
         for each in found.values():
             yield list(each.values())
 
-    def _part(self, terms: Sequence[Term]) -> SSAValue | None:
+    def _part(self, terms: Sequence[Term]) -> _Part | None:
         """The sum of terms that have the same factors; none where some cancel."""
         if not all(term.number for term in terms):
             return None
@@ -153,7 +170,20 @@ class _Distribution:
             total = self._summed(None, scale)
             totals.append(self._scaled(total, ones / number))
         total = self._scaled(self._added(totals), number)
-        return self._times(total, terms[0].rows)
+        return _Part(total, terms[0].rows)
+
+    def _combined(self, parts: Sequence[_Part]) -> SSAValue:
+        """The sum of parts, with what several are multiplied by taken out of them."""
+        counts = Counter(each for part in parts for each in set(part.rows.above))
+        shared = [value for value, count in counts.items() if count > 1]
+        if not shared:
+            return self._added([self._times(each.total, each.rows) for each in parts])
+        factor, *_ = shared
+        inside = [part.without(factor) for part in parts if factor in part.rows.above]
+        outside = [part for part in parts if factor not in part.rows.above]
+        product = self._times(self._combined(inside), Factors((factor,)))
+        rest = [self._combined(outside)] if outside else []
+        return self._added([product, *rest])
 
     def _summed(self, terms: SSAValue | None, scale: SSAValue | None) -> SSAValue:
         builder, found = self.program.builder, self.sum

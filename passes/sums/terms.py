@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from xdsl.ir import Operation, SSAValue
 
@@ -198,7 +198,10 @@ class Terms:
         found = self.of(owner.operand)
         if not all(is_seen(each, owner, self.axis) for term in found for each in term):
             return [Term(1.0, Factors(), Factors((owner.result,)))]
-        move = partial(seen, op=owner, axis=self.axis, builder=self.program.builder)
+        # The same value is one factor in all terms.
+        move = cache(
+            partial(seen, op=owner, axis=self.axis, builder=self.program.builder)
+        )
         return [
             Term(term.number, term.rows.mapped(move), term.varying.mapped(move))
             for term in found

@@ -91,19 +91,27 @@ func.func @nll(%x: tensor<8192x256xbf16>, %w: tensor<256x4096xbf16>, %i: tensor<
 // -----
 
 // Only the product is rewritten, of rows as they are under another shape: their mean and
-// variance stay as they were, two numbers of each row.
+// variance stay as they were, two numbers of each row. What both of its terms are multiplied
+// by is so once, and what is the same at every call is one row.
 // CHECK-LABEL: func.func @norm
 // CHECK:         [[X:%.*]] = graph.reshape %x : (tensor<8x1024x1024xbf16>) -> tensor<8192x1024xbf16>
-// CHECK:         graph.matmul [[X]], {{.*}} -> tensor<8192x4096xf32>
+// CHECK:         %p = graph.matmul [[X]], {{.*}} -> tensor<8192x4096xf32>
+// CHECK:         [[T:%.*]] = graph.add %p, {{.*}} : (tensor<8192x4096xf32>, tensor<8192x4096xf32>)
+// CHECK:         [[Q:%.*]] = graph.mul [[T]], {{.*}} : (tensor<8192x4096xf32>, tensor<8192x1xf32>)
+// CHECK:         [[C:%.*]] = graph.add {{.*}} -> tensor<1x4096xf32>
+// CHECK-NEXT:    graph.add [[Q]], [[C]] : (tensor<8192x4096xf32>, tensor<1x4096xf32>)
 // GROUPS-LABEL: func.func @norm
 // GROUPS:         graph.group ins(%{{.*}} = %x {{.*}} -> (tensor<8x1024x1xf32>, tensor<8x1024x1xf32>)
 // GROUPS:         graph.group {{.*}} -> (tensor<8192x4096xbf16>)
 // NOTHING-LABEL: func.func @norm
 // NOTHING-NOT:    graph.reshape %x
 func.func @norm(%x: tensor<8x1024x1024xbf16>, %g: tensor<1024xbf16> {tlf.parameter}, %b: tensor<1024xbf16> {tlf.parameter},
-    %w: tensor<1024x4096xbf16> {tlf.parameter}) -> tensor<8192x4096xbf16> {
+    %w: tensor<1024x4096xbf16> {tlf.parameter}, %c: tensor<4096xbf16> {tlf.parameter}) -> tensor<8192x4096xbf16> {
   %n = graph.layer_norm %x weight %g bias %b epsilon 1.0e-05 : (tensor<8x1024x1024xbf16>, tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<8x1024x1024xbf16>
   %r = graph.reshape %n : (tensor<8x1024x1024xbf16>) -> tensor<8192x1024xbf16>
-  %y = graph.matmul %r, %w : (tensor<8192x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<8192x4096xbf16>
+  %p = graph.matmul %r, %w : (tensor<8192x1024xbf16>, tensor<1024x4096xbf16>) -> tensor<8192x4096xf32>
+  %f = graph.cast %c : (tensor<4096xbf16>) -> tensor<4096xf32>
+  %s = graph.add %p, %f : (tensor<8192x4096xf32>, tensor<4096xf32>) -> tensor<8192x4096xf32>
+  %y = graph.cast %s : (tensor<8192x4096xf32>) -> tensor<8192x4096xbf16>
   func.return %y : tensor<8192x4096xbf16>
 }

@@ -39,6 +39,7 @@ def program(
     rows, length, columns = sizes
     shapes = {"X": (rows, length), "R": (rows, 1), "W": (length, columns)}
     shapes |= {"Y": (rows, columns), "K": (length,), "C": ()}
+    shapes["B"] = 1, columns
     shapes |= {"X3": (1, rows, length), "R3": (1, rows, 1)}
     types = {
         name: f"tensor<{''.join(f'{n}x' for n in shape)}{element}>"

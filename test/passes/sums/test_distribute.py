@@ -11,18 +11,26 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.passes.sums.distribute import distribute
 
-BODIES: Mapping[str, str] = {
-    "variance": MEAN + SQUARES + "\n  %y = graph.mul %v, %c : ({R}, {C}) -> {R}",
-    "centred": MEAN + "\n  %y = graph.matmul %d, %w : ({X}, {W}) -> {Y}",
-    "layer norm": MEAN
+NORM = (
+    MEAN
     + SQUARES
     + """
   %u = graph.mul %v, %c : ({R}, {C}) -> {R}
   %s = graph.rsqrt %u : {R}
   %z = graph.mul %d, %s : ({X}, {R}) -> {X}
   %g = graph.mul %z, %scale : ({X}, {K}) -> {X}
-  %b = graph.add %g, %shift : ({X}, {K}) -> {X}
-  %y = graph.matmul %b, %w : ({X}, {W}) -> {Y}""",
+  %b = graph.add %g, %shift : ({X}, {K}) -> {X}"""
+)
+
+BODIES: Mapping[str, str] = {
+    "variance": MEAN + SQUARES + "\n  %y = graph.mul %v, %c : ({R}, {C}) -> {R}",
+    "centred": MEAN + "\n  %y = graph.matmul %d, %w : ({X}, {W}) -> {Y}",
+    "layer norm": NORM + "\n  %y = graph.matmul %b, %w : ({X}, {W}) -> {Y}",
+    "layer norm and row": NORM
+    + """
+  %p = graph.matmul %b, %w : ({X}, {W}) -> {Y}
+  %r = graph.reduce %w <sum> axes [0] keepdims : ({W}) -> {B}
+  %y = graph.add %p, %r : ({Y}, {B}) -> {Y}""",
     "root mean square": """
   %q = graph.mul %x, %x : ({X}, {X}) -> {X}
   %v = graph.reduce %q <sum> axes [1] keepdims : ({X}) -> {R}
