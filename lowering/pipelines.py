@@ -62,7 +62,8 @@ PIPELINES: Mapping[str, str] = {
     "triton-pipeline": (
         "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-keep-wide,"
         "graph-choose-tiles,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
-        "convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,convert-mem-to-triton"
+        "convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,mem-schedule-moves,"
+        "convert-mem-to-triton"
     ),
 }
 """The pipelines for a chip with the three levels that the presets have."""

@@ -42,6 +42,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "mem-fold-casts": ("mem_fold_casts", "MemFoldCastsPass"),
     "mem-fold-fills": ("mem_fold_fills", "MemFoldFillsPass"),
     "mem-fold-unit-extents": ("mem_fold_unit_extents", "MemFoldUnitExtentsPass"),
+    "mem-schedule-moves": ("mem_schedule_moves", "MemScheduleMovesPass"),
     "mem-pipeline": ("mem_pipeline", "MemPipelinePass"),
     "mem-check-copies": ("mem_check_copies", "MemCheckCopiesPass"),
     "mem-plan": ("mem_plan", "MemPlanPass"),
