@@ -19,7 +19,7 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.functions import FunctionOperation
 from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
 from tlf.dialects.types import is_half, like, tensor_type
-from tlf.passes.analysis.work import is_slow
+from tlf.passes.analysis.steps import is_slow
 from tlf.passes.numerics import Numerics, numerics_of
 from tlf.passes.pointwise import is_pointwise
 from tlf.passes.replacement import is_planned

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BFloat16Type, f32
 from xdsl.ir import Operation
 
 from tlf.dialects.types import is_half
-from tlf.passes.analysis.work import is_approximate
+from tlf.passes.analysis.steps import is_approximate
 
 FUNCTIONS: Mapping[str, str] = {
     "tanh_f32": """\

@@ -20,6 +20,7 @@ from tlf.lowering.triton.access import OFFSET_LIMIT, Access, View
 from tlf.lowering.triton.compute import COMBINERS, Compute
 from tlf.lowering.triton.contraction import contract
 from tlf.lowering.triton.dot import Product, accumulation, carried
+from tlf.lowering.triton.functions import functions_in
 from tlf.lowering.triton.gather import gather
 from tlf.lowering.triton.grid import (
     mapping_of,
@@ -28,7 +29,6 @@ from tlf.lowering.triton.grid import (
     trip_counts,
 )
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
-from tlf.lowering.triton.functions import functions_in
 from tlf.lowering.triton.source import INDENT, Source
 
 HEADER = """\

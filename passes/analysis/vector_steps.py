@@ -23,8 +23,9 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.dataflow import Dataflow, elements_of
 from tlf.passes.analysis.needs import Need
+from tlf.passes.analysis.steps import is_slow
 from tlf.passes.analysis.touched import count, touched
-from tlf.passes.analysis.work import is_slow, program_of
+from tlf.passes.analysis.work import program_of
 
 CONVERSIONS = (
     *(arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp),

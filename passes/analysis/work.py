@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
-from xdsl.traits import ConstantLike
 
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
@@ -26,14 +22,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.target import Target
-from tlf.dialects.types import dtype_of, is_half, tensor_type
-
-QUICK = (
-    *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
-    *(math.CeilOp, math.FloorOp, math.RoundEvenOp, math.RoundOp, math.TruncOp),
-)
-SLOW = (arith.DivfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
+from tlf.dialects.types import dtype_of, tensor_type
 
 
 @dataclass(frozen=True)
@@ -84,57 +73,6 @@ def _moved(op: Operation) -> int:
         return size_in_bytes((*op.operands, *op.results))
     table, written = size_in_bytes(op.operands[:1]), size_in_bytes(op.results)
     return min(table, written) + size_in_bytes(op.operands[1:]) + written
-
-
-def lane_steps(op: Operation, target: Target) -> int:
-    """
-    The steps that a lane of the vector engine takes for an elementwise operation.
-    Functions, quotients, and conversions between integers and floats take several: as
-    `steps` of the engine says by name, or `approximate_steps` where 16-bit floats are
-    enough, else `transcendental`.
-    """
-    if not isinstance(op, ElementwiseInterface):
-        return 0
-    engine = target.engines.get("vector", {})
-    steps = sum(
-        _steps(inner, engine)
-        for inner in op.scalar_body().ops
-        if not inner.has_trait(ConstantLike)
-    )
-    return steps * tensor_type(op.results[0]).element_count()
-
-
-def _steps(op: Operation, engine: Mapping[str, object]) -> int:
-    """The steps of a scalar operation."""
-    if not is_slow(op):
-        return 1
-    name = op.name.partition(".")[2]
-    tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
-    found = (_number(engine.get(table), name) for table in tables)
-    usual = engine.get("transcendental", 1)
-    known = next((each for each in found if each is not None), usual)
-    return known if isinstance(known, int) else 1
-
-
-def _number(table: object, name: str) -> object:
-    """What a table says of a name, if there is one that says something."""
-    return cast("Mapping[str, object]", table).get(name) if table else None
-
-
-def is_approximate(op: Operation) -> bool:
-    """Whether a function of floats need be no more exact than 16 bits can tell."""
-    flags = op.properties.get("fastmath")
-    if isinstance(flags, arith.FastMathFlagsAttr):
-        if FastMathFlag.APPROX_FUNC in flags.data:
-            return True
-    return is_half(op.results[0].type)
-
-
-def is_slow(op: Operation) -> bool:
-    """Whether a scalar operation takes the vector engine longer than an addition."""
-    if op.dialect_name() == "math":
-        return not isinstance(op, QUICK)
-    return isinstance(op, SLOW)
 
 
 def _operations(op: Operation) -> tuple[dict[str, int], int]:

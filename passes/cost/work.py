@@ -14,7 +14,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
-from tlf.passes.analysis.work import is_slow
+from tlf.passes.analysis.steps import is_slow
 from tlf.passes.bands import Bands, SystolicArray, Windows, Work
 from tlf.passes.cost.cut_products import CutWork
 from tlf.passes.tiling.banded import windows_of

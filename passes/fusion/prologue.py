@@ -24,7 +24,8 @@ from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.analysis.roofline import vector_rate
-from tlf.passes.analysis.work import lane_steps, size_in_bytes
+from tlf.passes.analysis.steps import lane_steps
+from tlf.passes.analysis.work import size_in_bytes
 
 MOVED = "an operand of a contraction is moved or reduced, not computed by element"
 SHARED = "others use what is computed for an operand of a contraction"

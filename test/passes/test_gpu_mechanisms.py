@@ -109,6 +109,52 @@ def test_functions_take_the_steps_that_a_target_says():
     assert more == pytest.approx(22 * steps)
 
 
+def computed(body: str) -> str:
+    """A program with an elementwise body of `%x`, which is large."""
+    type_ = "tensor<4096x4096xf32>"
+    return (
+        f"func.func @f(%x: {type_}) -> {type_} {{\n"
+        f"{body.format(T=type_, S=f'({type_}, {type_})')}\n"
+        f"func.return %y : {type_}\n}}"
+    )
+
+
+def test_special_functions_are_computed_beside_the_lanes():
+    each = -(-(4096**2 // 2048) // 132) * 2048
+    found = price(computed("%y = graph.exp %x : {T}"), (1, 2048))
+    assert found.times["special"] == pytest.approx(each / 16)
+    lanes = price(computed("%y = graph.abs %x : {T}"), (1, 2048)).times["lanes"]
+    more = found.times["lanes"] - lanes
+    assert more == pytest.approx(each / chip().lanes)
+
+
+def test_products_are_one_step_with_their_sum():
+    def lanes(body: str) -> float:
+        return price(computed(body), (1, 2048)).times["lanes"]
+
+    one = lanes("%y = graph.add %x, %x : {S} -> {T}")
+    product = "%p = graph.mul %x, %x : {S} -> {T}\n"
+    assert lanes(product + "%y = graph.add %p, %x : {S} -> {T}") == one
+    assert lanes(product + "%y = graph.mul %p, %x : {S} -> {T}") > one
+    assert lanes(product + "%y = graph.add %p, %p : {S} -> {T}") > one
+
+
+def test_what_follows_a_loop_adds_to_it():
+    def cycles(function: str) -> float:
+        left, right = "tensor<4096x1024xbf16>", "tensor<1024x4096xbf16>"
+        text = (
+            f"func.func @f(%a: {left}, %b: {right}) -> tensor<4096x4096xf32> {{\n"
+            f"%p = graph.matmul %a, %b : ({left}, {right}) -> tensor<4096x4096xf32>\n"
+            f"%y = graph.{function} %p : tensor<4096x4096xf32>\n"
+            "func.return %y : tensor<4096x4096xf32>\n}"
+        )
+        return price(text, (128, 128), (64,)).cycles
+
+    tiles = -(-1024 // 132)
+    more = cycles("erf") - cycles("abs")
+    assert more == pytest.approx(tiles * 128 * 128 * 21 / chip().lanes)
+
+
 @pytest.mark.parametrize(
     ("text", "start", "is_left"),
     [

@@ -15,7 +15,8 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.passes.analysis.work import lane_steps, multiplied_in
+from tlf.passes.analysis.steps import is_contracted, lane_steps, special_steps
+from tlf.passes.analysis.work import multiplied_in
 from tlf.passes.bands import Work
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
@@ -93,7 +94,7 @@ class Arithmetic:
 
     chip: Chip
     target: Target
-    _steps: dict[Operation, float] = field(default_factory=dict[Operation, float])
+    _steps: dict[Operation, Busy] = field(default_factory=dict[Operation, Busy])
     _kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
 
     def of(self, tiled: TiledOperation, warps: int) -> Busy:
@@ -106,7 +107,7 @@ class Arithmetic:
             case AccumulatingInterface():
                 return self._lanes(elements(tiled.box))
             case ElementwiseInterface():
-                return self._lanes(elements(tiled.computed) * self._each(tiled.op))
+                return self._each(tiled.op) * elements(tiled.computed)
             case _:
                 return self._lanes(elements(tiled.computed))
 
@@ -159,6 +160,11 @@ class Arithmetic:
         is_fast = self.chip.rate(product.element) is not None
         return is_fast and self.is_matrix(product) and not self._is_wide(product)
 
+    def is_full_rate(self, product: Product) -> bool:
+        """Whether matrix instructions of the full rate compute a product."""
+        is_fast = self.chip.rate(product.element) is not None
+        return is_fast and self.is_matrix(product) and self._is_wide(product)
+
     def is_fused(self, product: Product) -> bool:
         """Whether lanes compute a product, a term of the sum at each step."""
         return self.is_matrix(product) and self.chip.rate(product.element) is None
@@ -198,14 +204,15 @@ class Arithmetic:
         self, tiled: TiledOperation, warps: int, made: Product | None
     ) -> float:
         """
-        The same in a cascade, where tiles have many rows: those threads wait that have
-        a part of one. Of what matrix instructions of full rate `made`, these are few.
+        The same where tiles have many rows, in a cascade or behind a product: those
+        threads wait that have a part of one. Of what matrix instructions of full rate
+        `made`, these are few.
         """
         if not self._is_reduced(tiled):
             return 0.0
         gpu, rows = self.chip.gpu, elements(tiled.result)
         spread = ROW
-        if made is None or not self.is_matrix(made) or not self._is_wide(made):
+        if made is None or not self.is_full_rate(made):
             width = dtype_of(tensor_type(tiled.op.operands[0]).element_type).itemsize
             wanted = elements(tiled.box) // rows * width // VECTOR
             spread = max(1, min(gpu.warp * warps, wanted))
@@ -224,11 +231,15 @@ class Arithmetic:
     def _lanes(self, steps: float) -> Busy:
         return Busy(lanes=steps / self.chip.lanes)
 
-    def _each(self, op: ElementwiseInterface) -> float:
-        """The steps of a lane for one element."""
-        if op not in self._steps:
-            count = tensor_type(op.results[0]).element_count()
-            self._steps[op] = lane_steps(op, self.target) / max(1, count)
+    def _each(self, op: ElementwiseInterface) -> Busy:
+        """The time of one element."""
+        if op not in self._steps and is_contracted(op):
+            self._steps[op] = NOTHING
+        elif op not in self._steps:
+            count = max(1, tensor_type(op.results[0]).element_count())
+            steps, special = lane_steps(op, self.target), special_steps(op, self.target)
+            each = special / self.chip.special if self.chip.special else 0.0
+            self._steps[op] = self._lanes(steps / count) + Busy(special=each / count)
         return self._steps[op]
 
     def _product(self, tiled: TiledOperation, warps: int) -> Busy:

@@ -13,6 +13,8 @@ class Busy:
     """Matrix instructions."""
     lanes: float = 0.0
     """Scalar arithmetic."""
+    special: float = 0.0
+    """Exponentials, roots and reciprocals, in a unit of their own."""
     loads: float = 0.0
     """Threads that load or store."""
     shared: float = 0.0
@@ -23,17 +25,22 @@ class Busy:
     @property
     def longest(self) -> float:
         """The time of the busiest part: where all overlap."""
-        return max(self.matrix, self.lanes, self.loads, self.shared, self.port)
+        return max(self.matrix, self.computed, self.loads, self.shared, self.port)
+
+    @property
+    def computed(self) -> float:
+        """The time of what is computed element by element, of many elements at once."""
+        return max(self.lanes, self.special)
 
     @property
     def issued(self) -> float:
         """The time of what warps do themselves, one thing after the other."""
-        return self.lanes + self.loads + self.shared
+        return self.computed + self.loads + self.shared
 
     @property
     def total(self) -> float:
         """The time of one part after the other: where nothing overlaps."""
-        return self.matrix + self.lanes + self.loads + self.shared + self.port
+        return self.matrix + self.computed + self.loads + self.shared + self.port
 
     @property
     def binding(self) -> str:
@@ -41,6 +48,7 @@ class Busy:
         parts = {
             "matrix": self.matrix,
             "lanes": self.lanes,
+            "special": self.special,
             "loads": self.loads,
             "shared": self.shared,
             "port": self.port,
@@ -51,6 +59,7 @@ class Busy:
         return Busy(
             self.matrix + other.matrix,
             self.lanes + other.lanes,
+            self.special + other.special,
             self.loads + other.loads,
             self.shared + other.shared,
             self.port + other.port,
@@ -60,6 +69,7 @@ class Busy:
         return Busy(
             self.matrix * times,
             self.lanes * times,
+            self.special * times,
             self.loads * times,
             self.shared * times,
             self.port * times,

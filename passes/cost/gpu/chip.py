@@ -34,6 +34,8 @@ class Chip:
     processors: int
     lanes: float
     """Steps of the lanes in a cycle."""
+    special: float
+    """Steps of the unit for special functions; 0 where the lanes do it all."""
     tensor: Mapping[str, float]
     """Operations of matrix instructions in a cycle, by type."""
     memory: Memory
@@ -57,11 +59,12 @@ class Chip:
             each for each in target.levels.values() if each.kind is LevelKind.CACHE
         ]
         cache = cached[-1] if cached else far
-        lanes = _lanes(figures_of(target, "vector"))
+        lanes = _number(figures_of(target, "vector"), "lanes", 1.0)
         return Chip(
             gpu=gpu,
             processors=Engines.of(target).cores,
             lanes=lanes * gpu.reached.vector,
+            special=_number(figures_of(target, "vector"), "special", 0.0),
             tensor=_tensor(figures_of(target, "matrix"), lanes, gpu),
             memory=Memory(
                 far.bandwidth * gpu.reached.memory, far.latency, far.capacity
@@ -88,9 +91,9 @@ class Chip:
         return None
 
 
-def _lanes(vector: Figures) -> float:
-    lanes = vector.get("lanes", 1)
-    return float(lanes) if isinstance(lanes, int | float) else 1.0
+def _number(figures: Figures, name: str, usual: float) -> float:
+    found = figures.get(name, usual)
+    return float(found) if isinstance(found, int | float) else usual
 
 
 def _tensor(matrix: Figures, lanes: float, gpu: Gpu) -> dict[str, float]:

@@ -125,6 +125,7 @@ class _Kernel:
         step = repeated * (1 / self.steps)
         waits, is_direct = self._waits(step), self.resources.stages == 1
         is_product, is_looped = self._is_grouped(), bool(self.tiling.inner_loops)
+        beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
         # The first program of all has nothing beside it that it could be hidden by.
         hindered = waits if is_looped else once.total - once.longest + waits
         memory = self._memory(every)
@@ -133,13 +134,14 @@ class _Kernel:
             programs,
             memory,
             sum(each.moved.cached for each in every),
-            once + repeated,
+            beside + repeated,
             fill + once.total + self._loop(step, memory) + waits,
             fill,
             self.resources,
             hindered if is_direct or not is_looped else 0.0,
             repeated.issued if is_direct and is_product else 0.0,
             stored if is_product else 0.0,
+            once.computed if is_looped else 0.0,
         )
 
     def _is_grouped(self) -> bool:
@@ -224,6 +226,8 @@ class _Kernel:
                 busy += one * (self._times(tiled) * slow)
         if scope is Scope.INNER and self.tiling.cascade is not None:
             busy += Busy(lanes=self.rounds * self._corrected() / self.chip.lanes)
+            # What one reduction needs of another is computed one after the other.
+            busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
         return busy
 
     def _corrected(self) -> int:
@@ -307,10 +311,10 @@ class _Kernel:
 
     def _combined(self, tiled: TiledOperation) -> float:
         """Cycles until threads have combined what they have of a reduction."""
-        warps = self.resources.warps
-        if self.tiling.cascade is None:
+        warps, made = self.resources.warps, self._made_by(tiled.op)
+        is_held = made is not None and self.arithmetic.is_full_rate(made)
+        if self.tiling.cascade is None and not is_held:
             return self.arithmetic.waits(tiled, warps)
-        made = self._made_by(tiled.op)
         return self.arithmetic.waits_for_rows(tiled, warps, made)
 
     def _made_by(self, op: Operation) -> Product | None:

@@ -39,7 +39,7 @@ class Work:
     cache: float
     """Bytes between processors and the cache, of all programs."""
     each: Busy
-    """One program."""
+    """One program, but for what it computes after a loop."""
     alone: float
     """Cycles of one program that has a processor for itself."""
     fill: float
@@ -51,6 +51,11 @@ class Work:
     """Cycles of what its warps do one after the other, with nothing in flight."""
     stored: float = 0.0
     """Bytes that all programs leave after a loop, which its end waits for."""
+    after: float = 0.0
+    """
+    Cycles of what one program computes after a loop: programs that start at once end at
+    once, so that none has anything else to do then.
+    """
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ def price_of(work: Work, chip: Chip) -> Price:
         "cache": work.cache / chip.cache.bandwidth,
         "matrix": most * each.matrix,
         "lanes": most * each.lanes,
+        "special": most * each.special,
         "loads": most * each.loads,
         "shared": most * each.shared,
         "port": most * each.port,
@@ -95,7 +101,7 @@ def price_of(work: Work, chip: Chip) -> Price:
     ways = waves * work.stored / work.programs / chip.gpu.port
     latency += max(0.0, work.stored / chip.memory.bandwidth - ways)
     # Programs that start at once wait at once, in the first wave.
-    busy = max(times.values()) + work.waits
+    busy = max(times.values()) + most * work.after + work.waits
     times["latency"] = latency
     cycles = chip.gpu.launch + work.fill + max(busy, latency)
     return Price(

@@ -13,6 +13,7 @@ from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
+    ElementwiseInterface,
     ReductionInterface,
 )
 from tlf.dialects.triton import warps_of
@@ -162,16 +163,47 @@ class Needs:
             value: (size, first, self._last(value, order))
             for value, size, first in self._values(order)
         }
-        read = sum(size for size, first, _ in spans.values() if first < 0)
+        read = sum(
+            spans[value][0] for value, _ in self.tiling.inputs() if value in spans
+        )
         left = sum(spans[each][0] for each in self.tiling.results if each in spans)
         most = max(read, left)
-        for op, at in order.items():
+        for op in order:
             if isinstance(op, AccumulatingInterface):
-                held = sum(
-                    size for size, first, last in spans.values() if first <= at <= last
-                )
-                most = max(most, held + self._terms(op))
+                most = max(most, self._held(op, order, spans) + self._terms(op))
         return most
+
+    def _held(
+        self,
+        op: Operation,
+        order: Mapping[Operation, int],
+        spans: Mapping[SSAValue, tuple[int, int, int]],
+    ) -> int:
+        """The bytes of values that are there while an operation reduces."""
+        passing, at = self._passing(op, order), order[op]
+        made = {result for each in passing for result in each.results}
+        read = {operand for each in passing for operand in each.operands}
+        return sum(
+            size
+            for value, (size, first, last) in spans.items()
+            if value not in made and first <= at <= (at if value in read else last)
+        )
+
+    def _passing(self, op: Operation, order: Mapping[Operation, int]) -> set[Operation]:
+        """
+        The elementwise operations that compute for one reduction alone, element by
+        element as it takes them.
+        """
+        found = set[Operation]()
+        if not isinstance(op, ReductionInterface):
+            return found
+        for each in reversed([other for other, at in order.items() if at < order[op]]):
+            users = {use.operation for result in each.results for use in result.uses}
+            is_left = any(result in self.tiling.results for result in each.results)
+            is_alone = bool(users) and users <= {op, *found} and not is_left
+            if is_alone and isinstance(each, ElementwiseInterface):
+                found.add(each)
+        return found
 
     def _terms(self, op: Operation) -> int:
         """The bytes of products that are there before they are summed."""
@@ -184,14 +216,20 @@ class Needs:
     def _values(
         self, order: Mapping[Operation, int]
     ) -> Iterator[tuple[SSAValue, int, int]]:
-        """Values in registers: bytes, and the operation that makes them, -1 if none."""
+        """Values in registers: bytes, and the operation that they are there from."""
         for value, box in self.tiling.inputs():
             if not self._is_factor(value):
-                yield value, _bytes(value, box), -1
+                yield value, _bytes(value, box), self._first(value, order)
         for op, tiled in self.tiling.tiles.items():
             if not tiled.form.is_free and not self._is_factor(op.results[0]):
                 first = 0 if self._is_carried(op) else order[op]
                 yield op.results[0], _bytes(op.results[0], tiled.result), first
+
+    def _first(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
+        """The first operation that reads an input; any where a loop does."""
+        users = [use.operation for use in value.uses if use.operation in order]
+        is_inside = any(self.tiling.tiles[e].scope is not Scope.OUTER for e in users)
+        return 0 if is_inside else min((order[user] for user in users), default=0)
 
     def _is_carried(self, op: Operation) -> bool:
         """Whether a loop of several reductions hands on what it has computed so far."""
@@ -200,9 +238,7 @@ class Needs:
         return op is self.tiling.anchor or op in cascade.steps
 
     def _last(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
-        """The last operation that uses a value."""
-        if value in self.tiling.results:
-            return len(order)
+        """The last operation that uses a value: what leaves is stored at once."""
         users = [use.operation for use in value.uses]
         return max((order[user] for user in users if user in order), default=-1)
 

@@ -22,7 +22,7 @@ from tlf.dialects.types import (
     scalar_value,
     tensor_type,
 )
-from tlf.passes.analysis.work import is_slow
+from tlf.passes.analysis.steps import is_slow
 
 OUTPUT = "output"
 """The name of the place of a result."""

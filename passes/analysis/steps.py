@@ -1,0 +1,121 @@
+"""The steps that a vector engine takes for elementwise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.utils import FastMathFlag
+from xdsl.ir import Operation
+from xdsl.traits import ConstantLike
+
+from tlf.dialects.interfaces import ElementwiseInterface
+from tlf.dialects.target import Target
+from tlf.dialects.types import is_half, tensor_type
+
+Engine: TypeAlias = Mapping[str, object]
+"""The figures of one."""
+
+QUICK = (
+    *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
+    *(math.CeilOp, math.FloorOp, math.RoundEvenOp, math.RoundOp, math.TruncOp),
+)
+SLOW = (arith.DivfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
+
+
+def lane_steps(op: Operation, target: Target) -> int:
+    """
+    The steps that a lane of the vector engine takes for an elementwise operation.
+    Functions, quotients, and conversions between integers and floats take several: as
+    `steps` of the engine says by name, or `approximate_steps` where 16-bit floats are
+    enough, else `transcendental`.
+    """
+    return _summed(op, target, _steps)
+
+
+def special_steps(op: Operation, target: Target) -> int:
+    """
+    The steps that the unit for special functions, which works beside the lanes, takes
+    for an elementwise operation: for functions as `special_steps` of the vector engine
+    says, but one for those in `approximate_steps` where 16-bit floats are enough.
+    """
+    return _summed(op, target, _special_steps)
+
+
+def is_contracted(op: Operation) -> bool:
+    """
+    Whether a product of floats is one step with the only sum that it is for: neither is
+    rounded to something narrower in between.
+    """
+    if not isinstance(inner := _only_step(op), arith.MulfOp):
+        return False
+    uses = list(op.results[0].uses)
+    if len(uses) != 1 or is_half(inner.result.type):
+        return False
+    return isinstance(_only_step(uses[0].operation), arith.AddfOp | arith.SubfOp)
+
+
+def _only_step(op: Operation) -> Operation | None:
+    """The scalar operation that computes an element, if there is one."""
+    if not isinstance(op, ElementwiseInterface):
+        return None
+    found = [e for e in op.scalar_body().ops if not e.has_trait(ConstantLike)]
+    return found[0] if len(found) == 1 else None
+
+
+def _summed(
+    op: Operation, target: Target, steps: Callable[[Operation, Engine], int]
+) -> int:
+    """The steps of all elements that an elementwise operation computes."""
+    if not isinstance(op, ElementwiseInterface):
+        return 0
+    engine = target.engines.get("vector", {})
+    each = sum(
+        steps(inner, engine)
+        for inner in op.scalar_body().ops
+        if not inner.has_trait(ConstantLike)
+    )
+    return each * tensor_type(op.results[0]).element_count()
+
+
+def _special_steps(op: Operation, engine: Engine) -> int:
+    """The steps of a scalar operation in the unit for special functions."""
+    name = op.name.partition(".")[2]
+    if is_approximate(op) and _number(engine.get("approximate_steps"), name):
+        return 1
+    found = _number(engine.get("special_steps"), name)
+    return found if isinstance(found, int) else 0
+
+
+def _steps(op: Operation, engine: Engine) -> int:
+    """The steps of a scalar operation."""
+    if not is_slow(op):
+        return 1
+    name = op.name.partition(".")[2]
+    tables = ("approximate_steps", "steps") if is_approximate(op) else ("steps",)
+    found = (_number(engine.get(table), name) for table in tables)
+    usual = engine.get("transcendental", 1)
+    known = next((each for each in found if each is not None), usual)
+    return known if isinstance(known, int) else 1
+
+
+def _number(table: object, name: str) -> object:
+    """What a table says of a name, if there is one that says something."""
+    return cast("Mapping[str, object]", table).get(name) if table else None
+
+
+def is_approximate(op: Operation) -> bool:
+    """Whether a function of floats need be no more exact than 16 bits can tell."""
+    flags = op.properties.get("fastmath")
+    if isinstance(flags, arith.FastMathFlagsAttr):
+        if FastMathFlag.APPROX_FUNC in flags.data:
+            return True
+    return is_half(op.results[0].type)
+
+
+def is_slow(op: Operation) -> bool:
+    """Whether a scalar operation takes the vector engine longer than an addition."""
+    if op.dialect_name() == "math":
+        return not isinstance(op, QUICK)
+    return isinstance(op, SLOW)
