@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +101,14 @@ class CompiledProgram:
         return inputs
 
     def _check(self, inputs: Mapping[str, Buffer]) -> None:
-        for name, type_ in zip(self.signature.inputs, self.types, strict=True):
-            shape, wanted = tuple(inputs[name].shape), tuple(type_.get_shape())
-            if shape != wanted:
+        for name, wanted, kind in self._expected:
+            value = inputs[name]
+            if value.shape != wanted:
+                shape = tuple(value.shape)
                 raise TypeError(
                     f"argument `{name}`: expected shape {wanted}, got {shape}"
                 )
-            dtype = str(inputs[name].dtype).removeprefix("torch.")
-            if dtype != (kind := dtype_of(type_.element_type).name):
+            if (dtype := _name_of(value.dtype)) != kind:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
     def _accepted(self, value: Buffer) -> Buffer:
@@ -116,10 +116,18 @@ class CompiledProgram:
         if not is_tensor(value):
             return value
         if self.executable.takes_tensors:
-            return value.detach().contiguous()
+            return value if value.is_contiguous() else value.detach().contiguous()
         from tlf.frontend.torch.elements import to_array
 
         return to_array(value)
+
+    @cached_property
+    def _expected(self) -> Sequence[tuple[str, tuple[int, ...], str]]:
+        """The name, the shape and the dtype of each argument."""
+        return [
+            (name, tuple(type_.get_shape()), dtype_of(type_.element_type).name)
+            for name, type_ in zip(self.signature.inputs, self.types, strict=True)
+        ]
 
     @property
     def stats(self) -> Mapping[str, float]:
@@ -174,6 +182,12 @@ class CompiledProgram:
         if not chosen:
             return "the reference runs each operation by itself"
         return told(self._stages[chosen[0]])
+
+
+@cache
+def _name_of(dtype: object) -> str:
+    """The name of a dtype of numpy or torch."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _as_tensor(value: Buffer) -> Buffer:

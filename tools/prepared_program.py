@@ -94,18 +94,20 @@ class _Seen:
     def __init__(self, value: Buffer) -> None:
         self.value: Any = value if is_tensor(value) else np.array(value)
         self.version = _version(value)
+        self.place: int | None = value.data_ptr() if is_tensor(value) else None
 
     def is_still(self, value: Buffer) -> bool:
         """Whether an argument holds what this one held."""
         if not is_tensor(value) or not is_tensor(self.value):
             return not is_tensor(self.value) and _is_equal(self.value, value)
         version = _version(value)
-        return (
-            version is not None
-            and version == self.version
-            and value.data_ptr() == self.value.data_ptr()
-            and value.stride() == self.value.stride()
-            and value.device == self.value.device
+        if version is None or version != self.version:
+            return False
+        if value.data_ptr() != self.place:
+            return False
+        is_same = value is self.value
+        return is_same or (
+            value.stride() == self.value.stride() and value.device == self.value.device
         )
 
 

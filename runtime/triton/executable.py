@@ -2,17 +2,18 @@
 A plan made ready to run: kernels imported, constants and temporaries on the device.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
-import numpy as np
 import torch
 
 from tlf.runtime.triton import tensors
-from tlf.runtime.triton.errors import GuardError, KernelError, TritonRuntimeError
-from tlf.runtime.triton.kernel_files import kernel_function
-from tlf.runtime.triton.plan import Kernel, Launch, Loop, Plan
+from tlf.runtime.triton.errors import GuardError
+from tlf.runtime.triton.launcher import Launcher
+from tlf.runtime.triton.plan import Buffer, Launch, Loop, Plan
 from tlf.runtime.triton.tensors import Array
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -26,16 +27,22 @@ class Executable:
 
     def __init__(self, plan: Plan, device: str) -> None:
         self.plan = plan
-        self.device = device
-        self._kernels = {kernel.name: kernel for kernel in plan.kernels}
-        self._functions = {k.name: kernel_function(k) for k in plan.kernels}
+        self.device = torch.empty(0, device=device).device
+        self._buffers = {buffer.name: buffer for buffer in plan.buffers}
+        self._arguments = [self._buffers[name] for name in plan.arguments]
+        self._results = [self._buffers[name] for name in plan.results]
+        self._launchers = {kernel.name: Launcher(kernel) for kernel in plan.kernels}
         self._static = {
-            buffer.name: tensors.constant(buffer, device)
-            if buffer.kind == "constant"
-            else tensors.allocate(buffer, device)
+            buffer.name: self._made(buffer)
             for buffer in plan.buffers
             if buffer.kind in ("constant", "temporary")
         }
+
+    def _made(self, buffer: Buffer) -> torch.Tensor:
+        """A buffer that is there for all calls."""
+        if buffer.kind == "constant":
+            return tensors.constant(buffer, self.device)
+        return tensors.allocate(buffer, self.device)
 
     def __call__(
         self, inputs: Inputs, as_tensors: bool | None = None
@@ -45,37 +52,43 @@ class Executable:
         does not say, torch tensors if all inputs are. Raises `GuardError` and
         `KernelError`.
         """
-        values = self._named(inputs)
+        values = self._ordered(inputs)
         bound = dict(self._static)
-        for name in self.plan.arguments:
-            buffer = self.plan.buffer(name)
-            bound[name] = tensors.argument(buffer, values[name], self.device)
-        for name in self.plan.results:
-            bound[name] = tensors.allocate(self.plan.buffer(name), self.device)
-        self._run(self.plan.steps, bound, {})
+        for buffer, value in zip(self._arguments, values, strict=True):
+            bound[buffer.name] = tensors.argument(buffer, value, self.device)
+        for buffer in self._results:
+            bound[buffer.name] = tensors.allocate(buffer, self.device)
+        with self._selected():
+            self._run(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
         if as_tensors is None:
-            given = [isinstance(each, torch.Tensor) for each in values.values()]
+            given = [isinstance(each, torch.Tensor) for each in values]
             as_tensors = bool(given) and all(given)
         if as_tensors:
             return cast(dict[str, Array], results)
         return {
-            name: tensors.to_numpy(tensor, self.plan.buffer(name).dtype)
+            name: tensors.to_numpy(tensor, self._buffers[name].dtype)
             for name, tensor in results.items()
         }
 
-    def _named(self, inputs: Inputs) -> Mapping[str, Array]:
+    def _selected(self) -> AbstractContextManager[object]:
+        """Where kernels are launched on the device."""
+        device = self.device
+        if device.type != "cuda" or torch.cuda.current_device() == device.index:
+            return nullcontext()
+        return torch.cuda.device(device)
+
+    def _ordered(self, inputs: Inputs) -> Sequence[Array]:
+        """The arguments in the order of the plan."""
         expected = self.plan.arguments
-        if not isinstance(inputs, Mapping):
-            if len(inputs) != len(expected):
+        if isinstance(inputs, Mapping):
+            if set(inputs) != set(expected):
                 raise GuardError(
-                    f"expected {len(expected)} arguments, got {len(inputs)}"
+                    f"expected arguments {sorted(expected)}, got {sorted(inputs)}"
                 )
-            return dict(zip(expected, inputs, strict=True))
-        if set(inputs) != set(expected):
-            raise GuardError(
-                f"expected arguments {sorted(expected)}, got {sorted(inputs)}"
-            )
+            return [inputs[name] for name in expected]
+        if len(inputs) != len(expected):
+            raise GuardError(f"expected {len(expected)} arguments, got {len(inputs)}")
         return inputs
 
     def _run(
@@ -93,23 +106,4 @@ class Executable:
                 buffers[name] if kind == "buffer" else indices[name]
                 for kind, name in step.arguments
             ]
-            self._launch(self._kernels[step.kernel], arguments)
-
-    def _launch(self, kernel: Kernel, arguments: list[torch.Tensor | int]) -> None:
-        function = import_module("operator").getitem(
-            self._functions[kernel.name], kernel.grid
-        )
-        options = {"num_warps": kernel.num_warps, "num_stages": kernel.num_stages}
-        try:
-            # The interpreter computes with numpy, which warns where a GPU does not.
-            with np.errstate(all="ignore"):
-                function(*arguments, **options)
-        except TritonRuntimeError:
-            raise
-        except Exception as error:
-            cause = error.__cause__ or error
-            if isinstance(cause, KernelError):
-                raise KernelError(f"kernel '{kernel.name}': {cause}") from error
-            raise KernelError(
-                f"kernel '{kernel.name}': {type(cause).__name__}: {cause}"
-            ) from error
+            self._launchers[step.kernel](arguments)

@@ -33,7 +33,7 @@ Array = np.ndarray | torch.Tensor
 """What a caller passes in and gets back."""
 
 
-def allocate(buffer: Buffer, device: str) -> torch.Tensor:
+def allocate(buffer: Buffer, device: torch.device) -> torch.Tensor:
     """
     Uninitialised memory for `buffer`; spoilt memory while masked lanes are poisoned.
     """
@@ -44,7 +44,7 @@ def allocate(buffer: Buffer, device: str) -> torch.Tensor:
     return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
 
 
-def constant(buffer: Buffer, device: str) -> torch.Tensor:
+def constant(buffer: Buffer, device: torch.device) -> torch.Tensor:
     """
     The elements of a constant buffer on `device`.
     """
@@ -53,15 +53,17 @@ def constant(buffer: Buffer, device: str) -> torch.Tensor:
     return _share(array, buffer.dtype).to(device)
 
 
-def argument(buffer: Buffer, value: object, device: str) -> torch.Tensor:
+def argument(buffer: Buffer, value: object, device: torch.device) -> torch.Tensor:
     """
     An input as a tensor on `device`, without a copy if it is there already.
 
     Raises `GuardError` if its dtype, shape or layout is not that of `buffer`.
     """
     if isinstance(value, torch.Tensor):
-        _guard(buffer, value)
-        return value.detach().to(device)
+        is_right = value.dtype == _TORCH_DTYPES[buffer.dtype]
+        if not is_right or value.shape != buffer.shape or not value.is_contiguous():
+            _guard(buffer, value)
+        return value if value.device == device else value.detach().to(device)
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
         _guard(buffer, array)
