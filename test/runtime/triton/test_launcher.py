@@ -41,7 +41,11 @@ class Compiled:
 
 
 def made(monkeypatch: pytest.MonkeyPatch, jit: object) -> Launcher:
-    monkeypatch.setattr(launcher, "kernel_function", lambda _: jit)
+    def function(kernel: Kernel) -> object:
+        assert kernel is KERNEL
+        return jit
+
+    monkeypatch.setattr(launcher, "kernel_function", function)
     return Launcher(KERNEL)
 
 
@@ -49,9 +53,11 @@ def test_triton_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     jit, (x, y) = Jit(), torch.zeros(2, 64).unbind()
     launch = made(monkeypatch, jit)
     launch([x, y])
-    assert jit.asked == [((3,), 4, 2, x, y)] and not jit.run
+    assert jit.asked == [((3,), 4, 2, x, y)]
+    assert not jit.run
     launch([y, x])
-    assert len(jit.asked) == 1 and jit.run == [((3, 1, 1), y, x)]
+    assert len(jit.asked) == 1
+    assert jit.run == [((3, 1, 1), y, x)]
 
 
 def test_buffers_elsewhere_in_a_sector_have_another_kernel(
@@ -64,7 +70,8 @@ def test_buffers_elsewhere_in_a_sector_have_another_kernel(
     launch([x[1:], x])
     assert len(jit.asked) == 3
     launch([x, x[2:]])
-    assert len(jit.asked) == 3 and len(jit.run) == 1
+    assert len(jit.asked) == 3
+    assert len(jit.run) == 1
 
 
 def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +79,8 @@ def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     launch = made(monkeypatch, jit)
     for number in (1, 16, 16):
         launch([x, number])
-    assert len(jit.asked) == 3 and not jit.run
+    assert len(jit.asked) == 3
+    assert not jit.run
 
 
 def test_the_interpreter_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +88,8 @@ def test_the_interpreter_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     launch = made(monkeypatch, jit)
     launch([x, x])
     launch([x, x])
-    assert len(jit.asked) == 2 and not jit.run
+    assert len(jit.asked) == 2
+    assert not jit.run
 
 
 def test_errors_name_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
