@@ -12,7 +12,7 @@ from itertools import chain
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tlf.dialects import mem
 from tlf.lowering.triton.alignment import dimensions, permuted, reshaped
@@ -245,18 +245,32 @@ def dot(compute: Compute, op: mem.ContractOp) -> str:
         for factor in factors
     ]
     is_matrix = op.acc in compute.matrices
-    start = compute.names[op.acc]
+    dtype, start = wide(total), compute.names[op.acc]
+    if dtype is None and not is_matrix and _is_computed(op.acc):
+        # Triton 3.6 fails where a loop folds what it multiplies into a matrix.
+        if not product.is_plain:
+            text = f"tl.dot({', '.join(factors)}{_options(total, precision)})"
+            return f"{product.unfolded(text)} + {start}"
     start = start if is_matrix else product.accumulator(start)
-    dtype = wide(total)
     if dtype is not None:
         start = f"{start}.to({dtype})"
-    options = f', input_precision="{precision}"' if precision else ""
-    if not is_float(total):
-        options = ", out_dtype=tl.int32"
+    options = _options(total, precision)
     text = f"tl.dot({', '.join(factors)}, acc={start}{options})"
     if dtype is not None:
         text = f"{text}.to({triton_name(total)})"
     return text if is_matrix else product.unfolded(text)
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a tile is what a loop hands on, after something was done with it."""
+    return isinstance(value.owner, mem.MapOp)
+
+
+def _options(total: Attribute, precision: str | None) -> str:
+    """What else the product of matrices is told."""
+    if not is_float(total):
+        return ", out_dtype=tl.int32"
+    return f', input_precision="{precision}"' if precision else ""
 
 
 def _precision(op: mem.ContractOp) -> str | None:
