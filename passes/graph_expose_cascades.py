@@ -18,6 +18,9 @@ from tlf.passes.sums.exposing import NAME, Rewriting, rewrite
 from tlf.passes.sums.rules import rule_for
 from tlf.passes.sums.trial import Trial
 
+WORTH = 0.005
+"""The part of the time that a change has to save: what it prepares takes memory."""
+
 
 def expose(block: Block, trial: Trial) -> None:
     """Change sums of a block where that takes less time."""
@@ -39,7 +42,7 @@ def expose(block: Block, trial: Trial) -> None:
 def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
     """
     What to rewrite of some parts, in program order: all that there is a rule for, or
-    that of one group alone, as that saves more; nothing where neither saves time.
+    that of one group alone, as that saves more; nothing where neither is worth it.
     """
     operations = operations_of(parts)
     every = [n for n, op in enumerate(operations) if rule_for(op) is not None]
@@ -48,8 +51,10 @@ def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
         Rewriting(places) for places in dict.fromkeys((tuple(every), tuple(own)))
     ]
     saved = [trial.saved(parts, change) for change in changes]
-    best = max(saved)
-    return changes[saved.index(best)].of(operations) if best > 0 else []
+    best, time = max(saved), trial.cycles(parts) or 0
+    if best <= WORTH * time:
+        return []
+    return changes[saved.index(best)].of(operations)
 
 
 @dataclass(frozen=True)
