@@ -69,7 +69,7 @@ def test_tiles(
 
 
 def attention(heads: int, rows: int) -> Plan:
-    """Attention of heads that share keys, so many of them and of their rows in a tile."""
+    """Attention of heads that share keys, on tiles of some heads and some rows."""
     queries, keys = "tensor<4x32x64xf16>", "tensor<256x64xf16>"
     scores, probabilities = "tensor<4x32x256xf32>", "tensor<4x32x256xf16>"
     row, out = "tensor<4x32x1xf32>", "tensor<4x32x64xf32>"
