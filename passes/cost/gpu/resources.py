@@ -36,6 +36,9 @@ MARGIN = 7 / 8
 REGISTER = 4
 """Bytes of a register."""
 
+ADDRESS = 8
+"""Bytes of an address."""
+
 ASYNCHRONOUS = 4
 """The least bytes that a thread has copied to shared memory while it goes on."""
 
@@ -171,7 +174,12 @@ class Needs:
         for op in order:
             if isinstance(op, AccumulatingInterface):
                 most = max(most, self._held(op, order, spans) + self._terms(op))
-        return most
+        return most + self._addresses()
+
+    def _addresses(self) -> int:
+        """The most bytes of the addresses that threads gather from at once."""
+        found = (self.tiling.tiles[op].result for op in self.tiling.gathered)
+        return ADDRESS * max(map(elements, found), default=0)
 
     def _held(
         self,
