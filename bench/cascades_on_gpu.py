@@ -43,9 +43,14 @@ class Settings:
     """Of TLF."""
 
     def compiled(self, module: Any, backend: object) -> Any:
-        """A module, compiled for the shapes that it is called with."""
+        """A module, compiled for the shapes that it is called with, and others not."""
         T._dynamo.reset()
-        mode, options = (None, self.options) if backend is tlf else (self.mode, None)
+        return self.beside(module, backend)
+
+    def beside(self, module: Any, backend: object) -> Any:
+        """The same, while what others compiled stays."""
+        is_own = backend != "inductor"
+        mode, options = (None, self.options) if is_own else (self.mode, None)
         return T.compile(
             module, backend=backend, mode=mode, options=options, dynamic=False
         )

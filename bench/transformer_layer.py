@@ -7,16 +7,18 @@ its norms in kernels of their own, by Inductor and not at all.
 
 The layer normalizes before attention, by the function that PyTorch has, and before an
 MLP with four times as many channels, in bf16. Times are microseconds of all kernels of
-a call, followed by how many these are. Errors are distances from the same in f32, in
-multiples of those of PyTorch in bf16.
+a call, the median of five turns, followed by how many these are. Errors are distances
+from the same in f32, in multiples of those of PyTorch in bf16.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 from cascade_forms import T
@@ -27,8 +29,10 @@ from torch_models_attention import PreNormLayer
 from tlf.passes import graph_expose_cascades
 from tlf.tools.torch_backend import tlf
 
+Run: TypeAlias = Callable[[], object]
 
-def kernels(run: Callable[[], object]) -> Iterator[str]:
+
+def kernels(run: Run) -> Iterator[str]:
     """The kernels of a call, and the microseconds of each."""
     kinds = [T.profiler.ProfilerActivity.CUDA]
     with T.profiler.profile(activities=kinds) as profile:
@@ -39,12 +43,22 @@ def kernels(run: Callable[[], object]) -> Iterator[str]:
             yield f"    {each.device_time:>9,.1f} {each.name[:80]}"
 
 
-def measured(name: str, run: Callable[[], Any], tells: bool) -> Iterator[str]:
-    """What one way to run the layer takes."""
-    time, count = kernel_time(run)
-    yield f"{name:<16}{time:>9,.1f}{count:>4}"
-    if tells:
-        yield from kernels(run)
+def with_norms_apart(
+    source: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
+    """The backend of TLF, where sums are not split."""
+    with patch.object(graph_expose_cascades, "expose"):
+        return tlf(source, inputs, options=options)
+
+
+def measured(ways: Mapping[str, Run], tells: bool) -> Iterator[str]:
+    """What ways to run the layer take, in the median of rounds of all of them."""
+    rounds = [{name: kernel_time(run) for name, run in ways.items()} for _ in range(5)]
+    for name, run in ways.items():
+        found = [each[name] for each in rounds]
+        yield f"{name:<16}{median(time for time, _ in found):>9,.1f}{found[0][1]:>4}"
+        if tells:
+            yield from kernels(run)
 
 
 def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
@@ -55,15 +69,13 @@ def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
     shape = found.batches, found.tokens, found.width
     x = T.randn(*shape, dtype=T.bfloat16, device="cuda")
     eager = outputs(layer(x))
-    folded = settings.compiled(layer, tlf)
-    result = outputs(folded(x))
-    yield from measured("folded", lambda: folded(x), found.kernels)
-    with patch.object(graph_expose_cascades, "expose"):
-        apart = settings.compiled(layer, tlf)
-        yield from measured("norms apart", lambda: apart(x), found.kernels)
-    inductor = settings.compiled(layer, "inductor")
-    yield from measured("Inductor", lambda: inductor(x), found.kernels)
-    yield from measured("eager", lambda: layer(x), found.kernels)
+    backends = {"folded": tlf, "norms apart": with_norms_apart, "Inductor": "inductor"}
+    compiled = {name: settings.beside(layer, each) for name, each in backends.items()}
+    ways = {
+        name: partial(run, x) for name, run in (*compiled.items(), ("eager", layer))
+    }
+    result = outputs(ways["folded"]())
+    yield from measured(ways, found.kernels)
     right = outputs(layer.float()(x.float()))
     error = float((result - right).norm() / (eager - right).norm())
     yield f"{'error':<16}{error:>9.2f}x"
