@@ -14,6 +14,7 @@ from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
     ElementwiseInterface,
+    IndexedInterface,
     ReductionInterface,
 )
 from tlf.dialects.triton import warps_of
@@ -177,8 +178,11 @@ class Needs:
         return most + self._addresses()
 
     def _addresses(self) -> int:
-        """The most bytes of the addresses that threads gather from at once."""
-        found = (self.tiling.tiles[op].result for op in self.tiling.gathered)
+        """The most bytes of the addresses that threads have from indices at once."""
+        indexed = (
+            op for op in self.tiling.gathered if isinstance(op, IndexedInterface)
+        )
+        found = (self.tiling.tiles[op].result for op in indexed)
         return ADDRESS * max(map(elements, found), default=0)
 
     def _held(
