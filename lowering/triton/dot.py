@@ -246,11 +246,11 @@ def dot(compute: Compute, op: mem.ContractOp) -> str:
     ]
     is_matrix = op.acc in compute.matrices
     dtype, start = wide(total), compute.names[op.acc]
-    if dtype is None and not is_matrix and _is_computed(op.acc):
+    is_folded = not is_matrix and not product.is_plain
+    if dtype is None and is_folded and _is_computed(op.acc):
         # Triton 3.6 fails where a loop folds what it multiplies into a matrix.
-        if not product.is_plain:
-            text = f"tl.dot({', '.join(factors)}{_options(total, precision)})"
-            return f"{product.unfolded(text)} + {start}"
+        text = f"tl.dot({', '.join(factors)}{_options(total, precision)})"
+        return f"{product.unfolded(text)} + {start}"
     start = start if is_matrix else product.accumulator(start)
     if dtype is not None:
         start = f"{start}.to({dtype})"

@@ -24,12 +24,12 @@ class Engines:
     @property
     def cores(self) -> int:
         """How many of each engine there are."""
-        return max(int(_number(each, "cores")) for each in (self.matrix, self.vector))
+        return max(int(number_of(each, "cores")) for each in (self.matrix, self.vector))
 
     @property
     def vector_rate(self) -> float:
         """Steps of lanes in a cycle."""
-        return _number(self.vector, "lanes") * _number(self.vector, "cores")
+        return number_of(self.vector, "lanes") * number_of(self.vector, "cores")
 
     @property
     def array(self) -> tuple[int, int] | None:
@@ -39,13 +39,13 @@ class Engines:
         """
         if self.matrix.get("dataflow", "os") != "os" or "rows" not in self.matrix:
             return None
-        return int(_number(self.matrix, "rows")), int(_number(self.matrix, "cols"))
+        return int(number_of(self.matrix, "rows")), int(number_of(self.matrix, "cols"))
 
     def cycles_per_pass(self, element: str) -> float:
         """Cycles of a pass of one array, shared between all cores."""
         figures = self.matrix.get("cycles", {})
         table = figures if isinstance(figures, dict) else {}
-        return _figure(table, element, min(table.values(), default=1)) / _number(
+        return _figure(table, element, min(table.values(), default=1)) / number_of(
             self.matrix, "cores"
         )
 
@@ -58,8 +58,8 @@ class Engines:
         if isinstance(figures, dict):
             fastest = max(figures.values(), default=1)
             each = _figure(figures, element, fastest) / 2
-            return each * _number(self.matrix, "cores")
-        cells = _number(self.matrix, "rows") * _number(self.matrix, "cols")
+            return each * number_of(self.matrix, "cores")
+        cells = number_of(self.matrix, "rows") * number_of(self.matrix, "cols")
         return cells / self.cycles_per_pass(element)
 
 
@@ -71,7 +71,7 @@ def figures_of(target: Target, engine: str) -> Figures:
 
 def startup_of(target: Target, engine: str) -> float:
     """Cycles from the end of an instruction until its result is there."""
-    return _number({"startup": 0, **target.engines.get(engine, {})}, "startup")
+    return number_of({"startup": 0, **target.engines.get(engine, {})}, "startup")
 
 
 def _figure(table: dict[str, int | float], element: str, unnamed: float) -> float:
@@ -83,9 +83,10 @@ def _figure(table: dict[str, int | float], element: str, unnamed: float) -> floa
     return unnamed
 
 
-def _number(figures: Figures, name: str) -> float:
-    value = figures.get(name, 1)
-    return float(value) if isinstance(value, int | float) else 1.0
+def number_of(figures: Figures, name: str, usual: float = 1.0) -> float:
+    """A figure by its name, or the usual one where there is none."""
+    value = figures.get(name, usual)
+    return float(value) if isinstance(value, int | float) else usual
 
 
 def least_cycles(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import ConstantLike
 
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
@@ -15,6 +14,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.analysis.steps import scalar_steps
 from tlf.passes.analysis.work import size_in_bytes, work_of
 
 FUNCTION = 16
@@ -33,9 +33,7 @@ def effort(op: Operation) -> int:
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
     each = sum(
-        FUNCTION if inner.name.startswith("math.") else 1
-        for inner in op.scalar_body().ops
-        if not inner.has_trait(ConstantLike)
+        FUNCTION if inner.name.startswith("math.") else 1 for inner in scalar_steps(op)
     )
     return each * tensor_type(op.results[0]).element_count()
 

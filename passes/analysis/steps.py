@@ -56,11 +56,15 @@ def is_contracted(op: Operation) -> bool:
     return isinstance(_only_step(uses[0].operation), arith.AddfOp | arith.SubfOp)
 
 
+def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
+    """The scalar operations that compute an element, constants not among them."""
+    steps = op.scalar_body().ops
+    return tuple(each for each in steps if not each.has_trait(ConstantLike))
+
+
 def _only_step(op: Operation) -> Operation | None:
     """The scalar operation that computes an element, if there is one."""
-    if not isinstance(op, ElementwiseInterface):
-        return None
-    found = [e for e in op.scalar_body().ops if not e.has_trait(ConstantLike)]
+    found = scalar_steps(op) if isinstance(op, ElementwiseInterface) else ()
     return found[0] if len(found) == 1 else None
 
 
@@ -71,11 +75,7 @@ def _summed(
     if not isinstance(op, ElementwiseInterface):
         return 0
     engine = target.engines.get("vector", {})
-    each = sum(
-        steps(inner, engine)
-        for inner in op.scalar_body().ops
-        if not inner.has_trait(ConstantLike)
-    )
+    each = sum(steps(inner, engine) for inner in scalar_steps(op))
     return each * tensor_type(op.results[0]).element_count()
 
 

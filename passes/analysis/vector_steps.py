@@ -8,7 +8,6 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import ConstantLike
 
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -23,7 +22,7 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.dataflow import Dataflow, elements_of
 from tlf.passes.analysis.needs import Need
-from tlf.passes.analysis.steps import is_slow
+from tlf.passes.analysis.steps import is_slow, scalar_steps
 from tlf.passes.analysis.touched import count, touched
 from tlf.passes.analysis.work import program_of
 
@@ -97,9 +96,7 @@ class VectorSteps:
     def _body(self, op: ElementwiseInterface) -> tuple[Operation, ...]:
         """The scalar operations, constants not among them."""
         if op not in self._bodies:
-            body = op.scalar_body()
-            found = (each for each in body.ops if not each.has_trait(ConstantLike))
-            self._bodies[op] = tuple(found)
+            self._bodies[op] = scalar_steps(op)
         return self._bodies[op]
 
     def _is_product(self, owner: Operation | Block) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from xdsl.traits import ConstantLike
-
 from tlf.dialects.access import Box
 from tlf.dialects.interfaces import (
     ContractionInterface,
@@ -14,7 +12,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
-from tlf.passes.analysis.steps import is_slow
+from tlf.passes.analysis.steps import is_slow, scalar_steps
 from tlf.passes.bands import Bands, SystolicArray, Windows, Work
 from tlf.passes.cost.cut_products import CutWork
 from tlf.passes.tiling.banded import windows_of
@@ -103,10 +101,7 @@ class Instructions:
         result = str(tensor_type(op.results[0]).element_type)
         key = op.name, " ".join(map(str, types)), f"{result} {op.properties}"
         if key not in self._bodies:
-            body = op.scalar_body()
-            self._bodies[key] = tuple(
-                is_slow(each) for each in body.ops if not each.has_trait(ConstantLike)
-            )
+            self._bodies[key] = tuple(map(is_slow, scalar_steps(op)))
         self._known[form] = self._bodies[key]
         return self._bodies[key]
 

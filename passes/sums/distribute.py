@@ -16,7 +16,7 @@ from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import between
-from tlf.passes.sums.gathered_terms import gather_terms
+from tlf.passes.sums.invariant_terms import join_invariant
 from tlf.passes.sums.linear_sum import LinearSum
 from tlf.passes.sums.terms import Factors, Term, Terms, added
 
@@ -108,7 +108,7 @@ class _Distribution:
         for each in between(before, op):
             each.location = op.location
         Rewriter.replace_op(op, [], [last])
-        gather_terms(last)
+        join_invariant(last)
 
     def _is_exact(self, term: Term) -> bool:
         """

@@ -27,6 +27,8 @@ _TORCH_DTYPES = {
     "i64": torch.int64,
 }
 
+_NAMES = {dtype: name for name, dtype in _TORCH_DTYPES.items()}
+
 _from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
 
 Array = np.ndarray | torch.Tensor
@@ -60,9 +62,7 @@ def argument(buffer: Buffer, value: object, device: torch.device) -> torch.Tenso
     Raises `GuardError` if its dtype, shape or layout is not that of `buffer`.
     """
     if isinstance(value, torch.Tensor):
-        is_right = value.dtype == _TORCH_DTYPES[buffer.dtype]
-        if not is_right or value.shape != buffer.shape or not value.is_contiguous():
-            _guard(buffer, value)
+        _guard(buffer, value)
         return value if value.device == device else value.detach().to(device)
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
@@ -103,8 +103,7 @@ def _share(array: np.ndarray, dtype: str) -> torch.Tensor:
 def _dtype_name(value: Array) -> str:
     if isinstance(value, np.ndarray):
         return dtypes.name_of(cast(np.dtype[np.generic], value.dtype))
-    names = (name for name, dtype in _TORCH_DTYPES.items() if dtype == value.dtype)
-    return next(names, str(value.dtype))
+    return _NAMES.get(value.dtype) or str(value.dtype)
 
 
 def _is_contiguous(value: Array) -> bool:

@@ -8,15 +8,21 @@
 // CHECK-NEXT: tanh_approx([[H]])
 // CHECK:      [[B:v[0-9]+]] = tl.load({{.*}}# %b
 // CHECK-NEXT: tanh_approx_x2([[B]])
-// CHECK:      ([[B]].to(tl.float32) * 0.05).to(tl.bfloat16)
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: ([[B]].to(tl.float32) * 0.05).to(tl.bfloat16)
 // CHECK:      def tanh_approx_x2(x):
 // CHECK:      [[W:v[0-9]+]] = tl.load({{.*}}# %w
 // CHECK-NEXT: tanh_f32([[W]])
-// CHECK:      tanh_approx([[W]])
-// CHECK:      [[W]] / 20.0
-// CHECK:      tl.exp2([[W]] * 1.4426950408889634)
-// CHECK:      to_bf16x2([[W]])
-// CHECK:      to_f16x2([[W]])
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: tanh_approx([[W]])
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: [[W]] / 20.0
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: tl.exp2([[W]] * 1.4426950408889634)
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: to_bf16x2([[W]])
+// CHECK-NEXT: tl.store
+// CHECK-NEXT: to_f16x2([[W]])
 // CHECK:      def tanh_approx(x):
 // CHECK:        "tanh.approx.f32 $0, $1;"
 func.func @f(%b: tensor<64x64xbf16>, %h: tensor<64x64xf16>, %w: tensor<64x64xf32>)

@@ -142,9 +142,7 @@ class Arithmetic:
         if tiled.form.is_free or not isinstance(op, ContractionInterface):
             return 0.0
         product = self.product(tiled)
-        if not self.is_matrix(product) or self.chip.rate(product.element) is None:
-            return 0.0
-        if self._is_wide(product):
+        if not self.is_narrow(product):
             return 0.0
         count = ceil(product.depth * product.width / DEPTH)
         tiles = product.rows * product.columns / (NARROW * warps)
@@ -157,13 +155,15 @@ class Arithmetic:
 
     def is_narrow(self, product: Product) -> bool:
         """Whether matrix instructions of less than the full rate compute a product."""
-        is_fast = self.chip.rate(product.element) is not None
-        return is_fast and self.is_matrix(product) and not self._is_wide(product)
+        return self._is_fast(product) and not self._is_wide(product)
 
     def is_full_rate(self, product: Product) -> bool:
         """Whether matrix instructions of the full rate compute a product."""
-        is_fast = self.chip.rate(product.element) is not None
-        return is_fast and self.is_matrix(product) and self._is_wide(product)
+        return self._is_fast(product) and self._is_wide(product)
+
+    def _is_fast(self, product: Product) -> bool:
+        """Whether matrix instructions compute a product."""
+        return self.is_matrix(product) and self.chip.rate(product.element) is not None
 
     def is_fused(self, product: Product) -> bool:
         """Whether lanes compute a product, a term of the sum at each step."""
@@ -233,14 +233,15 @@ class Arithmetic:
 
     def _each(self, op: ElementwiseInterface) -> Busy:
         """The time of one element."""
-        if op not in self._steps and is_contracted(op):
-            self._steps[op] = NOTHING
-        elif op not in self._steps:
-            count = max(1, tensor_type(op.results[0]).element_count())
-            steps, special = lane_steps(op, self.target), special_steps(op, self.target)
-            each = special / self.chip.special if self.chip.special else 0.0
-            self._steps[op] = self._lanes(steps / count) + Busy(special=each / count)
+        if op not in self._steps:
+            self._steps[op] = NOTHING if is_contracted(op) else self._element(op)
         return self._steps[op]
+
+    def _element(self, op: ElementwiseInterface) -> Busy:
+        count = max(1, tensor_type(op.results[0]).element_count())
+        steps, special = lane_steps(op, self.target), special_steps(op, self.target)
+        each = special / self.chip.special if self.chip.special else 0.0
+        return self._lanes(steps / count) + Busy(special=each / count)
 
     def _product(self, tiled: TiledOperation, warps: int) -> Busy:
         product = self.product(tiled)

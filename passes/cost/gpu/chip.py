@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tlf.dialects.target import LevelKind, Target
 from tlf.dialects.target.description import Figures
 from tlf.dialects.target.gpu import Gpu
-from tlf.passes.analysis.engines import Engines, figures_of
+from tlf.passes.analysis.engines import Engines, figures_of, number_of
 
 FALLBACK = "f32"
 """What a precision of f32 is looked up as if it has no rate of its own."""
@@ -59,12 +59,12 @@ class Chip:
             each for each in target.levels.values() if each.kind is LevelKind.CACHE
         ]
         cache = cached[-1] if cached else far
-        lanes = _number(figures_of(target, "vector"), "lanes", 1.0)
+        lanes = number_of(figures_of(target, "vector"), "lanes")
         return Chip(
             gpu=gpu,
             processors=Engines.of(target).cores,
             lanes=lanes * gpu.reached.vector,
-            special=_number(figures_of(target, "vector"), "special", 0.0),
+            special=number_of(figures_of(target, "vector"), "special", 0.0),
             tensor=_tensor(figures_of(target, "matrix"), lanes, gpu),
             memory=Memory(
                 far.bandwidth * gpu.reached.memory, far.latency, far.capacity
@@ -89,11 +89,6 @@ class Chip:
         if base in self.tensor and times.isdigit():
             return self.tensor[base] / int(times)
         return None
-
-
-def _number(figures: Figures, name: str, usual: float) -> float:
-    found = figures.get(name, usual)
-    return float(found) if isinstance(found, int | float) else usual
 
 
 def _tensor(matrix: Figures, lanes: float, gpu: Gpu) -> dict[str, float]:
