@@ -1,10 +1,13 @@
 """What the model of a GPU knows of waiting: chains, narrow accesses, short rows."""
 
+from math import ceil
+
 import pytest
 from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
 from tlf.dialects.target import Target
 from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.resources import BASE, REGISTER
 from tlf.passes.cost.gpu.tiles import GpuTiles
 
 
@@ -137,6 +140,52 @@ def test_products_are_one_step_with_their_sum():
     assert lanes(product + "%y = graph.add %p, %x : {S} -> {T}") == one
     assert lanes(product + "%y = graph.mul %p, %x : {S} -> {T}") > one
     assert lanes(product + "%y = graph.add %p, %p : {S} -> {T}") > one
+
+
+def rectified(rows: int, keys: int) -> str:
+    """Two products, the second one of what is computed of the first."""
+    q, k, v = (f"tensor<{e}xbf16>" for e in (f"{rows}x64", f"64x{keys}", f"{keys}x64"))
+    s = f"tensor<{rows}x{keys}xbf16>"
+    return (
+        f"func.func @f(%q: {q}, %k: {k}, %v: {v}) -> {q} {{\n"
+        f"%s = graph.matmul %q, %k : ({q}, {k}) -> {s}\n"
+        f"%r = graph.relu %s : {s}\n"
+        f"%o = graph.matmul %r, %v : ({s}, {v}) -> {q}\n"
+        f"func.return %o : {q}\n}}"
+    )
+
+
+def test_what_is_computed_of_a_product_is_multiplied_from_registers():
+    found = price(rectified(1024, 2048), (64, 64), (128,)).resources
+    # Tiles of queries, keys and values, but not of what is between the products.
+    keys = values = 64 * 128
+    assert found.shared == 2 * (64 * 64 + found.stages * (keys + values))
+    more = price(rectified(1024, 2048), (64, 64), (256,)).resources
+    assert more.registers > found.registers
+
+
+def test_values_are_narrowed_while_they_are_summed():
+    x, w, wide = "tensor<256x64xbf16>", "tensor<64x256xbf16>", "tensor<256x256xf32>"
+    row, out = "tensor<256x1xf32>", "tensor<256x256xbf16>"
+    sums = "".join(
+        f"%p{n} = graph.matmul %x, %w{n} : ({x}, {w}) -> {wide}\n"
+        f"%e{n} = graph.exp %p{n} : {wide}\n"
+        f"%s{n} = graph.reduce %e{n} <sum> axes [1] keepdims : ({wide}) -> {row}\n"
+        f"%y{n} = graph.cast %e{n} : ({wide}) -> {out}\n"
+        for n in (0, 1)
+    )
+    text = (
+        f"func.func @f(%x: {x}, %w0: {w}, %w1: {w}) -> {out} {{\n{sums}"
+        f"%y = graph.add %y0, %y1 : {out}\n"
+        f"%s = graph.add %s0, %s1 : {row}\n"
+        f"%t = graph.cast %s : ({row}) -> tensor<256x1xbf16>\n"
+        f"%o = graph.mul %y, %t : ({out}, tensor<256x1xbf16>) -> {out}\n"
+        f"func.return %o : {out}\n}}"
+    )
+    found = price(text, (32, 256)).resources
+    # The first exponentials in 16 bits, what the second are computed of, and sums.
+    live = 32 * (256 * (2 + 4) + 2 * 4)
+    assert found.registers == BASE + ceil(live / (found.warps * 32 * REGISTER))
 
 
 def test_what_follows_a_loop_adds_to_it():

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
-from xdsl.ir import Operation
-
 from tlf.dialects.interfaces import (
     ContractionInterface,
-    ElementwiseInterface,
     IndexedInterface,
 )
 from tlf.dialects.target import Target
@@ -18,6 +15,7 @@ from tlf.passes.cost.gpu.accesses import Accesses, Traffic
 from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.origins import made_by
 from tlf.passes.cost.gpu.price import Far, Price, Work, price_of
 from tlf.passes.cost.gpu.resources import Needs, Resources
 from tlf.passes.cost.gpu.reuse import Grid
@@ -311,28 +309,16 @@ class _Kernel:
 
     def _combined(self, tiled: TiledOperation) -> float:
         """Cycles until threads have combined what they have of a reduction."""
-        warps, made = self.resources.warps, self._made_by(tiled.op)
+        warps, made = self.resources.warps, self._product_behind(tiled)
         is_held = made is not None and self.arithmetic.is_full_rate(made)
         if self.tiling.cascade is None and not is_held:
             return self.arithmetic.waits(tiled, warps)
         return self.arithmetic.waits_for_rows(tiled, warps, made)
 
-    def _made_by(self, op: Operation) -> Product | None:
+    def _product_behind(self, tiled: TiledOperation) -> Product | None:
         """The product that elementwise operations compute what is reduced from."""
-        pending, seen = [op], set[Operation]()
-        while pending:
-            for operand in pending.pop().operands:
-                owner = operand.owner
-                if not isinstance(owner, Operation) or owner in seen:
-                    continue
-                if (tiled := self.tiling.tiles.get(owner)) is None:
-                    continue
-                if isinstance(tiled.op, ContractionInterface):
-                    return self.arithmetic.product(tiled)
-                if isinstance(tiled.op, ElementwiseInterface):
-                    seen.add(tiled.op)
-                    pending.append(tiled.op)
-        return None
+        made = (made_by(self.tiling, each) for each in tiled.op.operands)
+        return next((self.arithmetic.product(each) for each in made if each), None)
 
     def _memory(self, moves: list[Traffic]) -> Far:
         """

@@ -22,6 +22,7 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
 from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product, volume
 from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.origins import made_by
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
 
@@ -39,6 +40,9 @@ REGISTER = 4
 
 ADDRESS = 8
 """Bytes of an address."""
+
+SOON = 2.0**-8
+"""What is computed between one operation and the next."""
 
 ASYNCHRONOUS = 4
 """The least bytes that a thread has copied to shared memory while it goes on."""
@@ -162,7 +166,7 @@ class Needs:
         operations goes element by element, from what it reads to what it leaves; what
         reductions combine, and what is used after them, is there as a whole.
         """
-        order = {op: number for number, op in enumerate(self.tiling.tiles)}
+        order = self._order()
         spans = {
             value: (size, first, self._last(value, order))
             for value, size, first in self._values(order)
@@ -177,6 +181,32 @@ class Needs:
                 most = max(most, self._held(op, order, spans) + self._terms(op))
         return most + self._addresses()
 
+    def _order(self) -> dict[Operation, float]:
+        """
+        When operations are computed: what makes a value narrower, as soon as that and
+        the product before it are there.
+        """
+        order: dict[Operation, float] = {}
+        product = 0.0
+        for number, op in enumerate(self.tiling.tiles):
+            if isinstance(op, ContractionInterface):
+                product = number
+            owners = (each.owner for each in op.operands)
+            made = [order[e] for e in owners if isinstance(e, Operation) and e in order]
+            if len(op.operands) == len(made) == 1 and self._is_narrowing(op):
+                order[op] = max(made[0], product) + SOON
+            else:
+                order[op] = number
+        return order
+
+    def _is_narrowing(self, op: Operation) -> bool:
+        """Whether an operation leaves fewer bytes of each element than it takes."""
+        if not isinstance(op, ElementwiseInterface):
+            return False
+        tiled = self.tiling.tiles[op]
+        left = _bytes(op.results[0], tiled.result)
+        return left < _bytes(op.operands[0], tiled.result)
+
     def _addresses(self) -> int:
         """The most bytes of the addresses that threads have from indices at once."""
         indexed = (
@@ -188,23 +218,29 @@ class Needs:
     def _held(
         self,
         op: Operation,
-        order: Mapping[Operation, int],
-        spans: Mapping[SSAValue, tuple[int, int, int]],
+        order: Mapping[Operation, float],
+        spans: Mapping[SSAValue, tuple[int, float, float]],
     ) -> int:
-        """The bytes of values that are there while an operation reduces."""
+        """
+        The bytes of values that are there while an operation reduces: what passes makes
+        room for what is left of it.
+        """
         passing, at = self._passing(op, order), order[op]
         made = {result for each in passing for result in each.results}
         read = {operand for each in passing for operand in each.operands}
-        return sum(
-            size
-            for value, (size, first, last) in spans.items()
-            if value not in made and first <= at <= (at if value in read else last)
-        )
+        left = {order[each] + SOON for each in passing}
+        held = {each for each, (_, first, last) in spans.items() if first <= at <= last}
+        coming = {each for each in read - made if each in spans} - held
+        going = {each for each in held if spans[each][1] in left} - read
+        sizes = [sum(spans[each][0] for each in some) for some in (coming, going)]
+        return sum(spans[each][0] for each in held - made - going) + max(sizes)
 
-    def _passing(self, op: Operation, order: Mapping[Operation, int]) -> set[Operation]:
+    def _passing(
+        self, op: Operation, order: Mapping[Operation, float]
+    ) -> set[Operation]:
         """
         The elementwise operations that compute for one reduction alone, element by
-        element as it takes them.
+        element as it takes them; or for it and for narrower values.
         """
         found = set[Operation]()
         if not isinstance(op, ReductionInterface):
@@ -212,6 +248,7 @@ class Needs:
         for each in reversed([other for other, at in order.items() if at < order[op]]):
             users = {use.operation for result in each.results for use in result.uses}
             is_left = any(result in self.tiling.results for result in each.results)
+            users -= {user for user in users if order.get(user) == order[each] + SOON}
             is_alone = bool(users) and users <= {op, *found} and not is_left
             if is_alone and isinstance(each, ElementwiseInterface):
                 found.add(each)
@@ -226,8 +263,8 @@ class Needs:
         return 0 if is_matrix else REGISTER * volume(product)
 
     def _values(
-        self, order: Mapping[Operation, int]
-    ) -> Iterator[tuple[SSAValue, int, int]]:
+        self, order: Mapping[Operation, float]
+    ) -> Iterator[tuple[SSAValue, int, float]]:
         """Values in registers: bytes, and the operation that they are there from."""
         for value, box in self.tiling.inputs():
             if not self._is_factor(value):
@@ -237,7 +274,7 @@ class Needs:
                 first = 0 if self._is_carried(op) else order[op]
                 yield op.results[0], _bytes(op.results[0], tiled.result), first
 
-    def _first(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
+    def _first(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
         """The first operation that reads an input; any where a loop does."""
         users = [use.operation for use in value.uses if use.operation in order]
         is_inside = any(self.tiling.tiles[e].scope is not Scope.OUTER for e in users)
@@ -249,7 +286,7 @@ class Needs:
             return False
         return op is self.tiling.anchor or op in cascade.steps
 
-    def _last(self, value: SSAValue, order: Mapping[Operation, int]) -> int:
+    def _last(self, value: SSAValue, order: Mapping[Operation, float]) -> float:
         """The last operation that uses a value: what leaves is stored at once."""
         users = [use.operation for use in value.uses]
         return max((order[user] for user in users if user in order), default=-1)
@@ -265,9 +302,19 @@ class Needs:
         if not isinstance(op, ContractionInterface) or value not in op.operands[:2]:
             return False
         tiled = self.tiling.tiles[op]
-        if self.arithmetic.is_folded(tiled, op.operands.index(value)):
+        operand = op.operands.index(value)
+        if self.arithmetic.is_folded(tiled, operand) or self._is_kept(tiled, operand):
             return False
         return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
+
+    def _is_kept(self, tiled: TiledOperation, operand: int) -> bool:
+        """
+        Whether matrix instructions read a factor from the registers of the threads that
+        computed it of another product: they can do so with the first one.
+        """
+        if operand != 0 or self.arithmetic.is_folded(tiled, operand):
+            return False
+        return made_by(self.tiling, tiled.op.operands[operand]) is not None
 
     def _shared(self, stages: int) -> int:
         """
@@ -283,6 +330,8 @@ class Needs:
             if self.arithmetic.is_matrix(product):
                 results.append(_bytes(op.results[0], tiled.result))
                 for operand, size in enumerate(product.sides):
+                    if self._is_kept(tiled, operand):
+                        continue
                     times = self._copies(tiled, operand, stages)
                     value = op.operands[operand]
                     factors[value] = max(factors.get(value, 0), times * size)
