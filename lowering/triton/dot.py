@@ -12,7 +12,7 @@ from itertools import chain
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tlf.dialects import mem
 from tlf.lowering.triton.alignment import dimensions, permuted, reshaped
@@ -256,9 +256,29 @@ def dot(compute: Compute, op: mem.ContractOp) -> str:
         start = f"{start}.to({dtype})"
     options = _options(total, precision)
     text = f"tl.dot({', '.join(factors)}, acc={start}{options})"
+    if _is_read_beside(op):
+        text = f"awaited({text})"
     if dtype is not None:
         text = f"{text}.to({triton_name(total)})"
     return text if is_matrix else product.unfolded(text)
+
+
+def _is_read_beside(op: mem.ContractOp) -> bool:
+    """
+    Whether others use a factor that a loop loads. Triton 3.6 then has one tile too few
+    for it in shared memory: what comes next is loaded into the tile that matrix
+    instructions of a group of warps still read, unless they are waited for.
+    """
+    return any(
+        isinstance(value.owner, mem.LoadOp | mem.GatherOp)
+        and isinstance(value.owner.parent_op(), scf.ForOp)
+        and any(not _multiplies(use.operation) for use in value.uses)
+        for value in op.input_operands
+    )
+
+
+def _multiplies(user: Operation) -> bool:
+    return isinstance(user, mem.ContractOp) and uses_dot(user)
 
 
 def _is_computed(value: SSAValue) -> bool:

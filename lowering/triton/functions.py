@@ -47,6 +47,12 @@ def tanh_approx_x2(x):
     }\"\"\"
     return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
 """,
+    "awaited": """\
+@triton.jit
+def awaited(x):
+    text: tl.constexpr = "mov.b32 $0, $1;"
+    return tl.inline_asm_elementwise(text, "=r,r", [x], x.dtype, True, pack=1)
+""",
     **{
         f"to_{short}x2": f"""\
 @triton.jit
@@ -65,6 +71,7 @@ two of them, where LLVM often takes one for each. `tanh_f32` takes no branch, as
 libdevice does, so that a thread computes several at once: near 0 it is a polynomial, of
 the least relative error, fitted to `(tanh(x) / x - 1) / x**2`, and off by less than 2
 units in the last place; further away, it comes from an exponential.
+`awaited` gives back the product that it takes, once matrix instructions are through.
 """
 
 

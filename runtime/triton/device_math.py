@@ -59,6 +59,7 @@ INSTRUCTIONS: Mapping[str, Callable[..., np.ndarray]] = {
     "tanh.approx.f32": np.tanh,
     "cvt.rn.f16x2.f32": np.positive,
     "cvt.rn.bf16x2.f32": np.positive,
+    "mov.b32": np.positive,
 }
 """
 Instructions by the first of these mnemonics that is found in a kernel's assembly; what
