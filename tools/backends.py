@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tlf.dialects import npu
-from tlf.dialects.interpreters.run import result_count
+from tlf.dialects.entry import result_count
 from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import pipelines_for

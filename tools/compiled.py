@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.interpreters.run import argument_types
+from tlf.dialects.entry import argument_types
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
 from tlf.tools.backends import backend_named

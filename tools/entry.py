@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.entry import entry_point
 from tlf.tools.diagnostics import errors_located
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import argument_names, interpret, result_names
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.npu_rows import Row, figures, rows
 
@@ -116,6 +116,9 @@ class Interpreted:
     takes_tensors: bool = False
 
     def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        # Interpreters take a third of a second to import.
+        from tlf.dialects.interpreters.run import interpret
+
         with errors_located(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret(self.module, arrays, self.entry)

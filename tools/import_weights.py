@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 
+from tlf.dialects.entry import entry_point
 from tlf.dialects.graph import ConstantOp, FileAttr
-from tlf.dialects.interpreters.run import entry_point
 from tlf.frontend.torch import ImportedProgram
 
 

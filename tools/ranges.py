@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
-from tlf.dialects.interpreters.run import argument_names, argument_types
+from tlf.dialects.entry import argument_names, argument_types
 from tlf.dialects.types import dtype_of, greatest, is_float, scalar_value
 
 RANGE = "tlf.range"

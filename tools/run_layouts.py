@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 
-from tlf.dialects.interpreters.run import argument_names, result_names
+from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.layouts import (
     ANY,
     Layout,

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.symbol_table import SymbolTable
 
 from tlf.dialects import mem, triton
-from tlf.dialects.interpreters.run import argument_names, result_count, result_names
+from tlf.dialects.entry import argument_names, result_count, result_names
 from tlf.dialects.stored_elements import stored_elements
 from tlf.lowering.triton.access import strides_and_offset
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices

@@ -19,7 +19,7 @@ from random_layouts import shuffle
 from xdsl.dialects.builtin import ModuleOp
 
 import tlf
-from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.entry import entry_point
 from tlf.dialects.target import load
 from tlf.passes.tile_verify_coverage import ATTRIBUTE
 from tlf.runtime.npu import Report, parse, run

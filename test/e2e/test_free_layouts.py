@@ -12,7 +12,7 @@ from random_programs import random_program
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.entry import entry_point
 from tlf.dialects.layouts import ANY, Layout, declare_arguments, declare_results
 
 REFUSED = r"the npu multiplies .*, got i\d+"

@@ -22,7 +22,8 @@ from indexed_programs import DTYPES, Lookup, some_indices, some_table
 from numpy.random import Generator
 
 from tlf.dialects import graph, mem, tile
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.entry import entry_point
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
 from tlf.dialects.types import tensor_type
 from tlf.runtime.triton.sanitizers import sanitize

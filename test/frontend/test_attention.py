@@ -9,7 +9,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tlf.dialects.interpreters.run import argument_names, entry_point, interpret
+from tlf.dialects.entry import argument_names, entry_point
+from tlf.dialects.interpreters.run import interpret
 from tlf.frontend.torch.elements import to_array
 from tlf.frontend.torch.graph import import_graph
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_check import T, compiled_by_backend
 
-from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.entry import entry_point
 from tlf.dialects.layouts import declared_arguments, declared_results
 from tlf.frontend.torch import from_torch
 from tlf.frontend.torch.strides import lying, order_of

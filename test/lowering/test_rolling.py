@@ -16,9 +16,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 from tlf.dialects import graph, tile
+from tlf.dialects.entry import entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import load
 from tlf.dialects.tile import level_of

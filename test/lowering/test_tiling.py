@@ -34,9 +34,10 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import BlockArgument, Operation
 
 from tlf.dialects import graph, tile
+from tlf.dialects.entry import entry_point
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import Target, load
 from tlf.dialects.types import dtype_of, tensor_type

@@ -8,9 +8,10 @@ from simplified import Compared, arrays_for
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.dialects.entry import entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.tools.driver import PASSES
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes

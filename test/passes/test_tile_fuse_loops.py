@@ -10,9 +10,10 @@ from nest_pairs import Kind, NestPair, Sharing, random_pair
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
+from tlf.dialects.entry import entry_point
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.passes.nests import fusion
 from tlf.passes.tile_fuse_loops import TileFuseLoopsPass
 

@@ -16,8 +16,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.dialects.entry import entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.npu import ProgramOp
 from tlf.dialects.prepared import PREPARES
 from tlf.dialects.target import Target, load

@@ -18,8 +18,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tlf.dialects.entry import argument_names, entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import argument_names, entry_point, interpret
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.runtime import npu, triton

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.random import Generator
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.dialects.entry import argument_types, entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import argument_types, entry_point
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
 from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass

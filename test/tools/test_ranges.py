@@ -2,7 +2,7 @@
 
 import pytest
 
-from tlf.dialects.interpreters.run import entry_point
+from tlf.dialects.entry import entry_point
 from tlf.tools.diagnostics import CompileError
 from tlf.tools.driver import new_context, parse
 from tlf.tools.run_inputs import make_inputs
