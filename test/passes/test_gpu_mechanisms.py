@@ -7,6 +7,7 @@ from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
 from tlf.dialects.target import Target
 from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.kernel import NARROW_STORE
 from tlf.passes.cost.gpu.resources import BASE, REGISTER
 from tlf.passes.cost.gpu.tiles import GpuTiles
 
@@ -202,6 +203,20 @@ def test_what_follows_a_loop_adds_to_it():
     tiles = -(-1024 // 132)
     more = cycles("erf") - cycles("abs")
     assert more == pytest.approx(tiles * 128 * 128 * 21 / chip().lanes)
+
+
+def test_elements_that_are_stored_one_by_one_add_to_a_loop():
+    odd, even = (
+        price(product(4096, columns, 1024, "bf16"), (128, 128), (64,))
+        for columns in (4097, 4098)
+    )
+    tiles = -(-32 * 33 // 132)
+    each = NARROW_STORE * 128 * 128 / 32
+    assert odd.cycles - even.cycles > tiles * each
+    # An element of f32 is a word.
+    wide = price(product(4096, 4097, 1024, "f32"), (128, 128), (64,))
+    even = price(product(4096, 4098, 1024, "f32"), (128, 128), (64,))
+    assert wide.cycles - even.cycles < tiles * each
 
 
 @pytest.mark.parametrize(
