@@ -46,9 +46,9 @@ func.func @sum(%x: tensor<64x64xf32>) -> tensor<64xf32> {
 """Programs whose tiles are all of one size."""
 
 ZOO = (
-    Row("bottleneck", 17, "npu-tiny", 8),
-    Row("bottleneck", 14, "u85-like", 2),
-    Row("mbconv", 14, "npu-tiny", 8, dtype="f32"),
+    Row("bottleneck", 11, "npu-tiny", 16),
+    Row("bottleneck", 10, "u85-like", 4),
+    Row("mbconv", 10, "npu-tiny", 16, dtype="f32"),
     Row("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
     Row("fsrcnn", 10, "npu-tiny", 2, dtype="f32"),
     Row("transformer", 32, divisor=8),

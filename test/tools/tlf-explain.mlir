@@ -1,8 +1,8 @@
 // RUN: tlf-explain %s --entry pair --target npu:L2=64K | filecheck %s
 // RUN: tlf-explain %s --entry pair --target npu --l2 64K --group 1 -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s --check-prefix=ONE
 // RUN: tlf-explain %s --entry pair --target npu:L2=64K --json -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s --check-prefix=JSON
-// RUN: tlf-explain %s --entry pair --target npu --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
-// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 contractions=1}" --why-not-fuse %%a,c | filecheck %s --check-prefix=LIMIT
+// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
+// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 contractions=1 tries=0}" --why-not-fuse %%a,c | filecheck %s --check-prefix=LIMIT
 // RUN: tlf-explain %s --entry one --target bm1684x-like --simulate | filecheck %s --check-prefix=NEAREST
 // RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a,z 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a 2>&1 | filecheck %s --check-prefix=NAMES

@@ -36,7 +36,7 @@ def medium(seed: int) -> tuple[Problem, Roofline]:
     return problem, Roofline(problem, work, heavy=30, most=3)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_schedules_can_be_carried_out(strategy: str, seed: int):
@@ -50,7 +50,7 @@ def test_schedules_can_be_carried_out(strategy: str, seed: int):
     check(problem, costs, schedule)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_other_strategy_is_better(seed: int):
     problem, costs = medium(seed)
@@ -63,7 +63,7 @@ def test_no_other_strategy_is_better(seed: int):
         assert cost_of(result.schedule) <= cost_of(other.schedule)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "strategy", [name for name in STRATEGIES if name != "interval"]
 )
@@ -80,7 +80,7 @@ def test_numbers_do_not_matter(strategy: str, seed: int):
     ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_larger_memory_is_never_worse(seed: int):
     problem, work = random_problem(seed, 10)
@@ -93,7 +93,7 @@ def test_larger_memory_is_never_worse(seed: int):
     assert found == sorted(found, reverse=True)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cheaper_operations_are_never_worse(seed: int):
     problem, work = random_problem(seed, 10)
@@ -112,7 +112,7 @@ def test_searching_again_finds_the_same(strategy: str):
     assert search(problem, costs, strategy) == search(problem, costs, strategy)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_structures_have_in_common_changes_nothing(seed: int):
     problem, costs = medium(seed)
@@ -123,7 +123,7 @@ def test_what_structures_have_in_common_changes_nothing(seed: int):
     assert shared.statistics.asked <= apart.statistics.asked
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_longer_fronts_end_in_the_same_best(seed: int):
     problem, _ = random_problem(seed, 8)
@@ -139,7 +139,7 @@ def test_longer_fronts_end_in_the_same_best(seed: int):
         check(costs.problem, costs, schedule)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_bytes_before_time(seed: int):
     problem, costs = medium(seed)
