@@ -50,7 +50,7 @@ ZOO = (
     Row("bottleneck", 10, "u85-like", 4),
     Row("mbconv", 10, "npu-tiny", 16, dtype="f32"),
     Row("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
-    Row("fsrcnn", 10, "npu-tiny", 2, dtype="f32"),
+    Row("fsrcnn", 8, "npu-tiny", 4, dtype="f32"),
     Row("transformer", 32, divisor=8),
     Row("gemv", 250, "npu-tiny", dtype="f32"),
     Row("random-tree", 24),
