@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.graph import GroupOp
+from tlf.dialects.graph import GroupOp, PlanAttr
 from tlf.dialects.target import Target
 from tlf.passes.cost.gpu.price import Price
 from tlf.passes.cost.gpu.tiles import GpuTiles
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.graph_group import level_named
+from tlf.passes.tiling.model import GroupTiling
 
 
 def has_kernels(target: Target) -> bool:
@@ -24,22 +26,36 @@ def _model(target: Target) -> GpuTiles | None:
 
 
 def kernel_costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
-    """What groups that have plans take by the model, and what of it takes longest."""
+    """
+    What groups that have plans take by the model, what of it takes longest, and which
+    reductions are one loop.
+    """
     target = Target.of(module)
     if (model := _model(target)) is None:
         return {}
     groups = (op for op in module.walk() if isinstance(op, GroupOp))
-    found = {group: _price(group, model) for group in groups if group.plan is not None}
     clock = 1e3 * target.clock_ghz
-    return {group: _told(price, clock) for group, price in found.items()}
+    return {
+        group: _cost(group, plan, model, clock)
+        for group in groups
+        if (plan := group.plan) is not None
+    }
 
 
-def _price(group: GroupOp, model: GpuTiles) -> Price:
-    plan = group.plan
-    assert plan is not None
+def _cost(group: GroupOp, plan: PlanAttr, model: GpuTiles, clock: float) -> str:
     members = members_of_group(group)
     tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, model.rules)
-    return model.kernels.price(tiling, plan.stage_count)
+    price = model.kernels.price(tiling, plan.stage_count)
+    return _told(price, clock) + _loop(tiling)
+
+
+def _loop(tiling: GroupTiling) -> str:
+    """The reductions that one loop computes, if there are any."""
+    if (cascade := tiling.cascade) is None:
+        return ""
+    names = ", ".join(op.name.removeprefix("graph.") for op in cascade.steps)
+    trips = prod(loop.trips for loop in tiling.inner_loops.values())
+    return f"; {names} in one loop of {trips:,}"
 
 
 def _told(price: Price, clock: float) -> str:
