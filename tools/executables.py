@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.npu_rows import Row, figures, rows
 
@@ -116,9 +117,6 @@ class Interpreted:
     takes_tensors: bool = False
 
     def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        # Interpreters take a third of a second to import.
-        from tlf.dialects.interpreters.run import interpret
-
         with errors_located(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret(self.module, arrays, self.entry)

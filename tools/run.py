@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target, bytes_of, load
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
@@ -173,9 +174,6 @@ def _name_of(target: str | Target) -> str:
 def _references(
     module: ModuleOp, inputs: Mapping[str, Array], options: Options
 ) -> tuple[Array, ...]:
-    # Interpreters take a third of a second to import.
-    from tlf.dialects.interpreters.run import interpret
-
     with errors_located(module, "the reference"):
         return interpret(module, inputs, options.entry)
 

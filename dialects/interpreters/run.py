@@ -9,8 +9,6 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
-from xdsl.interpreters.affine import AffineFunctions
-from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Attribute
 
 from tlf.dialects.entry import argument_names, entry_point
@@ -53,6 +51,10 @@ def _place(type_: Attribute) -> Array:
 
 
 def _interpreter(module: ModuleOp) -> Interpreter:
+    # Those of all dialects are imported with them, which takes a third of a second.
+    from xdsl.interpreters.affine import AffineFunctions
+    from xdsl.interpreters.func import FuncFunctions
+
     interpreter = Interpreter(module)
     interpreter.register_implementations(FuncFunctions())
     interpreter.register_implementations(AffineFunctions())

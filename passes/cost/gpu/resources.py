@@ -303,18 +303,24 @@ class Needs:
             return False
         tiled = self.tiling.tiles[op]
         operand = op.operands.index(value)
-        if self.arithmetic.is_folded(tiled, operand) or self._is_kept(tiled, operand):
+        if self.arithmetic.is_folded(tiled, operand) or self._is_kept(op, operand):
             return False
         return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
 
-    def _is_kept(self, tiled: TiledOperation, operand: int) -> bool:
-        """
-        Whether matrix instructions read a factor from the registers of the threads that
-        computed it of another product: they can do so with the first one.
-        """
-        if operand != 0 or self.arithmetic.is_folded(tiled, operand):
-            return False
-        return made_by(self.tiling, tiled.op.operands[operand]) is not None
+    def _is_kept(self, product: Operation, operand: int) -> bool:
+        """Whether a product takes a factor from registers, as it can the first."""
+        return operand == 0 and product in self._kept
+
+    @cached_property
+    def _kept(self) -> frozenset[Operation]:
+        """Products of what threads have computed of another product."""
+        return frozenset(
+            op
+            for op, tiled in self.tiling.tiles.items()
+            if isinstance(op, ContractionInterface)
+            and not self.arithmetic.is_folded(tiled, 0)
+            and made_by(self.tiling, op.operands[0]) is not None
+        )
 
     def _shared(self, stages: int) -> int:
         """
@@ -330,7 +336,7 @@ class Needs:
             if self.arithmetic.is_matrix(product):
                 results.append(_bytes(op.results[0], tiled.result))
                 for operand, size in enumerate(product.sides):
-                    if self._is_kept(tiled, operand):
+                    if self._is_kept(op, operand):
                         continue
                     times = self._copies(tiled, operand, stages)
                     value = op.operands[operand]
