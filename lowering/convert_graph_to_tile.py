@@ -25,6 +25,7 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.lowering.tiling.joined import JoinPattern
+from tlf.lowering.tiling.running import running_places
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -65,7 +66,7 @@ class TileGroupPattern(RewritePattern):
             plan.loop_mapping,
             _order(plan.loop_order, tiling, members.root),
             InFlight(plan.stage_count, plan.piece_count),
-            _overwritten(op),
+            {**running_places(op, tiling), **_overwritten(op)},
         )
         results = _built(op, plan, tiles)
         _inherit_location(op, results[0].owner)

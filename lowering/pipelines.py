@@ -35,7 +35,7 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
         f"graph-choose-layouts{{level={outermost}}},"
     )
     first = tiling(outermost, merge, "graph-mark-in-place,")
-    steps = ",".join(
+    steps = ",tlf-cse,".join(
         (first, *(tiling(each, "graph-collapse-axes,") for each in nearer))
     )
     deal = "mem-assign-cores," if cores > 1 else ""

@@ -80,6 +80,7 @@ class TileRehearsal:
                 self._apply(
                     module,
                     ConvertGraphToTilePass(),
+                    CsePass(),
                     GraphGroupPass(level.name),
                 )
                 collapse(module, self.target)

@@ -187,8 +187,11 @@ INVERSES: Mapping[Kind, Kind] = {
 }
 """By the outer of two operations, the inner that it undoes but for rounding."""
 
-ASSOCIATIVE: frozenset[Kind] = frozenset({AddOp, MulOp, AndOp, OrOp})
-"""Operations that may combine numbers first, which rounds floats differently."""
+SELECTING: frozenset[Kind] = frozenset({MaximumOp, MinimumOp})
+"""Operations whose results are operands: nothing is rounded."""
+
+ASSOCIATIVE: frozenset[Kind] = frozenset({AddOp, MulOp, AndOp, OrOp}) | SELECTING
+"""Operations that may combine numbers first: sums and products round differently."""
 
 SYMBOLS: Mapping[Kind, str] = {AddOp: "+", SubOp: "-", MulOp: "*", DivOp: "/"}
 """How equations write operations that are no functions."""

@@ -57,6 +57,8 @@ RULES: Mapping[type[Operation], Sequence[Rule]] = {
     elementwise.AddOp: (without_negation, of_numbers_first),
     elementwise.SubOp: (without_negation,),
     elementwise.MulOp: (of_numbers_first,),
+    elementwise.MaximumOp: (of_numbers_first,),
+    elementwise.MinimumOp: (of_numbers_first,),
     elementwise.DivOp: (by_reciprocal, by_reciprocal_root),
     elementwise.PowOp: (by_products,),
     logic.AndOp: (of_numbers_first,),

@@ -11,7 +11,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.graph.algebra import ASSOCIATIVE, SYMBOLS
+from tlf.dialects.graph.algebra import ASSOCIATIVE, SELECTING, SYMBOLS
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
@@ -144,7 +144,7 @@ def _number(array: Array) -> Scalar:
 
 
 def of_numbers_first(op: Operation) -> Iterable[Simplification]:
-    """Two sums or products with numbers as one, exact for integers."""
+    """Two operations with numbers as one, exact for integers and for choices."""
     if not isinstance(op, BinaryOperation) or type(op) not in ASSOCIATIVE:
         return
     if (outer := _number_and_other(op)) is None:
@@ -171,7 +171,8 @@ def of_numbers_first(op: Operation) -> Iterable[Simplification]:
     first = term(type(op), "x", names[0])
     left = term(type(op), f"({first})" if type(op) in SYMBOLS else first, names[1])
     right = term(type(op), "x", number_text(_number(combined)))
-    yield Simplification(f"{left} = {right}", build, not is_float(element))
+    is_exact = type(op) in SELECTING or not is_float(element)
+    yield Simplification(f"{left} = {right}", build, is_exact)
 
 
 def by_reciprocal_root(op: Operation) -> Iterable[Simplification]:

@@ -72,7 +72,7 @@ class TileBuilder:
         if order is not None:
             loops = [loops[number] for number in order]
         stages = self.stages if self.tiling.rolled is None else None
-        late = self.tiling.rules.pads
+        late = self.tiling.rules.again
         return Nest(
             loops, mapping, self.indices, names, stages=stages, split=True, late=late
         )

@@ -118,8 +118,7 @@ class ReductionLoop:
         for each in self.tiles.tiling.tiles.values():
             result = each.op.results[0]
             if self._is_sum(each):
-                total = self._corrected(inside, each, totals[result], before)
-                totals[result] = self._accumulated(inside, each, total)
+                totals[result] = self._more(inside, each, totals[result], before)
                 seen = self._seen(inside, each, totals[result])
                 self.tiles.values[result] = seen
             elif each.scope is Scope.INNER:
@@ -138,10 +137,30 @@ class ReductionLoop:
             for each in self.running
         }
 
-    def _accumulated(
-        self, inside: Builder, tiled: TiledOperation, total: SSAValue
+    def _more(
+        self,
+        inside: Builder,
+        tiled: TiledOperation,
+        total: SSAValue,
+        before: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """A total with one piece more."""
+        """
+        A total with one piece more, corrected before. Where tiles are tiled again, the
+        piece is summed up by itself: a sum that starts from a value which needs the
+        result of another one runs in no loop with that.
+        """
+        tiling = self.tiles.tiling
+        corrected = self._corrected(inside, tiled, total, before)
+        if not tiling.rules.again or tiling.correction_of(tiled.op) is None:
+            return self._accumulated(inside, tiled, corrected)
+        piece = self._accumulated(inside, tiled)
+        program = TensorProgram(inside, tensor_type(total).element_type)
+        return program.add(corrected, piece)
+
+    def _accumulated(
+        self, inside: Builder, tiled: TiledOperation, *start: SSAValue
+    ) -> SSAValue:
+        """What a piece comes to, added to a start if there is one."""
         op = _accumulating(tiled)
         operands = [
             self.tiles.fetch(
@@ -150,7 +169,7 @@ class ReductionLoop:
             for position, accesses in enumerate(op.operand_accesses()[: len(op.inputs)])
             if accesses is not None
         ]
-        return self.tiles.apply(inside, tiled, [*operands, total])
+        return self.tiles.apply(inside, tiled, [*operands, *start])
 
     def _finish(self, builder: Builder, totals: Mapping[SSAValue, SSAValue]) -> None:
         """Let what follows the loop read totals."""

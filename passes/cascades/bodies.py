@@ -12,12 +12,13 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tlf.dialects import tile
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ElementwiseInterface,
     TilingInterface,
 )
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import scalar_value, tensor_type
 from tlf.passes.cascades.algebra import Expr, Symbol, sympy
 from tlf.passes.postorder import in_postorder
 
@@ -131,6 +132,9 @@ class Bodies:
         return symbol
 
     def _computed(self, op: TilingInterface, operands: Sequence[Expr]) -> Expr:
+        if isinstance(op, tile.MaskOp) and isfinite(fill := scalar_value(op.fill)):
+            inside = sympy.Symbol(f"inside{id(op)}", real=True)
+            return fill + inside * (operands[0] - fill)
         if not isinstance(op, ElementwiseInterface):
             return _unknown(op, operands)
         formula = self._elementwise(op, operands)

@@ -10,6 +10,7 @@ and corrects what has been added up whenever it changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import isinf
 from typing import TYPE_CHECKING
@@ -99,12 +100,14 @@ def build_cascade(
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     if len(found) < 2:
         raise NoCascadeError(operations[-1], "there is no other reduction")
-    _check_start(found, forms)
+    if len(forms.of(found[-1]).reductions) != 1:
+        raise NoCascadeError(found[-1], "it reduces several axes")
     axes = AxisClasses.of(operations, forms)
     iterators = _along(operations, axes, found[-1])
     along = [op for op in found if op in iterators]
     steps = [op for op in along if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
+    _check_starts(found, dependent, in_parts)
     for op in found:
         if op in dependent and op not in iterators:
             raise NoCascadeError(op, "it reduces another axis of what is reduced")
@@ -121,13 +124,18 @@ def build_cascade(
     )
 
 
-def _check_start(found: Sequence[AccumulatingInterface], forms: Forms) -> None:
-    """Check that the last reduction has one axis, and that none starts from a value."""
+def _check_starts(
+    found: Sequence[AccumulatingInterface],
+    dependent: AbstractSet[Operation],
+    in_parts: bool,
+) -> None:
+    """
+    Check that what starts from a tensor needs nothing of the others, as what is added
+    up is corrected, but not what that starts from; nor has parts, each with a start.
+    """
     for op in found:
-        if op.init_value is not None:
+        if op.init_value is not None and (in_parts or op in dependent):
             raise NoCascadeError(op, "it starts from a tensor")
-    if len(forms.of(found[-1]).reductions) != 1:
-        raise NoCascadeError(found[-1], "it reduces several axes")
 
 
 def _along(

@@ -137,6 +137,8 @@ class TileBuffers:
         self.held = held
         self.tiling = tiling
         self.nearest = nests is None
+        self.one_by_one = nests is not None and bool(tiling.inner_loops)
+        """Whether tiles come one after the other, for loops in them are in flight."""
         self.steps = steps
         self.step = steps.of
         self.end = steps.end
@@ -184,13 +186,14 @@ class TileBuffers:
                     ahead = self._bytes(value, window.fresh)
                     row = self._live("window", value, size, box, ahead)
                     yield row._replace(of_pieces=True) if of_pieces else row
-                elif any(interval.offset.terms for interval in box):
+                elif of_pieces and _moves(box):
                     row = self._live("input", value, size, box, size)
-                    if of_pieces:
-                        row = self._in_loop(row._replace(of_pieces=True))
-                    yield row
+                    yield self._in_loop(row._replace(of_pieces=True))
+                elif self.one_by_one and self._is_cut_anew(box):
+                    yield self._passing(value, size, box)
                 elif self.tiling.loops or self.nearest:
-                    yield self._live("input", value, size, box)
+                    ahead = size if _moves(box) else 0
+                    yield self._live("input", value, size, box, ahead)
                 else:
                     yield self._passing(value, size, box)
 
@@ -255,6 +258,10 @@ class TileBuffers:
         box = tuple(Interval.whole(extent) for extent in shape)
         return self._live("held", value, self._bytes(value, box), box)
 
+    def _is_cut_anew(self, box: Box) -> bool:
+        """Whether a tile is another one in each iteration of the innermost loop."""
+        return moves_with(box, list(self.tiling.loops.values())[-1:])
+
     def _passing(self, value: SSAValue, size: int, box: Box) -> Row:
         """A buffer that is there from shortly before its first use to its last."""
         uses = self.steps.uses(value)
@@ -286,7 +293,7 @@ class TileBuffers:
         first, last = self.step[owner], self._last_use(value)
         if any(each in self.results for each in self._sharing(value)):
             row = self._live("output", value, size, box, size)
-            is_once = not self.nearest and not self.tiling.loops
+            is_once = self.one_by_one or not (self.nearest or self.tiling.loops)
             return self._with_parts(row._replace(start=first)) if is_once else row
         if self.nearest and isinstance(owner, ContractionInterface):
             row = self._live("value", value, size, box, size)
@@ -364,6 +371,11 @@ class TileBuffers:
 
     def _align(self, size: int) -> int:
         return align(size, self.tiling.rules.alignment)
+
+
+def _moves(box: Box) -> bool:
+    """Whether a tile is another one in other iterations."""
+    return any(interval.offset.terms for interval in box)
 
 
 def _most(loops: Mapping[int, Loop], stages: int) -> int:

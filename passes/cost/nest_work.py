@@ -31,6 +31,11 @@ class NestWork:
     latencies: dict[int, int] = field(default_factory=dict[int, int])
     """How long what an engine does takes to have its effect."""
     instructions: int = 0
+    alone: float = 0
+    """
+    The part of what other engines do that overlaps nothing: that for the first piece of
+    each nearer tile, where sums that need each other come in pieces.
+    """
 
     def add(self, cost: Cost, cycles: float) -> None:
         """Count an instruction."""
@@ -48,7 +53,7 @@ class NestWork:
         most, others = self.parts()
         tiles = max(1.0, self._least_tiles(pace))
         issued = tiles * self.instructions * pace.issue
-        around = min(others, self.around(pace))
+        around = min(others, max(self.around(pace), self.alone * others))
         return max(most + around, issued) + sum(self.latencies.values())
 
     def parts(self) -> tuple[float, float]:

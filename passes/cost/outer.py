@@ -12,6 +12,7 @@ from tlf.dialects.access import Box
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.machine.costs import Cost, Costs
+from tlf.passes.bands import SystolicArray
 from tlf.passes.cost.cut_products import filled_work, least_work
 from tlf.passes.cost.exchanges import Exchange, exchanges
 from tlf.passes.cost.machine import machine_of
@@ -59,6 +60,8 @@ class OuterModel:
             for work in (filled_work, least_work)
         )
         self.nearest = nearest.capacity
+        array = SystolicArray.of(self.costs.machine)
+        self.columns = 1 if array is None else array.cols
         self.pace = Pace(
             issue=self.costs.machine.issue_cycles * LINES,
             fill=nearest.capacity / 2 / level.bandwidth,
@@ -114,6 +117,8 @@ class OuterModel:
             for cost in self._instructions(tiling, each, work or self.work):
                 nest.add(cost, self._share(cost))
         self._add_sums(tiling, nests, found)
+        if tiling.cascade is not None:
+            found[nests[tiling.cascade.anchor]].alone = self._first_piece(tiling)
         if work is None:
             self._add_repeats(tiling, nests, found)
         return {number: each for number, each in found.items() if each.busy}
@@ -135,6 +140,13 @@ class OuterModel:
             filled = found.setdefault(filled_before(nests[op]), NestWork())
             cost = self.near.back(value, tiled.result)
             filled.add(cost, self._share(cost))
+
+    def _first_piece(self, tiling: GroupTiling) -> float:
+        """
+        The part that one nearer piece is of one for this level, if it fills the array.
+        """
+        (loop,) = tiling.inner_loops.values()
+        return min(1, self.columns / loop.tile)
 
     def _add_repeats(
         self, tiling: GroupTiling, nests: Nests, found: dict[int, NestWork]

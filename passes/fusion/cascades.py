@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
 
+from tlf.dialects import tile
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import Target
 from tlf.passes.cost.estimator import Estimator
@@ -62,7 +63,13 @@ class Cascades:
                     yield [groups[op], before]
 
     def pay(self, members: Members, parts: Sequence[Part]) -> bool:
-        """Whether groups are one loop, and take less time so."""
+        """
+        Whether groups are one loop, and take less time so. Where they are the pieces of
+        a loop for a farther memory, its tiles leave no room for what the groups would
+        hand on.
+        """
+        if members.cascade is not None and _is_piece(members):
+            return True
         key = self._structures.of(members.operations, members.results)
         if key not in self._paid:
             self._paid[key] = self._pay(members, parts)
@@ -77,3 +84,9 @@ class Cascades:
         apart = [self.estimator.fastest(each) for each in groups]
         longest = (1 + ALIKE) * sum(each or 0 for each in apart)
         return all(apart) and together < longest
+
+
+def _is_piece(members: Members) -> bool:
+    """Whether a group is what a loop that carries totals does for each piece."""
+    loop = members.root.parent_op()
+    return isinstance(loop, tile.WhileOp) and not loop.parallel

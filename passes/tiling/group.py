@@ -40,10 +40,10 @@ def rules_of(target: Target, level: str) -> Rules:
         views=found is None or found.kind == "buffer",
         gathers=found is not None and found.kind == "value",
         indexed=found is not None and found.indexed_loads,
-        pads=is_between,
         ordered=is_between,
-        cascades=found is not None and not is_between,
+        cascades=found is not None,
         nests=found is not None and found.kind == "value",
+        again=is_between,
         alignment=1 if found is None else found.alignment,
         array=SystolicArray.of(machine_of(target)) if is_nearest else None,
     )

@@ -207,7 +207,7 @@ class GroupTiling:
         bands = bands_of(self.rules.array, op, box, form)
         if bands is not None and operand == bands.windows.filters:
             return value
-        pads = self.rules.pads and operand == 0
+        pads = self.rules.again and operand == 0
         for axis, (access, extent) in enumerate(zip(accesses, shape, strict=True)):
             supplies = pads and axis in form.padded
             if supplies and is_supplied(access.interval(box)):
@@ -324,7 +324,7 @@ def boxes_read(
     read = [each if each is None else region(each, box) for each in form.operands]
     bands = bands_of(rules.array, op, box, form)
     filters = None if bands is None else bands.windows.filters
-    if rules.pads and form.padded and filters != 0 and read[0] is not None:
+    if rules.again and form.padded and filters != 0 and read[0] is not None:
         read[0] = inside(read[0], form.padded)
     if bands is not None and filters is not None:
         touched = read[filters]

@@ -20,14 +20,14 @@ class Rules:
     """A movement of an input of a group is done by the move that cuts its tile."""
     indexed: bool = False
     """So is one that finds elements by indices."""
-    pads: bool = False
-    """An operation on a tile may pad it, for it is tiled again."""
     ordered: bool = False
     """The axes of a tile lie in the order of those of the tensor that it is part of."""
     cascades: bool = False
     """Several reductions along one axis may run in one loop."""
     nests: bool = False
     """Contractions inside of that loop may have loops of their own."""
+    again: bool = False
+    """Tiles are tiled again, for a nearer memory: an operation on one may pad it."""
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
     array: SystolicArray | None = None

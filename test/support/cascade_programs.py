@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.dialects.target import load
+from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.graph_group import build_group
 from tlf.passes.tiling.group import members_of
 from tlf.tools.driver import PASSES, new_context, parse
@@ -147,6 +148,35 @@ def near_engines(
     _group(module, "L1", rows, (columns,), stages=stages, pieces=pieces)
     run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
     return context, module
+
+
+def at_two_levels(
+    text: str, far: tuple[int, int], near: tuple[int, int]
+) -> tuple[Context, ModuleOp]:
+    """
+    A program as one group of an NPU whose tiles are brought to L2, of so many rows in
+    steps of so many columns, and are tiled again for L1.
+    """
+    context, module = _decomposed(text, "npu")
+    _group(module, "L2", far[0], far[1:])
+    run("convert-graph-to-tile,tlf-cse,dce,graph-group{level=L1}", context, module)
+    for op in module.walk():
+        if isinstance(op, graph.GroupOp) and _is_piece(op):
+            members = members_of_group(op)
+            _, *others = members.forms.of(members.root).parallel_extents
+            op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
+    chosen = "graph-choose-tiles{strategy=largest level=L1}"
+    run(f"{chosen},dce,convert-graph-to-tile", context, module)
+    run("canonicalize,tlf-cse,dce", context, module)
+    return context, module
+
+
+def _is_piece(op: graph.GroupOp) -> bool:
+    """Whether a group is all that is summed up in an iteration of a loop."""
+    loop = op.parent_op()
+    if not isinstance(loop, tile.WhileOp) or loop.parallel:
+        return False
+    return members_of_group(op).cascade is not None
 
 
 def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
