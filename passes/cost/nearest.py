@@ -210,8 +210,13 @@ class NearestSearch:
         return self.time(sizes, SINGLE)
 
     def _thinned(self, chains: Sequence[Sizes]) -> list[Sizes]:
-        """The sizes of a grid, by axis, not too many of them."""
+        """
+        The sizes of a grid, by axis, not too many of them: the fewest of axes along
+        which products are apart, for other axes are what fills the array.
+        """
         chains = list(chains)
+        for axis in self._batches if prod(map(len, chains)) > self.grid else ():
+            chains[axis] = tuple(dict.fromkeys((chains[axis][0], chains[axis][-1])))
         while prod(map(len, chains)) > self.grid:
             longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
             chains[longest] = chains[longest][::-2][::-1]
@@ -249,6 +254,21 @@ class NearestSearch:
         if len(extents) > 2 and extents[1] >= WORTHWHILE and self._has_columns(1):
             floors[1] = WORTHWHILE
         return floors
+
+    @cached_property
+    def _batches(self) -> list[int]:
+        """The axes of the result along which all products are apart."""
+        forms = [self.members.forms.of(each) for each in self._contractions]
+        return [
+            axis
+            for axis in range(len(self.axes.parallel) if forms else 0)
+            if all(
+                form.roles[iterator] == "batch"
+                for form in forms
+                for access in form.result[axis : axis + 1]
+                for iterator, _ in access.terms
+            )
+        ]
 
     def _has_columns(self, axis: int) -> bool:
         """Whether many rows or columns of a product lie along an axis of the result."""

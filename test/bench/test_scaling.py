@@ -18,8 +18,8 @@ NOISE = 15.0
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_time_per_operation_stays_the_same(name: str):
-    _, small = best_of(name, 20, 2)
-    _, large = best_of(name, 100, 2)
+    _, small = best_of(name, 12, 2)
+    _, large = best_of(name, 60, 2)
 
     grown = {
         step: (round(small[step]), round(value))
