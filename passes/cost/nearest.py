@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import permutations, product
-from math import ceil, prod
+from itertools import permutations
+from math import prod
 
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
-from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Costs
 from tlf.passes.cost.footprint import TileBuffers
 from tlf.passes.cost.in_flight import SINGLE, InFlight
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.moves import Moves
+from tlf.passes.cost.nearest_grid import Grid
 from tlf.passes.cost.nest import NestProgram
 from tlf.passes.cost.program import Item, busy, cycles_of
 from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
-from tlf.passes.cost.sizes import options, steps
+from tlf.passes.cost.sizes import options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
 from tlf.passes.tiling.early import early_products
@@ -35,9 +35,6 @@ TIMED = 8
 LITTLE = 2048
 """Of work that takes so few cycles in each core in all, nothing is to be hidden."""
 
-EMPTY = 4
-"""Tiles of which a row fills less than one part in so many of a burst are left out."""
-
 GRID = 1024
 """The most points of the grid."""
 
@@ -47,17 +44,11 @@ ROUGH = 256
 HIDDEN = 16
 """One part in so many of the work that may be hidden is taken not to be."""
 
-SHORT = 8
-"""Reductions of so few steps, as of the taps of a window, run whole."""
-
 SLOWER = 128
 """Tiles that take much less room may take one part in so many more time."""
 
 NEAR = 8
 """Tiles that take at most one part in so many more time may be better among others."""
-
-WORTHWHILE = 32
-"""A product has at least so many columns, and steps, where it can."""
 
 
 class Machinery:
@@ -175,26 +166,14 @@ class NearestSearch:
         known = [each for each in found if each is not None]
         return min(known, key=rank, default=None)
 
+    def grid_sizes(self) -> list[Sizes]:
+        """The sizes of the grids."""
+        burst = self.machinery.burst
+        return Grid(self.members, self.axes, self._contractions, burst).sizes(self.grid)
+
     def _sums_whole(self, sizes: Sizes) -> bool:
         """Whether tiles of some sizes have all that they add up at once."""
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
-
-    def grid_sizes(self) -> list[Sizes]:
-        """
-        The sizes of the grids, with sums that come whole and in pieces, every other of
-        each axis first.
-        """
-        chains = self._all_chains()
-        count = len(self.axes.parallel)
-        whole = [*chains[:count], *((extent,) for extent in self.axes.reduction)]
-        grids = [self._thinned(each) for each in (whole, chains)]
-        coarse = {
-            sizes
-            for grid in grids
-            for sizes in product(*(chain[::-2] for chain in grid))
-        }
-        sizes = dict.fromkeys(sizes for grid in grids for sizes in product(*grid))
-        return sorted(sizes, key=lambda each: each not in coarse)
 
     def _small(self) -> Choice | None:
         """Everything as one tile, if that leaves little to gain."""
@@ -208,81 +187,6 @@ class NearestSearch:
         if work * self.executions > LITTLE // cores:
             return None
         return self.time(sizes, SINGLE)
-
-    def _thinned(self, chains: Sequence[Sizes]) -> list[Sizes]:
-        """
-        The sizes of a grid, by axis, not too many of them: the fewest of axes along
-        which products are apart, for other axes are what fills the array.
-        """
-        chains = list(chains)
-        for axis in self._batches if prod(map(len, chains)) > self.grid else ():
-            chains[axis] = tuple(dict.fromkeys((chains[axis][0], chains[axis][-1])))
-        while prod(map(len, chains)) > self.grid:
-            longest = max(range(len(chains)), key=lambda axis: len(chains[axis]))
-            chains[longest] = chains[longest][::-2][::-1]
-        return chains
-
-    def _all_chains(self) -> list[Sizes]:
-        axes = self.axes
-        floors = [*self._parallel_floors(), *self._reduction_floors()]
-        short = [False] * len(axes.parallel)
-        short += [extent <= SHORT for extent in axes.reduction]
-        extents = (*axes.parallel, *axes.reduction)
-        free = (*axes.free, *axes.reduction_free)
-        return [
-            steps(extent, floor) if is_free and not whole else (extent,)
-            for extent, floor, is_free, whole in zip(
-                extents, floors, free, short, strict=True
-            )
-        ]
-
-    def _reduction_floors(self) -> list[int]:
-        """Fewer steps of a sum are not worth while, along all of its axes together."""
-        extents = self.axes.reduction
-        return [
-            ceil(WORTHWHILE / prod(extents[axis + 1 :])) for axis in range(len(extents))
-        ]
-
-    def _parallel_floors(self) -> list[int]:
-        """Less of an axis moves mostly empty bursts, or leaves columns idle."""
-        root = self.members.root
-        item = dtype_of(tensor_type(root.results[0]).element_type).itemsize
-        floors = [1] * len(self.axes.parallel)
-        if floors:
-            floors[-1] = max(1, self.machinery.burst // item // EMPTY)
-        extents = self.axes.parallel
-        if len(extents) > 2 and extents[1] >= WORTHWHILE and self._has_columns(1):
-            floors[1] = WORTHWHILE
-        return floors
-
-    @cached_property
-    def _batches(self) -> list[int]:
-        """The axes of the result along which all products are apart."""
-        forms = [self.members.forms.of(each) for each in self._contractions]
-        return [
-            axis
-            for axis in range(len(self.axes.parallel) if forms else 0)
-            if all(
-                form.roles[iterator] == "batch"
-                for form in forms
-                for access in form.result[axis : axis + 1]
-                for iterator, _ in access.terms
-            )
-        ]
-
-    def _has_columns(self, axis: int) -> bool:
-        """Whether many rows or columns of a product lie along an axis of the result."""
-        forms = map(self.members.forms.of, self._contractions)
-        sides = (
-            prod(
-                form.extents[iterator]
-                for access in form.result[axis : axis + 1]
-                for iterator, _ in access.terms
-                if form.roles[iterator] != "batch"
-            )
-            for form in forms
-        )
-        return max(sides, default=1) >= WORTHWHILE
 
     def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
         """What sizes cost by estimate, unless that is more than what is known."""
