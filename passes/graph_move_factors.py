@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 from tlf.dialects import graph
 from tlf.passes.factors.absorbed import Scaling, placement
 from tlf.passes.factors.deferred import Factor, defer
+from tlf.passes.factors.exponents import take_scale
 from tlf.passes.graph_fold_movements import Product
 from tlf.passes.invariants import invariant_values
 
@@ -63,6 +64,14 @@ def _defer(block: Block) -> None:
                 break
 
 
+def _take_scales(block: Block) -> None:
+    """Let exponentials of differences take the scale of what these are computed of."""
+    for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
+        if (made := take_scale(op)) is not None:
+            text = "it takes the scale of the scores in its exponent"
+            graph.remark(made, NAME, "passed", text)
+
+
 @dataclass(frozen=True)
 class GraphMoveFactorsPass(ModulePass):
     """
@@ -72,10 +81,12 @@ class GraphMoveFactorsPass(ModulePass):
     from, or of a weight.
 
     So the rows of a softmax are divided by their sums behind the product with the
-    values, and the scale of an attention goes into the weights of its queries. Sums of
+    values, and the scale of an attention goes into the weights of its queries, or into
+    the exponents of its softmax, where the base of exponentials is one, too. Sums of
     products are rounded at other points by this, never by more: a number moves to
-    16-bit operands only if it is a power of two of at most 1, and what a contraction
-    reads without its factor has to stay finite.
+    16-bit operands, and from 16-bit scores to an exponent in f32, only if it is a power
+    of two of at most 1, and what a contraction reads without its factor has to stay
+    finite.
     """
 
     name = NAME
@@ -86,3 +97,4 @@ class GraphMoveFactorsPass(ModulePass):
                 for block in function.body.blocks:
                     _absorb(block)
                     _defer(block)
+                    _take_scales(block)

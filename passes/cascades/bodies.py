@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, log
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, math
@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
+from tlf.dialects.graph.splats import splat_of
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ElementwiseInterface,
@@ -48,7 +49,8 @@ def _same(value: Expr) -> Expr:
 
 
 def _power_of_two(value: Expr) -> Expr:
-    return sympy.exp(value * sympy.log(2))
+    # Exponents of a symbolic logarithm would become powers, which are no exponentials.
+    return sympy.exp(value * sympy.Rational(LOG_2))
 
 
 def _reciprocal_root(value: Expr) -> Expr:
@@ -70,6 +72,9 @@ FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
     math.RsqrtOp: _reciprocal_root,
 }
 """What scalar operations compute, rounding left aside; others are functions unknown."""
+
+LOG_2 = log(2)
+"""The natural logarithm of 2 in f64, which formulae take for it."""
 
 MOST = 64
 """
@@ -128,6 +133,9 @@ class Bodies:
         owner = value.owner
         if owner in self.dependent and isinstance(owner, TilingInterface):
             return self._computed(owner, [self.of(each) for each in owner.operands])
+        number = splat_of(value)
+        if isinstance(number, float) and isfinite(number):
+            return sympy.Rational(number)
         symbol = self.opaque[value] = sympy.Symbol(f"x{len(self.opaque)}", real=True)
         return symbol
 

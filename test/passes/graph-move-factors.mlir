@@ -129,3 +129,19 @@ func.func @wide(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>, %v: tensor<9x20xf32>)
   %y = graph.matmul %p, %v : (tensor<6x9xf32>, tensor<9x20xf32>) -> tensor<6x20xf32>
   func.return %y : tensor<6x20xf32>
 }
+
+// Exponents take the scale of scores of 16 bits, which the greatest of a row is left without.
+// ROWS-LABEL: func.func @exponents
+// ROWS-SAME:    "it takes the scale of the scores in its exponent"
+// ROWS:         [[W:%.*]] = graph.cast %s : {{.*}} -> tensor<6x9xf32>
+// ROWS:         [[M:%.*]] = graph.reduce [[W]] <max>
+// ROWS:         [[D:%.*]] = graph.sub [[W]], [[M]]
+// ROWS:         [[C:%.*]] = graph.constant dense<0.360673755> : tensor<f32>
+// ROWS:         [[X:%.*]] = graph.mul [[D]], [[C]]
+// ROWS:         graph.exp2 [[X]]
+func.func @exponents(%s: tensor<6x9xbf16>) -> tensor<6x9xbf16> {
+  %c = graph.constant dense<0.25> : tensor<bf16>
+  %t = graph.mul %s, %c : (tensor<6x9xbf16>, tensor<bf16>) -> tensor<6x9xbf16>
+  %y = graph.softmax %t axis 1 : (tensor<6x9xbf16>) -> tensor<6x9xbf16>
+  func.return %y : tensor<6x9xbf16>
+}
