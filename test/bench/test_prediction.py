@@ -46,12 +46,12 @@ func.func @sum(%x: tensor<64x64xf32>) -> tensor<64xf32> {
 """Programs whose tiles are all of one size."""
 
 ZOO = (
-    Row("bottleneck", 11, "npu-tiny", 16),
+    Row("bottleneck", 8, "npu-tiny", 16),
     Row("bottleneck", 10, "u85-like", 4),
     Row("mbconv", 10, "npu-tiny", 16, dtype="f32"),
     Row("vgg16-head", 8, "npu-tiny", 16, dtype="f32"),
-    Row("fsrcnn", 8, "npu-tiny", 4, dtype="f32"),
-    Row("transformer", 32, divisor=8),
+    Row("fsrcnn", 6, "npu-tiny", 8, dtype="f32"),
+    Row("transformer", 32, divisor=16),
     Row("gemv", 250, "npu-tiny", dtype="f32"),
     Row("random-tree", 24),
 )
