@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import frexp, inf
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -72,18 +72,25 @@ class Scaling:
         if not is_half(tensor_type(self.contraction.operands[0]).element_type):
             return True
         is_quotient = isinstance(self.op, graph.DivOp)
-        fraction, exponent = frexp(1 / self.number if is_quotient else self.number)
-        return abs(fraction) == 0.5 and LEAST_EXPONENT < exponent <= 1
+        return rounds_nothing(1 / self.number if is_quotient else self.number)
 
     def apply_to(self, op: Operation, operand: int) -> None:
         """Scale an operand of an operation."""
         value = op.operands[operand]
         builder = Builder(InsertPoint.before(op))
-        type_ = TensorType(tensor_type(value).element_type, [])
-        number = builder.insert(graph.ConstantOp.filled(self.number, type_))
-        made = builder.insert(type(self.op)(value, number.result))
+        program = TensorProgram(builder, tensor_type(value).element_type)
+        made = builder.insert(type(self.op)(value, program.number(self.number)))
         made.location = self.op.location
         op.operands[operand] = made.result
+
+
+def rounds_nothing(number: float) -> bool:
+    """
+    Whether 16-bit floats times a number are exact: a power of two that makes nothing
+    larger nor much smaller.
+    """
+    fraction, exponent = frexp(number)
+    return abs(fraction) == 0.5 and LEAST_EXPONENT < exponent <= 1
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import e, frexp, inf, log2
+from math import e, inf, log2
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
+from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.splats import splat_of
 from tlf.dialects.types import is_float, is_half, tensor_type
-from tlf.passes.factors.absorbed import DEPTH, LEAST_EXPONENT
+from tlf.passes.factors.absorbed import DEPTH, rounds_nothing
 from tlf.passes.replacement import is_planned
 
 SMALL = 8
@@ -29,8 +30,8 @@ UNSCALED = (0.0, inf, -inf)
 @dataclass
 class ScaledScores:
     """
-    Scores that are multiplied by a power of two of at most 1, and what casts to f32,
-    extrema make of them: all of it is scaled by that, with no rounding.
+    Scores that are multiplied by a power of two of at most 1, and what casts to
+    f32 and extrema make of them: all of it is scaled by that, with no rounding.
     """
 
     op: graph.MulOp
@@ -60,8 +61,9 @@ class ScaledScores:
             return None
         for side in (0, 1):
             number = splat_of(op.operands[1 - side])
-            is_whole = op.operands[side].type == op.result.type
-            if number is not None and is_whole and _is_power(number):
+            if number is None or number <= 0 or not rounds_nothing(number):
+                continue
+            if op.operands[side].type == op.result.type:
                 return ScaledScores(op, side, float(number))
         return None
 
@@ -146,9 +148,8 @@ def take_scale(op: graph.ExpOp) -> graph.Exp2Op | None:
 
 def scaled_by(value: SSAValue, number: float, builder: Builder) -> SSAValue:
     """A value times a number."""
-    type_ = TensorType(tensor_type(value).element_type, [])
-    constant = builder.insert(graph.ConstantOp.filled(number, type_))
-    return builder.insert(graph.MulOp(value, constant.result)).result
+    program = TensorProgram(builder, tensor_type(value).element_type)
+    return program.mul(value, program.number(number))
 
 
 def _parts(op: Operation) -> tuple[SSAValue, ...]:
@@ -172,9 +173,3 @@ def _parts(op: Operation) -> tuple[SSAValue, ...]:
 def _widens(op: graph.CastOp) -> bool:
     element = tensor_type(op.operand).element_type
     return tensor_type(op.result).element_type == f32 and is_float(element)
-
-
-def _is_power(number: float) -> bool:
-    """Whether a number is a power of two that makes nothing larger nor much smaller."""
-    fraction, exponent = frexp(number)
-    return fraction == 0.5 and LEAST_EXPONENT < exponent <= 1

@@ -68,7 +68,7 @@ class Cascades:
         a loop for a farther memory, its tiles leave no room for what the groups would
         hand on.
         """
-        if members.cascade is not None and _is_piece(members):
+        if is_piece(members, members.root.parent_op()):
             return True
         key = self._structures.of(members.operations, members.results)
         if key not in self._paid:
@@ -86,7 +86,8 @@ class Cascades:
         return all(apart) and together < longest
 
 
-def _is_piece(members: Members) -> bool:
-    """Whether a group is what a loop that carries totals does for each piece."""
-    loop = members.root.parent_op()
-    return isinstance(loop, tile.WhileOp) and not loop.parallel
+def is_piece(members: Members, around: Operation | None) -> bool:
+    """Whether a cascade is what a loop around it, with totals, does for each piece."""
+    if not isinstance(around, tile.WhileOp) or around.parallel:
+        return False
+    return members.cascade is not None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from cascade_programs import BODIES, in_one_loop, program
+from cascade_programs import BODIES, assert_alike, in_one_loop, program
 from differential import disagreement, make_case, parsed
 from special_values import DTYPE
 from xdsl.dialects.builtin import ModuleOp
@@ -66,10 +66,7 @@ def test_special_rows(value: float, element: str, body: str):
     (right,) = interpret(parsed(text)[1], inputs)
     (found,) = interpret(in_one_loop(text, 4, 4), inputs)
 
-    wide, same = right.astype(np.float64), found.astype(np.float64)
-    unit = {"f32": 1e-4, "f16": 2e-2}[element]
-    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
-    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+    assert_alike(found, right, element)
 
 
 DOCUMENTS = """

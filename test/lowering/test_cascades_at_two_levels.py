@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cascade_programs import BODIES, at_two_levels, program
+from cascade_programs import BODIES, assert_alike, at_two_levels, program
 from differential import (
     PASSES,
     PassManager,
@@ -77,7 +77,4 @@ def test_special_rows(value: float, element: str, body: str):
     (right,) = interpret(parsed(text)[1], inputs)
     (found,) = interpret(at_two_levels(text, (4, 6), (2, 3))[1], inputs)
 
-    wide, same = right.astype(np.float64), found.astype(np.float64)
-    unit = {"f32": 1e-4, "f16": 2e-2}[element]
-    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
-    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+    assert_alike(found, right, element)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cascade_programs import BODIES, ROWS, near_engines, program
+from cascade_programs import BODIES, ROWS, assert_alike, near_engines, program
 from differential import (
     PASSES,
     PassManager,
@@ -81,7 +81,4 @@ def test_special_rows(value: float, element: str):
     (right,) = interpret(parsed(text)[1], inputs)
     (found,), _ = compute(text, inputs, (4, 4, 1, 3))
 
-    wide, same = right.astype(np.float64), found.astype(np.float64)
-    unit = {"f32": 1e-4, "f16": 2e-2}[element]
-    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
-    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+    assert_alike(found, right, element)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph, tile
-from tlf.dialects.interfaces import ConstantInterface, TilingInterface
+from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.target import load
+from tlf.passes.fusion.cascades import is_piece
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.graph_group import build_group
 from tlf.passes.tiling.group import members_of
@@ -161,8 +163,10 @@ def at_two_levels(
     _group(module, "L2", far[0], far[1:])
     run("convert-graph-to-tile,tlf-cse,dce,graph-group{level=L1}", context, module)
     for op in module.walk():
-        if isinstance(op, graph.GroupOp) and _is_piece(op):
-            members = members_of_group(op)
+        if not isinstance(op, graph.GroupOp):
+            continue
+        members = members_of_group(op)
+        if is_piece(members, op.parent_op()):
             _, *others = members.forms.of(members.root).parallel_extents
             op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
     chosen = "graph-choose-tiles{strategy=largest level=L1}"
@@ -171,20 +175,20 @@ def at_two_levels(
     return context, module
 
 
-def _is_piece(op: graph.GroupOp) -> bool:
-    """Whether a group is all that is summed up in an iteration of a loop."""
-    loop = op.parent_op()
-    if not isinstance(loop, tile.WhileOp) or loop.parallel:
-        return False
-    return members_of_group(op).cascade is not None
-
-
 def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
     context = new_context()
     module = parse(context, Source(text, "cascade"))
     load(target).attach(module)
     run("graph-decompose,graph-move-factors", context, module)
     return context, module
+
+
+def assert_alike(found: Array, right: Array, element: str) -> None:
+    """Check numbers, infinities and NaN against what they should be."""
+    wide, same = right.astype(np.float64), found.astype(np.float64)
+    unit = {"f32": 1e-4, "f16": 2e-2}[element]
+    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
+    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
 
 
 def run(passes: str, context: Context, module: ModuleOp) -> None:
