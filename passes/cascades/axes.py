@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
@@ -28,6 +28,15 @@ class AxisClasses:
     forms: Forms
     operations: Sequence[TilingInterface]
     _parents: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
+    _owners: dict[Hashable, set[Operation]] = field(
+        default_factory=dict[Hashable, set[Operation]]
+    )
+    """The operations that have an iterator in a class, by what stands for it."""
+
+    def __post_init__(self) -> None:
+        for op in self.operations:
+            for each in range(len(self.forms.of(op).iterators)):
+                self._owners[op, each] = {op}
 
     @staticmethod
     def of(operations: Sequence[TilingInterface], forms: Forms) -> AxisClasses:
@@ -85,17 +94,18 @@ class AxisClasses:
 
     def _mixes(self, left: Hashable, right: Hashable) -> bool:
         """Whether joining two would make two iterators of an operation one."""
-        ends = {self._find(left), self._find(right)}
-        if len(ends) == 1:
+        first, second = self._find(left), self._find(right)
+        if first == second:
             return False
-        return any(
-            ends == {self.of_iterator(op, each) for each in range(count)} & ends
-            for op in self.operations
-            if (count := len(self.forms.of(op).iterators)) > 1
-        )
+        owners = self._owners.get(first, set())
+        return not owners.isdisjoint(self._owners.get(second, ()))
 
     def _join(self, left: Hashable, right: Hashable) -> None:
-        self._parents[self._find(left)] = self._find(right)
+        first, second = self._find(left), self._find(right)
+        if first == second:
+            return
+        self._parents[first] = second
+        self._owners.setdefault(second, set()).update(self._owners.pop(first, ()))
 
     def _find(self, node: Hashable) -> Hashable:
         """What stands for a class. All on the way to it lead there from then on."""

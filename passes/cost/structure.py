@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.passes.tiling.kinds import Kinds
 
@@ -20,7 +21,7 @@ def structure_of(
 
     def number(value: SSAValue) -> tuple[int, str]:
         known = numbers.setdefault(value, len(numbers))
-        return known, str(value.type)
+        return known, _type_text(value.type)
 
     return (
         tuple(
@@ -36,6 +37,12 @@ def structure_of(
         ),
         tuple(number(result) for result in results),
     )
+
+
+@lru_cache(maxsize=4096)
+def _type_text(type_: Attribute) -> str:
+    """How a type is written. Programs have few, of many values each."""
+    return str(type_)
 
 
 class Structures:

@@ -100,14 +100,15 @@ def _leading(
 def _without_stored(parts: list[Part]) -> list[Part]:
     """The first part, and those that hand nothing on to what is not among them."""
     most = max(_count(value) for part in parts for value in read_by(part))
-    while True:
-        inside: set[Operation] = set(operations_of(parts))
+    while len(parts) > 1:
+        inside: set[Operation] = _with_views(parts)
         first, *others = parts
         stored = [any(_readers(part, inside, most // SMALL)) for part in others]
         if not any(stored):
             return parts
         kept = zip(others, stored, strict=True)
         parts = [first, *(part for part, is_stored in kept if not is_stored)]
+    return parts
 
 
 def _readers(part: Part, inside: set[Operation], least: int) -> Iterator[Operation]:
@@ -131,17 +132,24 @@ def operations_of(parts: Sequence[Part]) -> list[TilingInterface]:
     All operations of parts of a block, in program order, with what only shows one to
     another under another shape.
     """
-    inside = {op for part in parts for op in part}
-    for part in parts:
-        for value in read_by(part):
-            if source_of(value).owner in inside:
-                inside.update(_views(value, inside))
+    inside = _with_views(parts)
     block = parts[0][0].parent
     assert block is not None
     return [op for op in block.ops if isinstance(op, TilingInterface) and op in inside]
 
 
-def _views(value: SSAValue, inside: set[TilingInterface]) -> Iterator[graph.ReshapeOp]:
+def _with_views(parts: Sequence[Part]) -> set[Operation]:
+    """All operations of parts, with what only shows one to another."""
+    inside: set[Operation] = {op for part in parts for op in part}
+    for part in parts:
+        for value in read_by(part):
+            if isinstance(value.owner, graph.ReshapeOp):
+                if source_of(value).owner in inside:
+                    inside.update(_views(value, inside))
+    return inside
+
+
+def _views(value: SSAValue, inside: set[Operation]) -> Iterator[graph.ReshapeOp]:
     """The reshapes between a value and what computes it."""
     while isinstance(owner := value.owner, graph.ReshapeOp) and owner not in inside:
         yield owner
