@@ -134,7 +134,7 @@ def documents(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tens
     return masked(scores(query, key), number[:, None] != number[None, :], value)
 
 
-@case(lambda n: [*[n.heads] * 3, (2 * n.s - 1, n.h)])
+@case(lambda n: [*[n.heads] * 3, (2 * n.s - 1, n.h)], weights=[3])
 def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
     tokens = key.shape[-2]
     bias = table[distance(tokens, key.device) + tokens - 1].permute(2, 0, 1)

@@ -169,7 +169,9 @@ class Access:
             moved = box[iterator]
             offset += moved.offset * coefficient
             if coefficient < 0:
-                first += coefficient * (moved.size - 1)
+                # What room there is beyond comes first.
+                first += coefficient * (moved.room - 1)
+                size -= coefficient * (moved.room - moved.size)
             size += abs(coefficient) * (moved.size - 1)
             room += abs(coefficient) * (moved.room - 1)
         return Interval(offset + first, size, room if room > size else 0)

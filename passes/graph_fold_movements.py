@@ -28,6 +28,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.types import tensor_type
 from tlf.passes.permutations import RaisePermutationPattern, SinkPermutationPattern
 from tlf.passes.replacement import is_planned
+from tlf.passes.unfolded_order import OrderUnfoldedPattern
 
 Axes = tuple[int, ...]
 """For each axis of a tensor, the iterator that runs along it."""
@@ -188,6 +189,7 @@ def patterns() -> Sequence[RewritePattern]:
         WriteThroughPattern(),
         SinkPermutationPattern(),
         RaisePermutationPattern(),
+        OrderUnfoldedPattern(),
     )
 
 
@@ -250,7 +252,8 @@ class GraphFoldMovementsPass(ModulePass):
     Let contractions read and write through the movements around them: a transposition
     becomes the order of axes in a map of `graph.contract`, and what a broadcast repeats
     along new axes is read without them. So the heads of an attention are split and
-    merged without moving data.
+    merged without moving data. Of what a gather by a map repeats, the axis that it runs
+    along side by side becomes the last one.
 
     A movement stays where an axis is padded, cut or a window, where a broadcast repeats
     an axis of extent 1, and where the result of a contraction has other users.

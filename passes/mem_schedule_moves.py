@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import affine, func, scf
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -25,7 +25,8 @@ class MemScheduleMovesPass(ModulePass):
     Store values as soon as they are computed, before others are computed of them, which
     then need not be held as well. Load small values, such as rows that are added to
     tiles, before what is computed behind a loop begins: all are on their way together.
-    No load passes a store, and no store a load.
+    Load what an iteration of a loop needs behind a product before that begins, which
+    takes as long. No load passes a store, and no store a load.
     """
 
     name = "mem-schedule-moves"
@@ -42,9 +43,59 @@ def _schedule(function: func.FuncOp) -> None:
     for op in operations:
         if isinstance(op, mem.LoadOp) and SMALL * _elements(op) <= largest:
             _move_up(op, passes_loads=True)
+        elif isinstance(op, LOADS) and isinstance(op.parent_op(), scf.ForOp):
+            _load_before_product(op)
         if isinstance(op, mem.StoreOp):
             for each in [*_made_for(op), op]:
                 _move_up(each)
+
+
+def _load_before_product(load: Operation) -> None:
+    """
+    Move a load, with what its place is computed of, in front of the first product of
+    its block, unless it is a factor of one: those are on their way iterations before.
+    """
+    users = {use.operation for result in load.results for use in result.uses}
+    block = load.parent
+    if block is None or any(isinstance(user, mem.ContractOp) for user in users):
+        return
+    behind = list(_since_product(load))
+    if not behind or not all(map(_is_passed_in_loop, behind)):
+        return
+    needed: set[Operation] = {load}
+    for op in reversed(behind):
+        if any(result in each.operands for each in needed for result in op.results):
+            needed.add(op)
+    if not all(isinstance(op, PLACES) for op in needed):
+        return
+    for op in (*behind, load):
+        if op in needed:
+            op.detach()
+            block.insert_op_before(op, behind[0])
+
+
+LOADS = mem.LoadOp | mem.GatherOp
+
+PLACES = LOADS | mem.MapOp | affine.ApplyOp
+"""What a load, and the indices that it is told where to load by, are made with."""
+
+
+def _since_product(load: Operation) -> Iterator[Operation]:
+    """The operations from the first product of a block to a load, if it is behind."""
+    block = load.parent
+    assert block is not None
+    found = False
+    for op in block.ops:
+        if op is load:
+            return
+        found = found or isinstance(op, mem.ContractOp)
+        if found:
+            yield op
+
+
+def _is_passed_in_loop(op: Operation) -> bool:
+    """Whether a load may pass an operation, products and other loads among them."""
+    return isinstance(op, LOADS | mem.ContractOp) or _is_passed(op)
 
 
 def _elements(op: Operation) -> int:

@@ -1,6 +1,8 @@
 """Patterns that bring graph operations to their simplest form."""
 
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr
 from xdsl.pattern_rewriter import (
     PatternRewriter,
     RewritePattern,
@@ -8,11 +10,13 @@ from xdsl.pattern_rewriter import (
 )
 
 from tlf.dialects.graph import movement
+from tlf.dialects.graph.indexing import IndexingOperation
+from tlf.dialects.graph.ramps import ramp_of
 from tlf.dialects.graph.simplification import is_free
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
-from tlf.dialects.interfaces import SimplificationInterface
+from tlf.dialects.interfaces import SimplificationInterface, indexing_map
 from tlf.dialects.types import like, tensor_type
 
 
@@ -139,3 +143,46 @@ class RepeatUnfoldedPattern(RewritePattern):
         )
         gathered.location = op.location
         rewriter.replace(op, [gathered, movement.BroadcastOp(gathered, shape)])
+
+
+class UnfoldNamedPattern(RewritePattern):
+    """
+    Gather by a map where indices grow evenly along every axis, as distances do: none is
+    computed, or read.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexingOperation):
+            return
+        if (ramp := ramp_of(op.indices)) is None:
+            return
+        read, named = op.operand_accesses()
+        assert read is not None
+        place = ramp.read_by(named or ())
+        accesses = tuple(place if each.index is not None else each for each in read)
+        shape = shape_of(op.result)
+        map_ = indexing_map(accesses, len(shape)).data
+        rewriter.replace(op, UnfoldOp(op.operand, map_, shape))
+
+
+class PermuteUnfoldedPattern(RewritePattern):
+    """Gather elements where a permutation of axes would bring them."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(
+        self, op: movement.TransposeOp, rewriter: PatternRewriter, /
+    ) -> None:
+        first = op.operand.owner
+        if not isinstance(first, UnfoldOp) or first.result.uses.get_length() > 1:
+            return
+        if first.attributes or op.attributes:
+            return
+        axes = op.axis_list
+        places = [AffineExpr.dimension(axes.index(axis)) for axis in range(len(axes))]
+        map_ = first.map.data.replace_dims_and_symbols(places, [], len(axes), 0)
+        gathered = UnfoldOp.create(
+            operands=[first.operand],
+            properties={"map": AffineMapAttr(map_), "fill": first.fill},
+            result_types=op.result_types,
+        )
+        rewriter.replace(op, gathered)

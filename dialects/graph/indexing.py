@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -17,6 +18,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -68,7 +70,11 @@ def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, 
 
 
 class IndexingOperation(
-    IRDLOperation, IndexedInterface, DecompositionInterface, abc.ABC
+    IRDLOperation,
+    HasCanonicalizationPatternsInterface,
+    IndexedInterface,
+    DecompositionInterface,
+    abc.ABC,
 ):
     """
     An operation that reads a tensor, along an axis, where indices say. Where an index
@@ -86,6 +92,12 @@ class IndexingOperation(
         "$operand `,` $indices `axis` $axis attr-dict"
         " `:` functional-type(operands, results)"
     )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import UnfoldNamedPattern
+
+        return (UnfoldNamedPattern(),)
 
     def iterators(self) -> tuple[Iterator, ...]:
         return tuple(parallel(extent) for extent in shape_of(self.result))

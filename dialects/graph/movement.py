@@ -247,9 +247,12 @@ class TransposeOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeTransposesPattern
+        from tlf.dialects.graph.canonicalization import (
+            MergeTransposesPattern,
+            PermuteUnfoldedPattern,
+        )
 
-        return (MergeTransposesPattern(),)
+        return (MergeTransposesPattern(), PermuteUnfoldedPattern())
 
     def is_identity(self) -> bool:
         in_order = self.axis_list == tuple(range(len(self.axis_list)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.dialects.builtin import AffineMapAttr, ShapedType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
@@ -24,11 +24,9 @@ from tlf.dialects.types import scalar_attribute
 
 
 def accesses_of(map_: AffineMap) -> Accesses:
-    """The accesses that a linear map with positive factors describes."""
+    """The accesses that a linear map describes."""
     found: list[Access] = []
     for linear in linear_map.accesses(map_):
-        if any(factor < 0 for factor in linear.coefficients):
-            raise VerifyException(f"expected factors of at least 0, got {map_}")
         terms = (
             (axis, factor) for axis, factor in enumerate(linear.coefficients) if factor
         )
@@ -36,11 +34,17 @@ def accesses_of(map_: AffineMap) -> Accesses:
     return tuple(found)
 
 
+def _from_start(access: Access, shape: Sequence[int]) -> Access:
+    """The access where a tile starts with the least index that is touched."""
+    least = sum(min(0, factor) * (shape[axis] - 1) for axis, factor in access.terms)
+    return Access(access.terms, -least)
+
+
 @irdl_op_definition
 class UnfoldOp(FilledOperation):
     """
     Gather: the element of the result at p is that of the operand at `map(p)`, or `fill`
-    where that lies outside. The map is linear, with factors of at least 0.
+    where that lies outside. The map is linear.
 
     ```mlir
     %y = graph.unfold %x map affine_map<(n, c, kh, kw, oh, ow)
@@ -122,8 +126,11 @@ class UnfoldOp(FilledOperation):
     def tiled(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute]
     ) -> Operation:
+        (made,) = result_types
+        assert isinstance(made, ShapedType)
+        shape = made.get_shape()
         accesses = accesses_of(self.map.data)
-        moved = tuple(Access(access.terms) for access in accesses)
+        moved = tuple(_from_start(access, shape) for access in accesses)
         return UnfoldOp.create(
             operands=operands,
             result_types=result_types,

@@ -122,18 +122,22 @@ def reshaped(builder: Builder, source: SSAValue, shape: Sequence[int]) -> SSAVal
 
 
 def restrided(
-    builder: Builder, source: SSAValue, shape: Sequence[int], strides: Sequence[int]
+    builder: Builder,
+    source: SSAValue,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    first: int = 0,
 ) -> SSAValue:
-    """The elements of a contiguous buffer that strides reach from its first one."""
+    """The elements of a contiguous buffer that strides reach from one of them."""
     source_type = cast(AnyBuffer, source.type)
     type_ = MemRefType(
         source_type.element_type,
         shape,
-        StridedLayoutAttr(list(strides)),
+        StridedLayoutAttr(list(strides), first),
         source_type.memory_space,
     )
     made = memref.ReinterpretCastOp.from_dynamic(
-        source, [0], list(shape), list(strides), type_
+        source, [first], list(shape), list(strides), type_
     )
     return builder.insert(made).result
 

@@ -134,6 +134,12 @@ def element_strides(
     return tuple(stride or 1 for stride, _ in pairs)
 
 
+def first_element(op: MovementInterface, strides: Sequence[int]) -> int:
+    """Where a buffer of the operand, of some strides, has the first element moved."""
+    accesses = op.operand_accesses()[0] or ()
+    return sum(a.offset * stride for a, stride in zip(accesses, strides, strict=True))
+
+
 def is_plain(op: MovementInterface) -> bool:
     """Whether a movement only permutes and repeats the axes of its operand."""
     accesses = op.operand_accesses()[0] or ()

@@ -26,6 +26,7 @@ from tlf.lowering.bufferize.compute import (
     Map,
     accumulation,
     element_strides,
+    first_element,
     is_plain,
     movement_map,
 )
@@ -97,7 +98,8 @@ def convert_movement(scope: Scope, op: MovementInterface) -> None:
     shape = tensor_type(source).get_shape()
     if (strides := element_strides(op, row_major(shape))) is None:
         raise BufferizationError(op, "cannot move elements that repeat along an axis")
-    seen = restrided(scope.builder, place, result.get_shape(), strides)
+    first = first_element(op, row_major(shape))
+    seen = restrided(scope.builder, place, result.get_shape(), strides, first)
     target = scope.allocate(result)
     copy(scope, op, seen, target)
     scope.bind(op.results[0], target, Storage())

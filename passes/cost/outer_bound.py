@@ -38,7 +38,7 @@ from tlf.passes.cost.keeping import Keeping
 from tlf.passes.cost.nest_work import NestWork
 from tlf.passes.cost.tiled_group import TiledGroup
 from tlf.passes.cost.traffic import Traffic, clipped, covered_extent
-from tlf.passes.tiling.model import Loop, Scope, last_end
+from tlf.passes.tiling.model import Loop, Scope, first_start, last_end
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -213,7 +213,7 @@ class OuterBound:
 
 def _least_extent(interval: Interval, extent: int) -> int:
     """The indices of an axis that tiles of any size hold, over all iterations."""
-    first = interval.offset.constant
+    first = first_start(interval)
     whole = clipped(first, last_end(interval) - first, extent)
     return min(whole, covered_extent(interval, extent))
 
@@ -221,7 +221,7 @@ def _least_extent(interval: Interval, extent: int) -> int:
 def _steady(small: Interval, large: Interval) -> float:
     """The share of an axis that tiles do not have in common with those before."""
     steps = [
-        factor * symbol.tile
+        abs(factor) * symbol.tile
         for symbol, factor in small.offset.terms
         if isinstance(symbol, Loop)
     ]

@@ -30,7 +30,8 @@ def covering_all(box: Box, loops: Collection[Loop]) -> Box:
         offset, size = Linear(interval.offset.constant), interval.size
         for symbol, factor in interval.offset.terms:
             if symbol in loops and isinstance(symbol, Loop):
-                size += factor * symbol.last
+                offset += min(0, factor * symbol.last)
+                size += abs(factor * symbol.last)
             else:
                 offset += Linear.of(symbol) * factor
         covering.append(Interval(offset, size, interval.capacity))

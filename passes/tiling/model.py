@@ -346,11 +346,19 @@ def same_box(left: Box, right: Box) -> bool:
     )
 
 
+def first_start(interval: Interval) -> int:
+    """Where an interval starts in that iteration of its loops in which it is least."""
+    start = interval.offset.constant
+    for symbol, factor in interval.offset.terms:
+        start += min(0, factor * symbol.last) if isinstance(symbol, Loop) else 0
+    return start
+
+
 def last_end(interval: Interval) -> int:
-    """Where an interval ends in the last iteration of the loops that move it."""
+    """Where an interval ends in that iteration of its loops in which it is greatest."""
     end = interval.offset.constant + interval.room
     for symbol, factor in interval.offset.terms:
-        end += factor * symbol.last if isinstance(symbol, Loop) else 0
+        end += max(0, factor * symbol.last) if isinstance(symbol, Loop) else 0
     return end
 
 

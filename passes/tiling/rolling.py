@@ -34,8 +34,8 @@ class Rolling:
 def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
     """
     How a tile rolls along a loop, or None where tiles of consecutive iterations share
-    nothing, or more than one axis moves. If it `leads`, each iteration makes what is
-    new in the next one.
+    nothing, go backwards, or more than one axis moves. If it `leads`, each iteration
+    makes what is new in the next one.
     """
     moving: tuple[int, int] | None = None
     for number, each in enumerate(box):
@@ -49,7 +49,7 @@ def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
     axis, factor = moving
     interval, step = box[axis], factor * loop.tile
     shared = interval.size - step
-    if shared <= 0:
+    if step <= 0 or shared <= 0:
         return None
     there = interval.size if leads else shared
     fresh = [*box]

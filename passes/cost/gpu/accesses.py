@@ -16,7 +16,14 @@ from tlf.machine.bursts import bus_bytes
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.traffic import covered_extent
 from tlf.passes.tiling.boxes import covering_all, moves_with
-from tlf.passes.tiling.model import GroupTiling, Loop, TiledOperation, elements
+from tlf.passes.tiling.model import (
+    GroupTiling,
+    Loop,
+    TiledOperation,
+    elements,
+    first_start,
+    last_end,
+)
 
 VECTOR = 16
 """The most bytes that a thread loads or stores at once."""
@@ -268,13 +275,7 @@ class _Tensor:
 
     @classmethod
     def _is_cut(cls, interval: Interval, extent: int) -> bool:
-        last = interval.offset.constant + sum(
-            factor * symbol.last
-            for symbol, factor in interval.offset.terms
-            if isinstance(symbol, Loop)
-        )
-        first = interval.offset.constant
-        return first < 0 or last + interval.room > extent
+        return first_start(interval) < 0 or last_end(interval) > extent
 
     def width(self, box: Box) -> int:
         """
@@ -319,7 +320,7 @@ def _run(accesses: Sequence[Access], box: Box, tensor: _Tensor) -> int:
     last = accesses[long[-1]]
     if last.index is not None:
         return tensor.item
-    sizes = [box[iterator].size for iterator, factor in last.terms if factor == 1]
+    sizes = [box[iterator].size for iterator, step in last.terms if abs(step) == 1]
     return tensor.item * max(sizes, default=1)
 
 

@@ -22,6 +22,7 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
 from tlf.passes.cost.gpu.arithmetic import Arithmetic, Product, volume
 from tlf.passes.cost.gpu.chip import Chip
+from tlf.passes.cost.gpu.direct import Direct
 from tlf.passes.cost.gpu.origins import made_by
 from tlf.passes.tiling.boxes import moves_with
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
@@ -43,9 +44,6 @@ ADDRESS = 8
 
 SOON = 2.0**-8
 """What is computed between one operation and the next."""
-
-ASYNCHRONOUS = 4
-"""The least bytes that a thread has copied to shared memory while it goes on."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Needs:
 
     def resources(self, stages: int) -> Resources:
         """What a program takes, if so many iterations are to be in flight."""
-        in_flight = 1 if self._direct else stages
+        in_flight = 1 if self._direct.factors else stages
         shared = self._shared(in_flight)
         return Resources(self.warps, self._registers, shared, in_flight)
 
@@ -113,7 +111,8 @@ class Needs:
 
     @cached_property
     def _registers(self) -> int:
-        live = self._live() + REGISTER * self._direct
+        direct = self._direct.factors + self._direct.others
+        live = self._live() + REGISTER * direct
         registers = BASE + ceil(live / (self._threads * REGISTER))
         is_fused = any(self.arithmetic.is_fused(each) for each in self._products())
         is_looped = is_fused or self.tiling.cascade is not None
@@ -139,26 +138,10 @@ class Needs:
                 yield volume(product)
 
     @cached_property
-    def _direct(self) -> int:
-        """
-        The elements that every iteration of the reduction loads into registers: threads
-        can only leave it to the memory to bring `ASYNCHRONOUS` bytes and more.
-        """
-        accesses = Accesses(self.tiling, self.arithmetic.chip.sector, self._threads)
-        total = 0
-        for (value, scope), boxes in self.tiling.reads.items():
-            if scope is not Scope.OUTER:
-                total += sum(
-                    elements(box)
-                    for box in boxes
-                    if accesses.masked_width(value, box) < ASYNCHRONOUS
-                )
-        for op in self.tiling.gathered:
-            tiled = self.tiling.tiles[op]
-            is_inner = tiled.scope is Scope.INNER
-            if is_inner and accesses.gathered_width(tiled) < ASYNCHRONOUS:
-                total += elements(tiled.result)
-        return total
+    def _direct(self) -> Direct:
+        """What every iteration of the reduction loads into registers."""
+        sector = self.arithmetic.chip.sector
+        return Direct.of(self.tiling, Accesses(self.tiling, sector, self._threads))
 
     def _live(self) -> int:
         """
