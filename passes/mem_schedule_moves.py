@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
 from tlf.dialects import mem
+from tlf.dialects.linear_map import is_projection
 from tlf.dialects.types import tensor_type
 
 SMALL = 16
@@ -25,8 +26,9 @@ class MemScheduleMovesPass(ModulePass):
     Store values as soon as they are computed, before others are computed of them, which
     then need not be held as well. Load small values, such as rows that are added to
     tiles, before what is computed behind a loop begins: all are on their way together.
-    Load what an iteration of a loop needs behind a product before that begins, which
-    takes as long. No load passes a store, and no store a load.
+    Load what an iteration of a loop gathers, element by element, before its first
+    product begins, which takes as long; whole rows are on their way iterations before.
+    No load passes a store, and no store a load.
     """
 
     name = "mem-schedule-moves"
@@ -43,21 +45,26 @@ def _schedule(function: func.FuncOp) -> None:
     for op in operations:
         if isinstance(op, mem.LoadOp) and SMALL * _elements(op) <= largest:
             _move_up(op, passes_loads=True)
-        elif isinstance(op, LOADS) and isinstance(op.parent_op(), scf.ForOp):
+        elif _gathers(op) and isinstance(op.parent_op(), scf.ForOp):
             _load_before_product(op)
         if isinstance(op, mem.StoreOp):
             for each in [*_made_for(op), op]:
                 _move_up(each)
 
 
+def _gathers(op: Operation) -> bool:
+    """Whether an operation loads elements that need not lie side by side."""
+    if isinstance(op, mem.GatherOp):
+        return True
+    return isinstance(op, mem.LoadOp) and not is_projection(op.source_map, True)
+
+
 def _load_before_product(load: Operation) -> None:
     """
     Move a load, with what its place is computed of, in front of the first product of
-    its block, unless it is a factor of one: those are on their way iterations before.
+    its block.
     """
-    users = {use.operation for result in load.results for use in result.uses}
-    block = load.parent
-    if block is None or any(isinstance(user, mem.ContractOp) for user in users):
+    if (block := load.parent) is None:
         return
     behind = list(_since_product(load))
     if not behind or not all(map(_is_passed_in_loop, behind)):

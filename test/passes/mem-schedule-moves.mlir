@@ -52,8 +52,8 @@ func.func @after(%x: memref<64x64xf32, "L3">, %b: memref<64xf32, "L3">, %y: memr
 
 // -----
 
-// What is added to a product of an iteration is loaded before that begins, with its place
-// and what tells where; the factor of the next product is loaded where it was.
+// What an iteration gathers is loaded before its product begins, with its place and what
+// tells where; whole rows are loaded where they were.
 // CHECK-LABEL: func.func @loop
 // CHECK:         scf.for
 // CHECK:           mem.load %k
@@ -82,7 +82,7 @@ func.func @loop(%q: memref<64x64xf16, "L3">, %k: memref<512x64xf16, "L3">, %v: m
       mem.yield %e : f16
     } -> tensor<64x64xf16>
     %at = affine.apply affine_map<(d0) -> (d0 + 512)> (%i)
-    %3 = mem.load %b[0, %at] size [64, 64] : memref<64x1024xf16, "L3"> -> tensor<64x64xf16>
+    %3 = mem.load %b[0, %at] map affine_map<(d0, d1) -> (0, d0 + d1)> size [64, 64] : memref<64x1024xf16, "L3"> -> tensor<64x64xf16>
     %4 = mem.load %n[%i] size [64] : memref<512xi64, "L3"> -> tensor<64xi64>
     %5 = mem.gather %t[0] axis 0 at %4 maps [affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>] size [64] fill 0.0 : memref<9xf16, "L3">, tensor<64xi64> -> tensor<64xf16>
     %6 = mem.map ins(%2, %3, %5 : tensor<64x64xf16>, tensor<64x64xf16>, tensor<64xf16>) domain [64, 64] maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] {
