@@ -52,7 +52,7 @@ PIPELINES: Mapping[str, str] = {
     "graph-pipeline": (
         "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
         "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
-        "tidy,graph-share-joined,"
+        "tidy,graph-narrow-integers,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-fold-constants,tidy,graph-expose-cascades,tidy,"
         "graph-split-reductions,tidy,graph-outline-prepare,tidy"

@@ -32,6 +32,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-merge-products": ("graph_merge_products", "GraphMergeProductsPass"),
     "graph-simplify": ("graph_simplify", "GraphSimplifyPass"),
     "graph-move-factors": ("graph_move_factors", "GraphMoveFactorsPass"),
+    "graph-narrow-integers": ("graph_narrow_integers", "GraphNarrowIntegersPass"),
     "graph-outline-prepare": ("graph_outline_prepare", "GraphOutlinePreparePass"),
     "graph-partition": ("graph_partition", "GraphPartitionPass"),
     "graph-split-joined": ("graph_split_joined", "GraphSplitJoinedPass"),

@@ -14,21 +14,29 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation, mark_preparation, preparation_of
-from tlf.passes.analysis.once import computing, roots_of, worthwhile
+from tlf.dialects.target import Target
+from tlf.passes.analysis.once import (
+    ADDITIONS,
+    additions_per_byte,
+    computing,
+    roots_of,
+    worthwhile,
+)
 from tlf.passes.analysis.work import size_in_bytes
 from tlf.passes.invariants import invariant_values, is_entry
 
 NAME = "graph-outline-prepare"
 
 
-def outline(function: func.FuncOp) -> func.FuncOp | None:
+def outline(function: func.FuncOp, target: Target | None = None) -> func.FuncOp | None:
     """
     Move what a function computes from weights to a function of its own, which is
     returned, or nothing if there is nothing to move.
     """
     block = function.body.block
     inside = invariant_values(block)
-    values = worthwhile(roots_of(block, inside), inside)
+    additions = ADDITIONS if target is None else additions_per_byte(target)
+    values = worthwhile(roots_of(block, inside), inside, additions=additions)
     if not values:
         return None
     needed = {op for value in values for op in computing(value, inside)}
@@ -108,19 +116,22 @@ class GraphOutlinePreparePass(ModulePass):
 
     A value is computed once where reading it costs less than computing it, weights to
     be read included: weights side by side or with a normalization folded in, but not
-    weights of a wider type, or repeated along an axis.
+    weights of a wider type, or repeated along an axis. What reading costs beside
+    computing is a question of the target, if there is one: threads of a GPU load
+    themselves, while engines of an NPU move bytes beside what computes.
     """
 
     name = NAME
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op) if Target.is_known(op) else None
         for function in list(op.ops):
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 continue
             known = is_preparation(function) or preparation_of(function) is not None
             if known or not is_entry(function) or len(function.body.blocks) > 1:
                 continue
-            if (made := outline(function)) is not None:
+            if (made := outline(function, target)) is not None:
                 Rewriter.insert_op(made, InsertPoint.before(function))
                 _erase_unused(function.body.block)
 

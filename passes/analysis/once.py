@@ -13,16 +13,21 @@ from tlf.dialects.interfaces import (
     ReferenceInterface,
     ViewInterface,
 )
+from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
-from tlf.passes.analysis.steps import scalar_steps
+from tlf.passes.analysis.roofline import vector_rate
+from tlf.passes.analysis.steps import is_function, scalar_steps
 from tlf.passes.analysis.work import size_in_bytes, work_of
 
 FUNCTION = 16
 """What a function of `math` costs, in additions: a chip has few units for them, or a
 polynomial."""
 
-OPERATIONS_PER_BYTE = 2
-"""How many additions take as long as reading a byte, at the least of all targets."""
+ADDITIONS = 2.0
+"""How many additions take as long as reading a byte, where nothing is known of that."""
+
+BESIDE = 8
+"""How many times less it costs to read a byte where engines move it meanwhile."""
 
 SMALL = 1024
 """Bytes that are read in no time."""
@@ -32,16 +37,29 @@ def effort(op: Operation) -> int:
     """The cost of an operation in additions."""
     if not isinstance(op, ElementwiseInterface):
         return work_of(op).flops
-    each = sum(
-        FUNCTION if inner.name.startswith("math.") else 1 for inner in scalar_steps(op)
-    )
+    steps = scalar_steps(op)
+    each = sum(FUNCTION if is_function(step) else 1 for step in steps)
     return each * tensor_type(op.results[0]).element_count()
 
 
-def pays(value: SSAValue, inside: set[SSAValue]) -> bool:
+def additions_per_byte(target: Target) -> float:
+    """
+    How many additions cost as much as reading a byte: as many as are done meanwhile, if
+    threads load themselves what they compute with, and fewer where engines move it
+    beside them.
+    """
+    if "vector" not in target.engines:
+        return ADDITIONS
+    *_, outermost = target.levels.values()
+    balance = vector_rate(target) / outermost.bandwidth
+    return balance if target.gpu is not None else balance / BESIDE
+
+
+def pays(value: SSAValue, inside: set[SSAValue], additions: float = ADDITIONS) -> bool:
     """
     Whether reading a value that was computed before is cheaper than computing it of
-    others: of weights and constants that have to be read themselves.
+    others: of weights and constants that have to be read themselves. `additions` cost
+    as much as reading a byte.
     """
     ops = list(computing(value, inside))
     read = {
@@ -50,7 +68,7 @@ def pays(value: SSAValue, inside: set[SSAValue]) -> bool:
         for operand in op.operands
         if isinstance(operand.owner, Block) or _is_stored(operand.owner)
     }
-    computing_it = sum(map(effort, ops)) // OPERATIONS_PER_BYTE
+    computing_it = sum(map(effort, ops)) / additions
     return max(computing_it, size_in_bytes(read)) >= size_in_bytes([value])
 
 
@@ -76,6 +94,7 @@ def worthwhile(
     inside: set[SSAValue],
     least: int = 0,
     views: bool = False,
+    additions: float = ADDITIONS,
 ) -> list[SSAValue]:
     """
     The values, among `roots` and what they are computed from, that are better computed
@@ -92,8 +111,8 @@ def worthwhile(
         seen.add(value)
         is_view = isinstance(owner, ViewInterface) or is_stored_cut(owner)
         is_view = is_view and not views
-        is_small = size_in_bytes([value]) <= least
-        if owner.operands and not is_view and (is_small or pays(value, inside)):
+        is_better = size_in_bytes([value]) <= least or pays(value, inside, additions)
+        if owner.operands and not is_view and is_better:
             chosen.append(value)
         else:
             pending += [each for each in owner.operands if each in inside]

@@ -56,6 +56,11 @@ def is_contracted(op: Operation) -> bool:
     return isinstance(_only_step(uses[0].operation), arith.AddfOp | arith.SubfOp)
 
 
+def is_function(step: Operation) -> bool:
+    """Whether a scalar operation is a function that a lane has no instruction for."""
+    return step.name.startswith("math.") and not isinstance(step, QUICK)
+
+
 def scalar_steps(op: ElementwiseInterface) -> tuple[Operation, ...]:
     """The scalar operations that compute an element, constants not among them."""
     steps = op.scalar_body().ops

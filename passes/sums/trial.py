@@ -118,7 +118,7 @@ class Trial:
         for each in CanonicalizePass(), CsePass():
             each.apply(self.context, module)
         function = _function(module)
-        outline(function)
+        outline(function, self.target)
         DeadCodeElimination().apply(self.context, module)
         parts = {id(p): p for p in self.groups(function.body.block).values()}
         return list(parts.values())

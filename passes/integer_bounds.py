@@ -1,0 +1,145 @@
+"""The least and the greatest of whole numbers that are known when compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import INTEGERS, element_of, shape_of
+from tlf.dialects.interfaces import ConstantInterface, MovementInterface, Scalar
+from tlf.dialects.types import dtype_of, scalar_value
+
+Bounds: TypeAlias = tuple[int, int]
+
+Rule: TypeAlias = Callable[..., Bounds]
+
+MOST = 256
+"""So many values are looked at for one."""
+
+
+def limits_of(element: Attribute) -> Bounds:
+    """The least and the greatest number of an integer type."""
+    if element == i1:
+        return 0, 1
+    info = np.iinfo(dtype_of(element).name)
+    return int(info.min), int(info.max)
+
+
+class IntegerBounds:
+    """Finds the bounds of values, each once, while operations stay what they are."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, Bounds | None] = {}
+
+    def of(self, value: SSAValue) -> Bounds | None:
+        """The bounds of a tensor of whole numbers, if something is known of them."""
+        pending = [value]
+        while pending and len(pending) < MOST:
+            each = pending[-1]
+            if each in self._known:
+                pending.pop()
+                continue
+            if missing := [e for e in _read(each) if e not in self._known]:
+                pending += missing
+                continue
+            self._known[each] = self._found(each)
+        return self._known.get(value)
+
+    def _found(self, value: SSAValue) -> Bounds | None:
+        op = value.owner
+        if not isinstance(op, Operation) or not _is_whole(value):
+            return None
+        element = element_of(value)
+        found = _ruled(op, [self._known[each] for each in _read(value)])
+        if found is None:
+            return (0, 1) if element == i1 else None
+        least, most = limits_of(element)
+        return found if least <= found[0] and found[1] <= most else None
+
+
+def _read(value: SSAValue) -> Sequence[SSAValue]:
+    """What the bounds of a value may depend on."""
+    op = value.owner
+    return tuple(op.operands) if isinstance(op, Operation) and _is_whole(value) else ()
+
+
+def _is_whole(value: SSAValue) -> bool:
+    is_tensor = isinstance(value.type, TensorType)
+    return is_tensor and element_of(value) in (*INTEGERS, i1)
+
+
+def _ruled(op: Operation, operands: Sequence[Bounds | None]) -> Bounds | None:
+    if isinstance(op, ConstantInterface):
+        return _constant(op)
+    if isinstance(op, graph.IotaOp):
+        return 0, shape_of(op.result)[op.axis.value.data] - 1
+    known = [each for each in operands if each is not None]
+    if len(known) < len(operands):
+        return None
+    if isinstance(op, graph.SelectOp):
+        return _union(known[1:])
+    if isinstance(op, MovementInterface) and len(known) == 1:
+        border = op.border(0)
+        return known[0] if border is None else _union([*known, _number(border)])
+    if isinstance(op, graph.CastOp):
+        return known[0]
+    rule = RULES.get(type(op))
+    return None if rule is None else rule(*known)
+
+
+def _number(number: Scalar) -> Bounds:
+    return int(number), int(number)
+
+
+def _union(bounds: Sequence[Bounds]) -> Bounds:
+    return min(each[0] for each in bounds), max(each[1] for each in bounds)
+
+
+def _constant(op: ConstantInterface) -> Bounds | None:
+    if (splat := op.splat()) is not None:
+        return _number(scalar_value(splat))
+    constant = cast(graph.ConstantOp, op)
+    if isinstance(constant.value, graph.FileAttr):
+        return None
+    array = constant.array()
+    return (int(array.min()), int(array.max())) if array.size else None
+
+
+def _between(compute: Callable[..., int]) -> Rule:
+    """The bounds of what has its least and greatest results at those of operands."""
+
+    def rule(*operands: Bounds) -> Bounds:
+        found = [compute(*corner) for corner in product(*operands)]
+        return min(found), max(found)
+
+    return rule
+
+
+def _absolute(bounds: Bounds) -> Bounds:
+    ends = [abs(end) for end in bounds]
+    return (0 if bounds[0] <= 0 <= bounds[1] else min(ends)), max(ends)
+
+
+def _rest(dividend: Bounds, divisor: Bounds) -> Bounds:
+    """A rest has the sign of the dividend, and is nearer to 0 than both."""
+    most = max(abs(end) for end in divisor) - 1
+    return -min(most, max(0, -dividend[0])), min(most, max(0, dividend[1]))
+
+
+RULES: Mapping[type[Operation], Rule] = {
+    graph.AbsOp: _absolute,
+    graph.AddOp: _between(int.__add__),
+    graph.MaximumOp: _between(max),
+    graph.MinimumOp: _between(min),
+    graph.MulOp: _between(int.__mul__),
+    graph.NegOp: _between(int.__neg__),
+    graph.RemOp: _rest,
+    graph.SubOp: _between(int.__sub__),
+}
+"""By operation, the bounds of the result, given those of operands."""
