@@ -141,6 +141,17 @@ def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> T
     return T.softmax(scores(query, key) + bias, -1) @ value
 
 
+@case(lambda n: [*[n.heads] * 3, (32, n.h)], weights=[3])
+def bucketed(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
+    """Biases by buckets of distances, of far ones by their logarithm, as in T5."""
+    apart = -distance(key.shape[-2], key.device)
+    far = apart.abs()
+    steps = T.log(far.float() / 8) / math.log(16) * 8
+    near = T.where(far < 8, far, T.clamp(8 + steps.to(T.long), max=15))
+    bias = T.nn.functional.embedding(near + 16 * (apart > 0).to(T.long), table)
+    return T.softmax(scores(query, key) + bias.permute(2, 0, 1), -1) @ value
+
+
 @case(lambda n: [*[n.heads] * 5, (1,)])
 def differential(
     query: Tensor,

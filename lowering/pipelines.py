@@ -50,7 +50,8 @@ PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
-        "graph-simplify,tidy,graph-move-factors,graph-fold-batch-norm,"
+        "graph-simplify,tidy,graph-fold-ramps,tidy,"
+        "graph-move-factors,graph-fold-batch-norm,"
         "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
         "tidy,graph-narrow-integers,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"

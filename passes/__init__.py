@@ -25,6 +25,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-fold-batch-norm": ("graph_fold_batch_norm", "GraphFoldBatchNormPass"),
     "graph-fold-constants": ("graph_fold_constants", "GraphFoldConstantsPass"),
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),
+    "graph-fold-ramps": ("graph_fold_ramps", "GraphFoldRampsPass"),
     "graph-free-layouts": ("graph_free_layouts", "GraphFreeLayoutsPass"),
     "graph-group": ("graph_group", "GraphGroupPass"),
     "graph-hoist-reshapes": ("graph_hoist_reshapes", "GraphHoistReshapesPass"),

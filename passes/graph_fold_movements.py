@@ -26,9 +26,9 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.passes.gathered_order import OrderTakenPattern, OrderUnfoldedPattern
 from tlf.passes.permutations import RaisePermutationPattern, SinkPermutationPattern
 from tlf.passes.replacement import is_planned
-from tlf.passes.unfolded_order import OrderUnfoldedPattern
 
 Axes = tuple[int, ...]
 """For each axis of a tensor, the iterator that runs along it."""
@@ -189,6 +189,7 @@ def patterns() -> Sequence[RewritePattern]:
         WriteThroughPattern(),
         SinkPermutationPattern(),
         RaisePermutationPattern(),
+        OrderTakenPattern(),
         OrderUnfoldedPattern(),
     )
 
