@@ -53,6 +53,8 @@ class Sum:
         default_factory=list[ElementwiseInterface]
     )
     """In the order in which they are computed."""
+    looked: int = 0
+    """At how many of these, and of others, was looked."""
 
     @property
     def along(self) -> Ramp:
@@ -91,10 +93,11 @@ class Sum:
                 divisor = gcd(*ramp.factors)
                 self.factors = tuple(each // divisor for each in ramp.factors)
             return True
-        if not isinstance(op, ElementwiseInterface) or len(self.steps) >= MOST:
-            return False
         if op in self.steps:
             return True
+        self.looked += 1
+        if not isinstance(op, ElementwiseInterface) or self.looked > MOST:
+            return False
         if len(op.results) > 1 or not all(map(self._gather, op.operands)):
             return False
         self.steps.append(op)

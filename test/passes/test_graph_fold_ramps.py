@@ -135,6 +135,23 @@ def test_buckets_and_functions_of_distances():
     assert left == {"tensor<77xf32>"}
 
 
+def test_long_chains_are_left_alone():
+    steps = [f"  %{n + 1} = graph.rem %{n}, %three : !i" for n in range(3_000)]
+    text = f"""
+!i = tensor<9x9xi64>
+func.func @taken(%t: tensor<40xf32>) -> tensor<9x9xf32> {{
+  %i = graph.iota axis 0 : !i
+  %j = graph.iota axis 1 : !i
+  %three = graph.constant dense<3> : !i
+  %0 = graph.sub %i, %j : !i
+{chr(10).join(steps)}
+  %y = graph.take %t, %3000 axis 0 : (tensor<40xf32>, !i) -> tensor<9x9xf32>
+  func.return %y : tensor<9x9xf32>
+}}
+"""
+    assert not folded(text)[1]
+
+
 @pytest.mark.parametrize("target", ["npu-tiny", "npu", "h200"])
 def test_on_targets(target: str):
     assert check(make_case(BIASES), target) is None
