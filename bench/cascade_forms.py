@@ -141,6 +141,12 @@ def relative_bias(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> T
     return T.softmax(scores(query, key) + bias, -1) @ value
 
 
+@case(lambda n: [n.heads] * 3)
+def logistic(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    tokens = key.shape[-2]
+    return T.sigmoid(scores(query, key) - math.log(tokens)) @ value
+
+
 @case(lambda n: [*[n.heads] * 3, (32, n.h)], weights=[3])
 def bucketed(query: Tensor, key: Tensor, value: Tensor, table: Tensor) -> Tensor:
     """Biases by buckets of distances, of far ones by their logarithm, as in T5."""

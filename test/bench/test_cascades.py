@@ -8,11 +8,12 @@ import cascades
 from cascade_forms import CASES, Sizes
 
 
-def test_a_form_that_runs_in_one_loop(capsys: pytest.CaptureFixture[str]):
-    assert cascades.main(["documents"]) == 0
+@pytest.mark.parametrize("name", ["documents", "logistic"])
+def test_forms_that_run_in_one_loop(name: str, capsys: pytest.CaptureFixture[str]):
+    assert cascades.main([name]) == 0
 
     _, row = capsys.readouterr().out.splitlines()
-    assert row.split() == ["documents", "1", "1", "1"]
+    assert row.split() == [name, "1", "1", "1"]
 
 
 def test_unknown_forms_are_told(capsys: pytest.CaptureFixture[str]):

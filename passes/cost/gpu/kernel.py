@@ -242,8 +242,8 @@ class _Kernel:
                 one += self.arithmetic.across(tiled, warps)
                 slow = BESIDE if self._is_slowed(tiled) else 1.0
                 busy += one * (self._times(tiled) * slow)
-        if scope is Scope.INNER and self.tiling.cascade is not None:
-            busy += Busy(lanes=self.rounds * self._corrected() / self.chip.lanes)
+        if scope is Scope.INNER and (corrected := self._corrected()):
+            busy += Busy(lanes=self.rounds * corrected / self.chip.lanes)
             # What one reduction needs of another is computed one after the other.
             busy = replace(busy, lanes=busy.lanes + busy.special, special=0.0)
         return busy
