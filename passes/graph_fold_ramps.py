@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 
-import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -21,9 +20,10 @@ from tlf.dialects.graph.ramps import Ramp, ramp_of
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ElementwiseInterface,
+    Scalar,
     indexing_map,
 )
-from tlf.dialects.types import dtype_of, like, scalar_value, tensor_type
+from tlf.dialects.types import like, scalar_value, tensor_type
 from tlf.passes.analysis.once import FUNCTION, effort
 from tlf.passes.graph_fold_constants import constant_values
 
@@ -175,11 +175,9 @@ def _number(value: SSAValue, builder: Builder) -> SSAValue:
     return _constant(scalar_value(splat), value, builder)
 
 
-def _constant(number: object, model: SSAValue, builder: Builder) -> SSAValue:
-    type_ = tensor_type(model)
-    array = np.full((), number, dtype_of(type_.element_type))
-    made = graph.ConstantOp(array, like(type_, (), type_.element_type))
-    return builder.insert(made).result
+def _constant(number: Scalar, model: SSAValue, builder: Builder) -> SSAValue:
+    type_ = TensorType(tensor_type(model).element_type, [])
+    return builder.insert(graph.ConstantOp.filled(number, type_)).result
 
 
 def fold_taken(op: graph.TakeOp) -> None:

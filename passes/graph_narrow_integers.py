@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.graph.tensors import element_of, integer_limits
 from tlf.dialects.interfaces import IndexedInterface
 from tlf.dialects.types import AnyTensor, like, tensor_type
-from tlf.passes.integer_bounds import RULES, IntegerBounds, limits_of
+from tlf.passes.integer_bounds import RULES, IntegerBounds
 
 MOVED = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
 
@@ -69,7 +69,7 @@ def _made(op: Operation) -> list[SSAValue]:
 
 
 def _is_small(bounds: tuple[int, int] | None) -> bool:
-    least, most = limits_of(i32)
+    least, most = integer_limits(i32)
     return bounds is not None and least <= bounds[0] and bounds[1] <= most
 
 

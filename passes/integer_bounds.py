@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias, cast
 
-import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import INTEGERS, element_of, shape_of
+from tlf.dialects.graph.tensors import INTEGERS, element_of, integer_limits, shape_of
 from tlf.dialects.interfaces import ConstantInterface, MovementInterface, Scalar
-from tlf.dialects.types import dtype_of, scalar_value
+from tlf.dialects.types import scalar_value
 
 Bounds: TypeAlias = tuple[int, int]
 
@@ -21,14 +20,6 @@ Rule: TypeAlias = Callable[..., Bounds]
 
 MOST = 256
 """So many values are looked at for one."""
-
-
-def limits_of(element: Attribute) -> Bounds:
-    """The least and the greatest number of an integer type."""
-    if element == i1:
-        return 0, 1
-    info = np.iinfo(dtype_of(element).name)
-    return int(info.min), int(info.max)
 
 
 class IntegerBounds:
@@ -59,7 +50,7 @@ class IntegerBounds:
         found = _ruled(op, [self._known[each] for each in _read(value)])
         if found is None:
             return (0, 1) if element == i1 else None
-        least, most = limits_of(element)
+        least, most = integer_limits(element)
         return found if least <= found[0] and found[1] <= most else None
 
 

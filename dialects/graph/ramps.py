@@ -15,8 +15,8 @@ from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import TensorType, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.access import Access, Accesses
 from tlf.dialects.cuts import reshaped_strides
@@ -26,9 +26,9 @@ from tlf.dialects.graph.elementwise import AddOp, MaximumOp, MinimumOp, MulOp, S
 from tlf.dialects.graph.iota import IotaOp
 from tlf.dialects.graph.logic import CompareOp, Relation, SelectOp
 from tlf.dialects.graph.movement import ReshapeOp
-from tlf.dialects.graph.tensors import INTEGERS, element_of, shape_of
+from tlf.dialects.graph.tensors import INTEGERS, element_of, integer_limits, shape_of
 from tlf.dialects.interfaces import MovementInterface
-from tlf.dialects.types import broadcast_shape, dtype_of
+from tlf.dialects.types import broadcast_shape
 
 
 @dataclass(frozen=True)
@@ -126,20 +126,17 @@ def _found(value: SSAValue, known: Known) -> Ramp | None:
     if ramp is None:
         return None
     ramp = ramp.spread(shape_of(value))
-    return ramp if _holds(ramp, dtype_of(element)) else None
+    return ramp if _holds(ramp, element) else None
 
 
 MOST = 64
 """So many values are looked at for one."""
 
 
-def _holds(ramp: Ramp, dtype: np.dtype[np.generic]) -> bool:
+def _holds(ramp: Ramp, element: Attribute) -> bool:
     """Whether numbers of a type can be all those of a ramp."""
-    least, most = ramp.bounds
-    if dtype == np.bool_:
-        return least >= 0 and most <= 1
-    limits = np.iinfo(dtype.name)
-    return int(limits.min) <= least and most <= int(limits.max)
+    (least, most), limits = ramp.bounds, integer_limits(element)
+    return limits[0] <= least and most <= limits[1]
 
 
 Rule: TypeAlias = Callable[[Operation, Sequence[Ramp | None]], Ramp | None]
@@ -171,7 +168,7 @@ def _constant(op: Operation, _: Sequence[Ramp | None]) -> Ramp | None:
         if extent > 1:
             factors[axis] = int(array[(*origin[:axis], 1, *origin[axis + 1 :])]) - first
     ramp = Ramp.of(first, factors, array.shape)
-    if not _holds(ramp, np.dtype(np.int64)):
+    if not _holds(ramp, i64):
         return None
     return ramp if np.array_equal(ramp.array(), array) else None
 

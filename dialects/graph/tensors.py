@@ -90,6 +90,14 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return tensor_type(value).get_shape()
 
 
+def integer_limits(element: Attribute) -> tuple[int, int]:
+    """The least and the greatest number of an integer type, i1 among them."""
+    if element == i1:
+        return 0, 1
+    limits = np.iinfo(dtype_of(element).name)
+    return int(limits.min), int(limits.max)
+
+
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a value that is known to be a tensor."""
     return tensor_type(value).element_type
