@@ -47,6 +47,25 @@ def tanh_approx_x2(x):
     }\"\"\"
     return tl.inline_asm_elementwise(text, "=r,r", [x], tl.bfloat16, True, pack=2)
 """,
+    "expm1_f32": """\
+@triton.jit
+def expm1_f32(x):
+    far = tl.exp2(x * 1.4426950408889634) - 1.0
+    series = x * 0.0001984981004674971 + 0.0013996176364975972
+    series = x * series + 0.008333579033572748
+    series = x * series + 0.0416653585967809
+    series = x * series + 0.16666663985562025
+    series = x * series + 0.5000000385317035
+    return tl.where(tl.abs(x) < 0.5, x * (x * series + 1.0), far)
+""",
+    "expm1_approx": """\
+@triton.jit
+def expm1_approx(x):
+    wide = x.to(tl.float32)
+    far = tl.exp2(wide * 1.4426950408889634) - 1.0
+    near = wide * (wide * 0.5 + 1.0)
+    return tl.where(tl.abs(wide) < 0.015625, near, far).to(x.dtype)
+""",
     "awaited": """\
 @triton.jit
 def awaited(x):
@@ -70,8 +89,11 @@ next to it. Some take pairs, as registers hold 16-bit numbers: one instruction r
 two of them, where LLVM often takes one for each. `tanh_f32` takes no branch, as that of
 libdevice does, so that a thread computes several at once: near 0 it is a polynomial, of
 the least relative error, fitted to `(tanh(x) / x - 1) / x**2`, and off by less than 2
-units in the last place; further away, it comes from an exponential.
-`awaited` gives back the product that it takes, once matrix instructions are through.
+units in the last place; further away, it comes from an exponential. So does
+`expm1_f32`, with a polynomial fitted to `(expm1(x) / x - 1) / x`: off by less than 3
+units from -1 to 1, it is as exact as the exponential beyond. For 16 bits two terms of
+the series are enough. `awaited` gives back the product that it takes, once matrix
+instructions are through.
 """
 
 
@@ -87,6 +109,10 @@ def own_function(op: Operation, shape: Sequence[int]) -> str | None:
             return "tanh_approx_x2" if pairs else "tanh_approx"
         case math.TanhOp() if type_ == f32:
             return "tanh_f32"
+        case math.ExpM1Op() if is_approximate(op):
+            return "expm1_approx"
+        case math.ExpM1Op() if type_ == f32:
+            return "expm1_f32"
         case arith.TruncFOp() if is_paired and is_half(type_) and op.input.type == f32:
             return f"to_{type_}x2"
         case _:
