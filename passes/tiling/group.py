@@ -251,16 +251,21 @@ class Members:
     def _all_move(
         self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
     ) -> bool:
-        """Whether all that accumulates moves along an axis, or may be repeated."""
+        """
+        Whether all that accumulates moves along an axis, or may be repeated, and so do
+        all results, each of whose elements one tile writes.
+        """
         loop = tiling.loops[position]
+        makers = {result.owner for result in self.results}
         return all(
             any(
                 symbol is loop
                 for each in tiling.tiles[op].box
                 for symbol, _ in each.offset.terms
             )
-            for op in self.accumulating
-            if op in tiling.tiles and op not in repeated
+            for op in self.operations
+            if op in tiling.tiles
+            and (op in makers or (op in self.accumulating and op not in repeated))
         )
 
     def _repeatable(self, looped: Looped) -> set[Operation]:

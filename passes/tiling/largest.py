@@ -44,6 +44,8 @@ class Chooser:
     target: Target
     rules: Rules
     stages: int = 1
+    product: ContractionInterface | None = None
+    """Whose preferred tile they are; the first that accumulates unless given."""
 
     def choose(self) -> Sizes:
         """The tile sizes, or an error where not even the smallest fit."""
@@ -113,7 +115,7 @@ class Chooser:
 
     def _matrix_sizes(self, sizes: Sizes) -> Sizes | None:
         """The preferred tile of a matrix product, along its rows, columns and depth."""
-        contraction = next(iter(self.members.accumulating), None)
+        contraction = self.product or next(iter(self.members.accumulating), None)
         if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
             return None
         element = str(tensor_type(contraction.operands[0]).element_type)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import suppress
 from functools import cache
+from itertools import islice
 
 from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import Mapping
+from tlf.passes.bands import Work
 from tlf.passes.cost.freedom import ANYTHING, Freedom
 from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.kernel import STAGES, Kernels
@@ -111,9 +115,29 @@ class GpuTiles:
             self.kernels,
             self.freedom.stages,
         )
-        chooser = Chooser(members, axes, self.level, self.target, self.rules)
-        try:
-            sizes = chooser.choose()
-        except TilingError:
-            return search, []
-        return search, [(*sizes.tile, *sizes.reduce)]
+        shape = members, axes, self.level, self.target, self.rules
+        starts: list[tuple[int, ...]] = []
+        for product in self._leading(members):
+            with suppress(TilingError):
+                sizes = Chooser(*shape, product=product).choose()
+                starts.append((*sizes.tile, *sizes.reduce))
+        return search, starts
+
+    def _leading(self, members: Members) -> list[ContractionInterface | None]:
+        """
+        The products whose preferred tiles a search starts from: what accumulates first,
+        and the first product of matrices where that is another one.
+        """
+        matrices = (
+            op
+            for op in members.accumulating
+            if isinstance(op, ContractionInterface) and self._is_matrix(members, op)
+        )
+        found = list(islice(matrices, 1))
+        return [None, *found] if found != [*members.accumulating[:1]] else [None]
+
+    def _is_matrix(self, members: Members, op: ContractionInterface) -> bool:
+        """Whether a contraction is long enough along each axis of a matrix product."""
+        form = members.forms.of(op)
+        work = Work.of(form.roles, form.extents)
+        return min(work.m, work.n, work.k) >= self.target.tiling.matrix_minimum

@@ -1,0 +1,24 @@
+// RUN: tlf-opt %s --target h200 -p "graph-group,graph-choose-tiles" | filecheck %s
+// RUN: tlf-run %s --target triton --check | filecheck %s --check-prefix=RUNS
+
+// Sums and a product of what is computed once, in one loop: tiles have all columns of the
+// product, along which no sum moves, as each sum is stored by one program. The search starts
+// from the product, not from the sum before it.
+// CHECK:      graph.group
+// CHECK-SAME:   plan #graph.plan<L1, tile [1, {{16|32|64}}, 64], reduce [{{[0-9]+}}]
+// CHECK:        graph.exp
+// CHECK:        graph.reduce
+// CHECK:        graph.contract
+// CHECK:        graph.yield
+// CHECK-NOT:  graph.group
+// RUNS: ok
+func.func @f(%k: tensor<4x256x64xbf16>, %v: tensor<4x256x64xbf16>)
+    -> (tensor<4x64x1xf32>, tensor<4x64x64xf32>) {
+  %e = graph.exp %k : tensor<4x256x64xbf16>
+  %c = graph.cast %e : (tensor<4x256x64xbf16>) -> tensor<4x256x64xf32>
+  %r = graph.reduce %c <sum> axes [1] : (tensor<4x256x64xf32>) -> tensor<4x64xf32>
+  %s = graph.reshape %r : (tensor<4x64xf32>) -> tensor<4x64x1xf32>
+  %p = graph.contract %e, %v maps [affine_map<(b, m, n, k) -> (b, k, m)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]
+      : (tensor<4x256x64xbf16>, tensor<4x256x64xbf16>) -> tensor<4x64x64xf32>
+  func.return %s, %p : tensor<4x64x1xf32>, tensor<4x64x64xf32>
+}
