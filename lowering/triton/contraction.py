@@ -7,7 +7,8 @@ import math
 from tlf.dialects import mem
 from tlf.lowering.triton.alignment import aligned, broadcast, dimensions, placed
 from tlf.lowering.triton.compute import Compute
-from tlf.lowering.triton.dot import Factor, dot, uses_dot
+from tlf.lowering.triton.dot import Factor, dot
+from tlf.lowering.triton.dot_shapes import uses_dot
 from tlf.lowering.triton.roles import Roles
 from tlf.lowering.triton.types import element_of, is_float, triton_name, wide
 

@@ -11,48 +11,16 @@ from dataclasses import dataclass
 from itertools import chain
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects import mem
 from tlf.lowering.triton.alignment import dimensions, permuted, reshaped
+from tlf.lowering.triton.carried import carried
 from tlf.lowering.triton.compute import Compute
+from tlf.lowering.triton.dot_shapes import uses_dot
+from tlf.lowering.triton.exchanged import is_exchanged
 from tlf.lowering.triton.roles import Dims, Roles
 from tlf.lowering.triton.types import element_of, is_float, shape_of, triton_name, wide
-
-MINIMUM = 16
-"""The least extent of each axis of a matrix product that runs on tensor cores."""
-
-MINIMUM_OF_BYTES = 32
-"""The least depth of a matrix product of 8-bit integers."""
-
-MINIMUM_OF_FOLDED = 8
-"""
-The least extent of the last of several axes that are the columns of the right matrix.
-Triton 3.6 keeps them apart in shared memory on Hopper, as rows of the layout that
-matrix instructions read, and fails with `Illegal shared layout` where there are fewer.
-"""
-
-
-def uses_dot(op: mem.ContractOp) -> bool:
-    """
-    Whether a contraction becomes a `tl.dot`: every axis has at least 16 elements, and
-    the element types are those of a matrix unit.
-    """
-    roles = Roles.of(op)
-    if roles.others:
-        return False
-    element, total = element_of(op.lhs), element_of(op.acc)
-    if isinstance(element, Float64Type) or isinstance(total, Float64Type):
-        return False
-    minimum = MINIMUM
-    if not is_float(element):
-        if (str(element), str(total)) != ("i8", "i32") or roles.alone:
-            return False
-        minimum = MINIMUM_OF_BYTES
-    axes = (roles.rows, roles.columns)
-    deep = roles.extent(roles.depth) >= minimum
-    return deep and all(roles.extent(axis) >= MINIMUM for axis in axes)
 
 
 @dataclass(frozen=True)
@@ -101,9 +69,6 @@ class Factor:
 class Product:
     """
     A contraction as a product of two matrices, or of two batches of them.
-
-    The inputs are exchanged where the output then needs no transposition, and where
-    Triton cannot take the columns as they are.
     """
 
     op: mem.ContractOp
@@ -113,26 +78,9 @@ class Product:
     @staticmethod
     def of(op: mem.ContractOp) -> "Product":
         roles = Roles.of(op)
-        axes = (*roles.rows, *roles.columns)
-        kept = [d for d in dimensions(op.maps[2], op.extents) if d in axes]
-        is_exchanged = kept[0] in roles.columns
-        ways = [
-            Product(op, roles, is_exchanged=False),
-            Product(op, roles.exchanged(), is_exchanged=True),
-        ]
-        wanted, other = ways[is_exchanged], ways[not is_exchanged]
-        return other if wanted.is_split and not other.is_split else wanted
-
-    @property
-    def is_split(self) -> bool:
-        """Whether the columns of the right matrix are axes that end in a short one."""
-        factor = self.op.input_maps[0 if self.is_exchanged else 1]
-        columns = [
-            self.roles.extents[dim]
-            for dim in dimensions(factor, self.op.extents)
-            if dim in self.roles.columns and self.roles.extents[dim] > 1
-        ]
-        return len(columns) > 1 and columns[-1] < MINIMUM_OF_FOLDED
+        if is_exchanged(op, roles):
+            return Product(op, roles.exchanged(), is_exchanged=True)
+        return Product(op, roles, is_exchanged=False)
 
     @property
     def _result(self) -> Dims:
@@ -210,15 +158,6 @@ def accumulation(argument: SSAValue, result: SSAValue) -> Product | None:
     if number < 0 or user.results[number] is not result:
         return None
     return accumulation(*carried(user, number))
-
-
-def carried(op: scf.ForOp, number: int) -> tuple[BlockArgument, SSAValue]:
-    """
-    A carried value of a loop, at the start and at the end of an iteration.
-    """
-    terminator = op.body.block.last_op
-    assert isinstance(terminator, scf.YieldOp)
-    return op.body.block.args[number + 1], terminator.operands[number]
 
 
 def dot(compute: Compute, op: mem.ContractOp) -> str:

@@ -17,9 +17,10 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects import mem
 from tlf.lowering.triton.access import OFFSET_LIMIT, Access, View
+from tlf.lowering.triton.carried import carried
 from tlf.lowering.triton.compute import COMBINERS, Compute
 from tlf.lowering.triton.contraction import contract
-from tlf.lowering.triton.dot import Product, accumulation, carried
+from tlf.lowering.triton.dot import Product, accumulation
 from tlf.lowering.triton.functions import functions_in
 from tlf.lowering.triton.gather import gather
 from tlf.lowering.triton.grid import (

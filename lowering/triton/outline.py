@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, triton
 from tlf.lowering.triton.access import OFFSET_LIMIT
-from tlf.lowering.triton.dot import uses_dot
+from tlf.lowering.triton.dot_shapes import uses_dot
 from tlf.lowering.triton.grid import mapping_of, trip_counts
 from tlf.lowering.triton.indices import OPERATIONS, Index, Indices
 from tlf.passes.pipelining.touches import BUFFERS

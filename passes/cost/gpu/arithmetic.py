@@ -20,7 +20,8 @@ from tlf.passes.analysis.work import multiplied_in
 from tlf.passes.bands import Work
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.tiling.model import TiledOperation, elements
+from tlf.passes.cost.gpu.exchanged import Exchange
+from tlf.passes.tiling.model import GroupTiling, TiledOperation, elements
 
 DEPTH = 32
 """Bytes of a row that a narrow matrix instruction takes, and as many of a column."""
@@ -63,6 +64,8 @@ class Product:
     """What is multiplied: an element type, or a precision."""
     width: int
     """Bytes of an element of its factors."""
+    is_exchanged: bool = False
+    """Whether the left factor is the second operand."""
 
     @property
     def flops(self) -> int:
@@ -71,9 +74,10 @@ class Product:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Bytes of each factor."""
+        """Bytes of each factor, in the order of operands."""
         each = self.batch * self.width * self.depth
-        return each * self.rows, each * self.columns
+        left, right = each * self.rows, each * self.columns
+        return (right, left) if self.is_exchanged else (left, right)
 
     @property
     def factors(self) -> int:
@@ -94,8 +98,14 @@ class Arithmetic:
 
     chip: Chip
     target: Target
-    _steps: dict[Operation, Busy] = field(default_factory=dict[Operation, Busy])
-    _kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    tiling: GroupTiling
+    steps: dict[Operation, Busy] = field(default_factory=dict[Operation, Busy])
+    """Of one element of elementwise operations, as far as they are known."""
+    kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
+    """What contractions multiply, likewise."""
+    _exchanged: dict[Operation, bool] = field(
+        init=False, default_factory=dict[Operation, bool]
+    )
 
     def of(self, tiled: TiledOperation, warps: int) -> Busy:
         """The time of one tile of an operation, by so many warps."""
@@ -117,21 +127,20 @@ class Arithmetic:
         assert isinstance(op, ContractionInterface)
         work = Work.of(tiled.form.roles, [each.room for each in tiled.box])
         width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
-        rows, columns = work.m, work.n
-        if self._is_exchanged(tiled):
-            rows, columns = columns, rows
-        if op not in self._kinds:
-            self._kinds[op] = multiplied_in(op)
-        return Product(rows, columns, work.k, work.batch, self._kinds[op], width)
+        shape = work.m, work.n
+        if is_exchanged := self.is_exchanged(tiled):
+            shape = work.n, work.m
+        if op not in self.kinds:
+            self.kinds[op] = multiplied_in(op)
+        kind = self.kinds[op]
+        return Product(*shape, work.k, work.batch, kind, width, is_exchanged)
 
-    def _is_exchanged(self, tiled: TiledOperation) -> bool:
-        """Whether the first axis of the result, as it is stored, is that of columns."""
-        roles = tiled.form.roles
-        for access in tiled.form.result:
-            for iterator, _ in access.terms:
-                if tiled.box[iterator].room > 1 and roles[iterator] in ("m", "n"):
-                    return roles[iterator] == "n"
-        return False
+    def is_exchanged(self, tiled: TiledOperation) -> bool:
+        """Whether the second operand of a contraction is the left factor."""
+        if tiled.op not in self._exchanged:
+            sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
+            self._exchanged[tiled.op] = Exchange(self.tiling, tiled, *sizes).holds
+        return self._exchanged[tiled.op]
 
     def chain(self, tiled: TiledOperation, warps: int) -> float:
         """
@@ -233,9 +242,9 @@ class Arithmetic:
 
     def _each(self, op: ElementwiseInterface) -> Busy:
         """The time of one element."""
-        if op not in self._steps:
-            self._steps[op] = NOTHING if is_contracted(op) else self._element(op)
-        return self._steps[op]
+        if op not in self.steps:
+            self.steps[op] = NOTHING if is_contracted(op) else self._element(op)
+        return self.steps[op]
 
     def _element(self, op: ElementwiseInterface) -> Busy:
         count = max(1, tensor_type(op.results[0]).element_count())
@@ -283,7 +292,7 @@ class Arithmetic:
             for iterator, _ in access.terms
             if tiled.box[iterator].room > 1
         ]
-        rows = "n" if self._is_exchanged(tiled) else "m"
+        rows = "n" if self.is_exchanged(tiled) else "m"
         last = roles[-1] if roles else "k"
         return (last != "k") if rows in roles else (last == "k")
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import ceil, prod
 
+from xdsl.ir import Operation
+
 from tlf.dialects.interfaces import (
     ContractionInterface,
     IndexedInterface,
@@ -56,12 +58,14 @@ class Kernels:
 
     chip: Chip
     target: Target
-    arithmetic: Arithmetic = field(init=False)
     _needs: Needs | None = field(init=False, default=None)
     """Of the tiling that was asked for last."""
-
-    def __post_init__(self) -> None:
-        self.arithmetic = Arithmetic(self.chip, self.target)
+    _steps: dict[Operation, Busy] = field(
+        init=False, default_factory=dict[Operation, Busy]
+    )
+    _kinds: dict[Operation, str] = field(
+        init=False, default_factory=dict[Operation, str]
+    )
 
     def price(self, tiling: GroupTiling, stages: int = 1) -> Price:
         """What a group costs, `stages` being those of its plan."""
@@ -77,13 +81,17 @@ class Kernels:
     def needs(self, tiling: GroupTiling) -> Needs:
         """What programs take, by the iterations in flight."""
         if self._needs is None or self._needs.tiling is not tiling:
-            self._needs = Needs(tiling, self.arithmetic)
+            arithmetic = Arithmetic(
+                self.chip, self.target, tiling, self._steps, self._kinds
+            )
+            self._needs = Needs(tiling, arithmetic)
         return self._needs
 
     def work(self, tiling: GroupTiling, stages: int = 1) -> Work:
         """What the programs of a group do."""
         resources = self.resources(tiling, stages)
-        return _Kernel(self.chip, self.arithmetic, tiling, resources).work()
+        arithmetic = self.needs(tiling).arithmetic
+        return _Kernel(self.chip, arithmetic, tiling, resources).work()
 
     def _stages(self, tiling: GroupTiling, stages: int) -> int:
         """Iterations in flight: without a plan, those around matrix products."""
@@ -93,11 +101,7 @@ class Kernels:
 
     def has_products(self, tiling: GroupTiling) -> bool:
         """Whether matrix instructions compute something of a group."""
-        return any(
-            self.arithmetic.is_matrix(self.arithmetic.product(tiled))
-            for tiled in tiling.tiles.values()
-            if isinstance(tiled.op, ContractionInterface)
-        )
+        return self.needs(tiling).has_products
 
 
 @dataclass

@@ -106,6 +106,11 @@ class Needs:
         return warps_of(max(self._sizes()), self._reduced())
 
     @property
+    def has_products(self) -> bool:
+        """Whether matrix instructions compute something."""
+        return any(map(self.arithmetic.is_matrix, self._products()))
+
+    @property
     def _threads(self) -> int:
         return self.warps * self.arithmetic.chip.gpu.warp
 
@@ -291,19 +296,21 @@ class Needs:
         return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
 
     def _is_kept(self, product: Operation, operand: int) -> bool:
-        """Whether a product takes a factor from registers, as it can the first."""
-        return operand == 0 and product in self._kept
+        """Whether a product takes a factor from registers, as it can the left one."""
+        return self._kept.get(product) == operand
 
     @cached_property
-    def _kept(self) -> frozenset[Operation]:
-        """Products of what threads have computed of another product."""
-        return frozenset(
-            op
-            for op, tiled in self.tiling.tiles.items()
-            if isinstance(op, ContractionInterface)
-            and not self.arithmetic.is_folded(tiled, 0)
-            and made_by(self.tiling, op.operands[0]) is not None
-        )
+    def _kept(self) -> dict[Operation, int]:
+        """Products of what threads have computed of another product: which operand."""
+        found: dict[Operation, int] = {}
+        for op, tiled in self.tiling.tiles.items():
+            if not isinstance(op, ContractionInterface):
+                continue
+            left = int(self.arithmetic.is_exchanged(tiled))
+            is_made = made_by(self.tiling, op.operands[left]) is not None
+            if is_made and not self.arithmetic.is_folded(tiled, left):
+                found[op] = left
+        return found
 
     def _shared(self, stages: int) -> int:
         """

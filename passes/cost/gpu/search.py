@@ -194,7 +194,8 @@ class TileSearch:
 
     def _is_small(self, tiling: GroupTiling) -> bool:
         """Whether products without matrix instructions have few enough elements."""
-        arithmetic, limit = self.kernels.arithmetic, self.target.tiling.max_elements
+        arithmetic = self.kernels.needs(tiling).arithmetic
+        limit = self.target.tiling.max_elements
         for tiled in tiling.tiles.values():
             if not isinstance(tiled.op, ContractionInterface):
                 continue
