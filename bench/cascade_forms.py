@@ -178,6 +178,21 @@ def linear(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return query @ (key.transpose(-1, -2) @ value) / total
 
 
+@case(lambda n: [n.heads] * 3)
+def linear_scores(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    query, key = (T.nn.functional.elu(each) + 1 for each in (query, key))
+    found = query @ key.transpose(-1, -2)
+    return found @ value / found.sum(-1, keepdim=True)
+
+
+@case(lambda n: [n.heads] * 3)
+def linear_einsum(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    query, key = (T.nn.functional.elu(each) + 1 for each in (query, key))
+    total = T.einsum("bhqd,bhd->bhq", query, key.sum(2))
+    state = T.einsum("bhkd,bhke->bhde", key, value)
+    return T.einsum("bhqd,bhde,bhq->bhqe", query, state, 1 / total)
+
+
 @case(lambda n: [*[n.heads] * 3, (n.h,)])
 def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     found = scores(query, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -21,6 +22,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
     PositionInterface,
+    ReductionInterface,
     TilingInterface,
     ViewInterface,
 )
@@ -72,10 +74,14 @@ def _note_left(op: Operation) -> None:
 
 def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
     """
-    Whether an elementwise operation reads a value, under whatever shape and order of
-    axes; `near`, whether a contraction does, or either a part of it.
+    Whether an elementwise operation or a reduction reads a value, under whatever shape
+    and order of axes; `near`, whether a contraction does, or one of them a part of it.
     """
-    readers = (ElementwiseInterface, *((ContractionInterface,) if near else ()))
+    readers = (
+        ElementwiseInterface,
+        ReductionInterface,
+        *((ContractionInterface,) if near else ()),
+    )
     through = (ViewInterface, graph.TransposeOp, *((graph.SliceOp,) if near else ()))
     users = [use.operation for use in value.uses]
     return any(
@@ -237,17 +243,25 @@ def _follows_undone(op: Operation, factors: Factors) -> bool:
 
 
 def _undoes(product: Product, parts: Parts) -> bool:
-    """Whether splitting an operand undoes a reshape of something that is computed."""
+    """
+    Whether splitting an operand undoes a reshape of something that is computed, but for
+    axes of extent 1.
+    """
     for value, axes in zip(product.values, product.axes, strict=True):
         source = value.owner
         if not isinstance(source, ViewInterface):
             continue
         moved = source.operands[0]
-        shape = tensor_type(moved).get_shape()
         is_computed = isinstance(moved.owner, TilingInterface)
-        if is_computed and shape == tuple(split_shape(value, axes, parts)):
+        shape = _long(tensor_type(moved).get_shape())
+        if is_computed and shape == _long(split_shape(value, axes, parts)):
             return True
     return False
+
+
+def _long(shape: Sequence[int]) -> list[int]:
+    """The extents above 1."""
+    return [extent for extent in shape if extent > 1]
 
 
 @dataclass(frozen=True)
@@ -262,9 +276,9 @@ class GraphHoistReshapesPass(ModulePass):
     and what they make gets its shape back. An axis of a contraction is split where a
     reshape merged it of what a broadcast repeats: that is read once.
 
-    A split stays where it is if nothing computes with its result element by element or
-    permutes it: it costs nothing there. Axes are split, and parts are cut, before they
-    are permuted, too.
+    A split stays where it is if nothing computes with its result element by element,
+    reduces or permutes it: it costs nothing there. Axes are split, and parts are cut,
+    before they are permuted, too.
 
     Where a target brings tiles to more than one level, tensors may stay near between
     groups, but not under another shape. There a contraction sums along several axes

@@ -23,8 +23,8 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
+from tlf.passes.analysis.computing import computing_operations
 from tlf.passes.fusion.notes import Notes
-from tlf.passes.fusion.prologue import computing_operations
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, Scope, TilingError, same_box

@@ -27,19 +27,18 @@ def splitting_with_reductions(op: graph.ReshapeOp) -> Factors | None:
 
 def others_follow(value: SSAValue, user: Operation, factors: Factors) -> bool:
     """
-    Whether all users of a tensor but one can read it once its axes are split:
-    reductions along axes that stay as they are.
+    Whether all users of a tensor but one can read it once its axes are split: those
+    that split it likewise, and reductions along axes that stay as they are.
     """
     users = [use.operation for use in value.uses]
-    return all(
-        each is user or (isinstance(each, graph.ReduceOp) and _follows(each, factors))
-        for each in users
-    )
+    return all(each is user or _follows(each, factors) for each in users)
 
 
-def _follows(op: graph.ReduceOp, factors: Factors) -> bool:
-    """Whether a reduction can read a tensor once its axes are split."""
-    if op.init is not None or is_planned(op):
+def _follows(op: Operation, factors: Factors) -> bool:
+    """Whether an operation can read a tensor once its axes are split."""
+    if isinstance(op, graph.ReshapeOp):
+        return tensor_type(op.result).get_shape() == flat(factors)
+    if not isinstance(op, graph.ReduceOp) or op.init is not None or is_planned(op):
         return False
     return all(len(factors[axis]) == 1 for axis in op.axis_list)
 
@@ -51,6 +50,9 @@ def replace_split(
     whole = op.operand
     rewriter.replace(op, [], [split])
     for user in [use.operation for use in whole.uses]:
+        if isinstance(user, graph.ReshapeOp):
+            rewriter.replace(user, [], [split])
+            continue
         assert isinstance(user, graph.ReduceOp)
         rewriter.insertion_point = InsertPoint.before(user)
         made = _reduced(user, split, factors, rewriter)

@@ -34,10 +34,10 @@ from tlf.passes.tiling.group import (
     Members,
     members_of,
     misfit,
-    results_of,
     too_large,
 )
 from tlf.passes.tiling.kinds import Kinds
+from tlf.passes.tiling.results import results_of
 from tlf.passes.tiling.uniform import UniformGroups
 
 COPY = "a copy near the engines is made when it is needed, not before"

@@ -23,6 +23,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.passes.analysis.computing import computing_operations
 from tlf.passes.analysis.roofline import vector_rate
 from tlf.passes.analysis.steps import lane_steps
 from tlf.passes.analysis.work import size_in_bytes
@@ -156,17 +157,6 @@ class Prologues:
             return columns if position == 0 else rows
         itemsize = dtype_of(element).itemsize
         return max(1, isqrt(self.level.capacity // TILES // itemsize))
-
-
-def computing_operations(value: SSAValue, inside: set[Operation]) -> set[Operation]:
-    """The operations of a group that compute a value."""
-    found, pending = set[Operation](), [value]
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner in inside and owner not in found:
-            found.add(owner)
-            pending.extend(owner.operands)
-    return found
 
 
 def _users(operations: set[Operation]) -> set[Operation]:

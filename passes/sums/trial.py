@@ -26,8 +26,9 @@ from tlf.passes.fusion.grouping import Grouping, Groups
 from tlf.passes.fusion.leading import Part, operations_of
 from tlf.passes.graph_outline_prepare import outline
 from tlf.passes.invariants import invariant_values
-from tlf.passes.tiling.group import members_of, results_of
+from tlf.passes.tiling.group import members_of
 from tlf.passes.tiling.model import TilingError
+from tlf.passes.tiling.results import results_of
 
 Change: TypeAlias = Callable[[Sequence[TilingInterface]], bool]
 """

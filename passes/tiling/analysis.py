@@ -45,7 +45,7 @@ from tlf.passes.tiling.model import (
     same_box,
 )
 from tlf.passes.tiling.movements import check_rooms, is_gathered
-from tlf.passes.tiling.pieces import beside_root, piece_of
+from tlf.passes.tiling.pieces import Beside, piece_of
 from tlf.passes.tiling.reads import add_reads
 from tlf.passes.tiling.rolling import Rolling, only_fill, window_of
 from tlf.passes.tiling.rules import Rules
@@ -62,6 +62,7 @@ def analyse(
     rolling: Rolling | None = None,
     forms: Forms | None = None,
     looped: Looped | None = None,
+    beside: Beside | None = None,
 ) -> GroupTiling:
     """
     Work out the tiles of a group.
@@ -69,12 +70,14 @@ def analyse(
     `operations` in program order compute `results` from values of outside. `tile` has
     one size for each parallel iterator of the root, `reduce` one for each reduction
     iterator of the anchor, or none. With `rolling`, tiles keep what they share with
-    those before along one axis. `forms` are what is known of the operations, and
-    `looped` says which reduction has a loop, the last one unless given.
+    those before along one axis. `forms` are what is known of the operations, `looped`
+    says which reduction has a loop, the last one unless given, and `beside` what goes
+    along with the first result.
 
     Raises `TilingError` where the group cannot be tiled like this.
     """
-    tiling = outline(operations, results, tile, reduce, rules, rolling, forms, looped)
+    group = operations, results, tile, reduce, rules, rolling
+    tiling = outline(*group, forms, looped, beside)
     root = results[0].owner
     assert isinstance(root, TilingInterface)
     tiling.pieces = [piece_of(tiling, value, root) for value in results]
@@ -90,13 +93,14 @@ def outline(
     rolling: Rolling | None = None,
     forms: Forms | None = None,
     looped: Looped | None = None,
+    beside: Beside | None = None,
 ) -> GroupTiling:
     """
     The tiles of a group without the pieces of its results: several tiles may write the
     same elements.
     """
     group = operations, results, rules or Rules(), forms or Forms()
-    return _Analysis(*group, rolling, looped).run(tile, reduce)
+    return _Analysis(*group, rolling, looped, beside).run(tile, reduce)
 
 
 class _Analysis:
@@ -108,6 +112,7 @@ class _Analysis:
         forms: Forms,
         rolling: Rolling | None = None,
         looped: Looped | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self.rolling = rolling
         self.leads = rolling is not None and rolling.leads
@@ -116,6 +121,7 @@ class _Analysis:
         self.results = results
         self.rules = rules
         self.forms = forms
+        self.beside = beside or Beside(operations, forms)
         self.tiling = GroupTiling(rules, tuple(results), forms)
         self.needs: dict[SSAValue, list[Read]] = {}
         self.members = set[Operation](operations)
@@ -273,9 +279,8 @@ class _Analysis:
             needs += self.needs.get(result, ())
         if needs or not any(result in self.results for result in op.results):
             return needs
-        return [
-            Read(op, 0, beside_root(op, self.results[0], self.root_region), Scope.OUTER)
-        ]
+        piece = self.beside.piece(op, self.results[0], self.root_region)
+        return [Read(op, 0, piece, Scope.OUTER)]
 
     def _compute(
         self,

@@ -22,6 +22,8 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Looped, TilingError
+from tlf.passes.tiling.pieces import Beside
+from tlf.passes.tiling.results import results_of
 from tlf.passes.tiling.rolling import Rolling
 from tlf.passes.tiling.rules import Rules
 
@@ -144,8 +146,13 @@ class Members:
         looped: Looped | None,
         rolling: Rolling | None = None,
     ) -> GroupTiling:
-        group = self.operations, self.results
-        return analyse(*group, tile, reduce, rules, rolling, self.forms, looped)
+        group = self.operations, self.results, tile, reduce, rules, rolling
+        return analyse(*group, self.forms, looped, self._beside)
+
+    @cached_property
+    def _beside(self) -> Beside:
+        """What is known of results beside the first one."""
+        return Beside(self.operations, self.forms)
 
     def axes(self, rules: Rules) -> Axes:
         """
@@ -221,9 +228,8 @@ class Members:
             for position, extent in enumerate(parallel)
         ]
         views = replace(rules, views=True)
-        tiling = outline(
-            self.operations, self.results, unit, (), views, forms=self.forms
-        )
+        group = self.operations, self.results, unit, (), views
+        tiling = outline(*group, forms=self.forms, beside=self._beside)
         repeated = self._repeatable(looped)
         free = tuple(
             position in tiling.loops and self._all_move(tiling, position, repeated)
@@ -332,14 +338,3 @@ def members_of(
     use, that of the last operation first. `forms` are what is known of operations.
     """
     return Members(tuple(operations), tuple(results_of(operations)), forms or Forms())
-
-
-def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
-    """The values of some operations that others use, that of the last one first."""
-    inside = set(operations)
-    return [
-        result
-        for op in reversed(operations)
-        for result in op.results
-        if any(use.operation not in inside for use in result.uses)
-    ]

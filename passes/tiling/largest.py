@@ -122,7 +122,9 @@ class Chooser:
         if (wanted := self.target.tiling.matrix_tile.get(element)) is None:
             return None
         rows, columns, depth = wanted
-        roles, looped = self._roles(contraction)
+        if (found := self._roles(contraction)) is None:
+            return None
+        roles, looped = found
         budgets = {"rows": rows, "columns": columns, "batch": 1}
         budgets |= dict.fromkeys(looped, 1)
         tile_sizes = list(sizes.tile)
@@ -178,15 +180,17 @@ class Chooser:
 
     def _roles(
         self, contraction: ContractionInterface
-    ) -> tuple[dict[int, str], set[str]]:
+    ) -> tuple[dict[int, str], set[str]] | None:
         """
         For each axis of the root, whether it is one of rows, columns or a batch; and
-        which of these loops over reductions go along.
+        which of these loops over reductions go along. None where no result needs it.
         """
         rules = replace(self.rules, power_of_two=False, views=True)
         least = self._least()
         unit = self.members.tiling(least.tile, least.reduce, rules)
-        box = unit.tiles[contraction].box
+        if (tiled := unit.tiles.get(contraction)) is None:
+            return None
+        box = tiled.box
         roles = {
             axis: role
             for axis, loop in unit.loops.items()

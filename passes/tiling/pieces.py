@@ -4,13 +4,17 @@ Which part of a result one tile of a group writes, so that no two write the same
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box, Interval, Linear
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.cascades.axes import AxisClasses
+from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.model import GroupTiling, Loop, TilingError
 
 
@@ -42,26 +46,49 @@ def piece_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box
     return tuple(piece)
 
 
-def beside_root(op: TilingInterface, first: SSAValue, piece: Box) -> Box:
-    """
-    The part of a further result of a group that belongs to a tile of the first one.
+@dataclass
+class Beside:
+    """Finds which axes of further results of a group run along those of the first."""
 
-    Raises `TilingError` where their shapes differ in more than axes of extent 1.
-    """
-    whole = tensor_type(first).get_shape()
-    shape = tensor_type(op.results[0]).get_shape()
-    if len(shape) != len(whole) or any(
-        extent not in (1, most) for extent, most in zip(shape, whole, strict=True)
-    ):
-        raise TilingError(
-            op,
-            "expected a further result of the shape of the first one, but for axes "
-            "of extent 1",
+    operations: Sequence[TilingInterface]
+    forms: Forms
+
+    def piece(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
+        """
+        The part of a further result that belongs to a tile of the first one.
+
+        Raises `TilingError` where it has axes of more than one element that are none of
+        the first one, or has them in another order.
+        """
+        whole, shape = (
+            tensor_type(each).get_shape() for each in (first, op.results[0])
         )
-    return tuple(
-        Interval.whole(1) if extent == 1 else interval
-        for extent, interval in zip(shape, piece, strict=True)
-    )
+        places: Sequence[int | None] = range(len(shape))
+        if len(shape) != len(whole) or any(
+            extent not in (1, most) for extent, most in zip(shape, whole, strict=True)
+        ):
+            places = self._places(op, first)
+        return tuple(
+            Interval.whole(1) if extent == 1 or place is None else piece[place]
+            for extent, place in zip(shape, places, strict=True)
+        )
+
+    def _places(self, op: TilingInterface, first: SSAValue) -> list[int | None]:
+        """For each axis of a further result the axis of the first, if it is long."""
+        aligned = self._axes.aligned(op.results[0], first)
+        if aligned is None:
+            raise TilingError(
+                op,
+                "expected a further result with axes of the first one in their order, "
+                "and others of extent 1",
+            )
+        found = {axis: place for place, axis in enumerate(aligned) if axis is not None}
+        count = len(tensor_type(op.results[0]).get_shape())
+        return [found.get(axis) for axis in range(count)]
+
+    @cached_property
+    def _axes(self) -> AxisClasses:
+        return AxisClasses.of(self.operations, self.forms)
 
 
 def _axis_piece(op: Operation, interval: Interval, extent: int) -> Interval:

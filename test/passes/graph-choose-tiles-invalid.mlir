@@ -50,7 +50,7 @@ func.func @handed_on(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// CHECK: error: graph.transpose: expected a further result of the shape of the first one
+// CHECK: error: graph.transpose: expected a further result with axes of the first one in their order
 func.func @other_shape(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8x4xf32>) {
   %y, %z = graph.group ins(%a = %x : tensor<4x8xf32>) -> (tensor<4xf32>, tensor<8x4xf32>) {
     %0 = graph.reduce %a <sum> axes [1] : (tensor<4x8xf32>) -> tensor<4xf32>

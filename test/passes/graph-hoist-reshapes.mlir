@@ -161,3 +161,39 @@ func.func @repeated_in_batches(%q: tensor<3x8x5x6xf32>, %k: tensor<3x2x7x6xf32>)
   %12 = graph.reshape %11 : (tensor<24x5x6xf32>) -> tensor<3x8x5x6xf32>
   func.return %12 : tensor<3x8x5x6xf32>
 }
+
+// Two reshapes alike are split before what both read, a sum under one and a product under
+// the other.
+// CHECK-LABEL: func.func @read_twice
+// CHECK:         [[S:%.*]] = graph.contract {{.*}} -> tensor<2x3x5x7xf32>
+// CHECK-DAG:     graph.reduce [[S]] <sum> axes [3]
+// CHECK-DAG:     graph.contract [[S]], {{.*}} -> tensor<2x3x5x4xf32>
+// CHECK:         graph.div
+// CHECK-NOT:     graph.reshape
+func.func @read_twice(%q: tensor<6x5x4xf32>, %k: tensor<6x4x7xf32>, %v: tensor<6x7x4xf32>)
+    -> tensor<2x3x5x4xf32> {
+  %0 = graph.matmul %q, %k : (tensor<6x5x4xf32>, tensor<6x4x7xf32>) -> tensor<6x5x7xf32>
+  %1 = graph.matmul %0, %v : (tensor<6x5x7xf32>, tensor<6x7x4xf32>) -> tensor<6x5x4xf32>
+  %2 = graph.reshape %1 : (tensor<6x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %3 = graph.reshape %0 : (tensor<6x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %4 = graph.reduce %3 <sum> axes [3] keepdims : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x1xf32>
+  %5 = graph.div %2, %4 : (tensor<2x3x5x4xf32>, tensor<2x3x5x1xf32>) -> tensor<2x3x5x4xf32>
+  func.return %5 : tensor<2x3x5x4xf32>
+}
+
+// A reshape is undone but for axes of extent 1, as products of `einsum` have them.
+// CHECK-LABEL: func.func @undone_but_for_one
+// CHECK:         [[E:%.*]] = graph.exp %x
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose [[E]] permutation [0, 1, 3, 2]
+// CHECK:         graph.contract [[T]], {{.*}} -> tensor<2x3x4x1x4xf32>
+func.func @undone_but_for_one(%x: tensor<2x3x5x4xf32>, %y: tensor<2x3x5x4xf32>)
+    -> tensor<2x3x4x1x4xf32> {
+  %0 = graph.exp %x : tensor<2x3x5x4xf32>
+  %1 = graph.reshape %0 : (tensor<2x3x5x4xf32>) -> tensor<2x3x5x4x1xf32>
+  %2 = graph.transpose %1 permutation [0, 1, 3, 2, 4] : (tensor<2x3x5x4x1xf32>) -> tensor<2x3x4x5x1xf32>
+  %3 = graph.reshape %2 : (tensor<2x3x4x5x1xf32>) -> tensor<6x4x5xf32>
+  %4 = graph.reshape %y : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>
+  %5 = graph.matmul %3, %4 : (tensor<6x4x5xf32>, tensor<6x5x4xf32>) -> tensor<6x4x4xf32>
+  %6 = graph.reshape %5 : (tensor<6x4x4xf32>) -> tensor<2x3x4x1x4xf32>
+  func.return %6 : tensor<2x3x4x1x4xf32>
+}
