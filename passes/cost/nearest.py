@@ -17,7 +17,7 @@ from tlf.passes.cost.machine import machine_of
 from tlf.passes.cost.moves import Moves
 from tlf.passes.cost.nearest_grid import Grid
 from tlf.passes.cost.nest import NestProgram
-from tlf.passes.cost.program import Item, busy, cycles_of
+from tlf.passes.cost.program import Item, busy, chain, cycles_of
 from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
 from tlf.passes.cost.sizes import options
 from tlf.passes.cost.steps import Steps
@@ -316,8 +316,12 @@ def _dominates(sizes: Sizes, other: Sizes) -> bool:
 def _estimate(program: Sequence[Item], stages: InFlight) -> int:
     """
     About how long a program takes: what keeps its busiest part busy, and a share of
-    all else, which is hidden behind it where iterations overlap.
+    all else, which is hidden behind it where iterations overlap. No more run at once
+    than are in flight, and one that is loaded or stored beside them.
     """
     cycles = busy(program)
     most, total = max(cycles.values(), default=0), sum(cycles.values())
-    return total if stages == SINGLE else most + (total - most) // HIDDEN
+    if stages == SINGLE:
+        return total
+    at_once = max(stages.tiles, stages.pieces) + 1
+    return max(most + (total - most) // HIDDEN, chain(program) // at_once)

@@ -107,6 +107,16 @@ def busy(items: Sequence[Item], times: int = 1) -> dict[int, int]:
     return total
 
 
+def chain(items: Sequence[Item], times: int = 1) -> int:
+    """The cycles of instructions one by one, each until its result is there."""
+    return sum(
+        (item.cost.cycles + item.cost.latency) * times
+        if isinstance(item, Task)
+        else chain(item.body, times * item.trips)
+        for item in items
+    )
+
+
 class Timeline:
     """
     Runs a program, for its time.
