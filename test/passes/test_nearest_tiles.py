@@ -289,5 +289,6 @@ def test_rough_times_are_near(rows: int):
     """As iterations too small to hide what each waits for are not the best."""
     found = search(MAPPED.format(rows=rows), "npu")
     rough, best = found.rough(), found.best()
-    assert rough is not None and best is not None
+    assert rough is not None
+    assert best is not None
     assert rough.cycles <= 1.1 * best.cycles
