@@ -30,6 +30,12 @@ WARPS = warps_of(1)
 UNROLLED = 2048
 """The most steps of a product that a thread computes one after the other, unrolled."""
 
+TOGETHER = 1024
+"""
+The same of several products in all: measured with the attention of a layer in f32,
+which runs out of registers with twice as many.
+"""
+
 GAIN = 1e-3
 """The part of a time that a step of the search has to save at least."""
 
@@ -194,21 +200,19 @@ class TileSearch:
 
     def _is_small(self, tiling: GroupTiling) -> bool:
         """Whether products without matrix instructions have few enough elements."""
-        arithmetic = self.kernels.needs(tiling).arithmetic
-        limit = self.target.tiling.max_elements
+        needs, limit = self.kernels.needs(tiling), self.target.tiling.max_elements
+        arithmetic, fused = needs.arithmetic, list[int]()
         for tiled in tiling.tiles.values():
             if not isinstance(tiled.op, ContractionInterface):
                 continue
             product = arithmetic.product(tiled)
             if arithmetic.is_fused(product):
-                warps = self.kernels.needs(tiling).warps
-                threads = warps * arithmetic.chip.gpu.warp
-                if volume(product) > UNROLLED * threads:
-                    return False
+                fused.append(volume(product))
             elif not arithmetic.is_matrix(product):
                 if limit is not None and volume(product) > limit:
                     return False
-        return True
+        most = UNROLLED if len(fused) < 2 else TOGETHER
+        return sum(fused) <= most * needs.warps * arithmetic.chip.gpu.warp
 
 
 def _rank(choice: Choice) -> tuple[float, int, int]:
