@@ -77,7 +77,7 @@ def _apart(
         tiled = [op for op in constants if isinstance(op, TilingInterface)]
         if not tiled or not members.results:
             continue
-        everything = Members((*tiled, *operations), members.results)
+        everything = Members((*tiled, *members.operations), members.results)
         if smallest(everything, grouping.level, grouping.target) is None:
             apart.extend(tiled)
     return list(dict.fromkeys(apart))

@@ -23,7 +23,7 @@ from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Looped, TilingError
 from tlf.passes.tiling.pieces import Beside
-from tlf.passes.tiling.results import results_of
+from tlf.passes.tiling.results import ordered, results_of
 from tlf.passes.tiling.rolling import Rolling
 from tlf.passes.tiling.rules import Rules
 
@@ -334,7 +334,9 @@ def members_of(
     operations: Sequence[TilingInterface], forms: Forms | None = None
 ) -> Members:
     """
-    The group of some operations of one block: its results are the values that others
-    use, that of the last operation first. `forms` are what is known of operations.
+    The group of some operations of one block, given in program order: its results are
+    the values that others use, that of the last operation first. `forms` are what is
+    known of operations.
     """
-    return Members(tuple(operations), tuple(results_of(operations)), forms or Forms())
+    found = ordered(operations)
+    return Members(tuple(found), tuple(results_of(found)), forms or Forms())

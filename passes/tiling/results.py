@@ -2,51 +2,65 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.computing import computing_operations
 
 
 def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
-    """
-    The values of some operations that others use: first the one that loops are built
-    for, then that of the last operation first.
-    """
+    """The values of some operations that others use, that of the last one first."""
     inside = set(operations)
-    found = [
+    return [
         result
         for op in reversed(operations)
         for result in op.results
         if any(use.operation not in inside for use in result.uses)
     ]
-    return sorted(found, key=partial(operator.is_not, _leading(found, inside)))
 
 
-def _leading(results: Sequence[SSAValue], inside: set[Operation]) -> object:
+def ordered(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
     """
-    The result that loops are built for: the last one, or one of more elements that has
-    been accumulated likewise and that the last one does not need.
+    Operations in an order in which what loops are built for comes last: a result with
+    more elements than the last one, where both are accumulated and neither needs the
+    other. Then the last one may follow its tiles.
     """
+    inside = set[Operation](operations)
+    if (leading := _leading(results_of(operations), inside)) is None:
+        return list(operations)
+    chain = computing_operations(leading, inside)
+    others = [op for op in operations if op not in chain]
+    needed = {
+        each
+        for op in others
+        for result in op.results
+        for each in computing_operations(result, inside)
+    }
+    first = [op for op in operations if op in needed]
+    return [*first, *(op for op in operations if op not in needed)]
+
+
+def _leading(results: Sequence[SSAValue], inside: set[Operation]) -> SSAValue | None:
+    """The result that loops are built for, where that is not the last one."""
     if len(results) < 2:
         return None
     last, *others = results
-    needed = computing_operations(last, inside)
-    found = last
+    needed, found = computing_operations(last, inside), None
+    if not _accumulates(needed):
+        return None
     for each in others:
-        if each.owner in needed or _size(each) <= _size(found):
+        if each.owner in needed or _size(each) <= _size(found or last):
             continue
-        if any(
-            isinstance(e, AccumulatingInterface)
-            for e in computing_operations(each, inside)
-        ):
+        if _accumulates(computing_operations(each, inside)):
             found = each
     return found
+
+
+def _accumulates(operations: set[Operation]) -> bool:
+    return any(isinstance(op, AccumulatingInterface) for op in operations)
 
 
 def _size(value: SSAValue) -> int:

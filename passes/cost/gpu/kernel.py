@@ -90,8 +90,9 @@ class Kernels:
     def work(self, tiling: GroupTiling, stages: int = 1) -> Work:
         """What the programs of a group do."""
         resources = self.resources(tiling, stages)
-        arithmetic = self.needs(tiling).arithmetic
-        return _Kernel(self.chip, arithmetic, tiling, resources).work()
+        needs = self.needs(tiling)
+        about = self.chip, needs.arithmetic, tiling, resources, needs.has_products
+        return _Kernel(*about).work()
 
     def _stages(self, tiling: GroupTiling, stages: int) -> int:
         """Iterations in flight: without a plan, those around matrix products."""
@@ -112,10 +113,12 @@ class _Kernel:
     arithmetic: Arithmetic
     tiling: GroupTiling
     resources: Resources
+    is_grouped: bool
+    """Whether programs run in groups, as around matrix products."""
 
     def __post_init__(self) -> None:
         loops = tuple(self.tiling.loops.values())
-        self.grid = Grid(loops, self._is_grouped())
+        self.grid = Grid(loops, self.is_grouped)
         self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
         """Iterations of the loop of the anchor."""
         self.steps = self.rounds * self._nested_trips()
@@ -135,7 +138,7 @@ class _Kernel:
         fill = self._fill()
         step = repeated * (1 / self.steps)
         waits, is_direct = self._waits(step), self.resources.stages == 1
-        is_product, is_looped = self._is_grouped(), bool(self.tiling.inner_loops)
+        is_product, is_looped = self.is_grouped, bool(self.tiling.inner_loops)
         if is_looped:
             once += Busy(lanes=self._left_one_by_one(outer))
         beside = replace(once, lanes=0.0, special=0.0) if is_looped else once
@@ -155,18 +158,6 @@ class _Kernel:
             repeated.issued if is_direct and is_product else 0.0,
             stored if is_product else 0.0,
             once.computed if is_looped else 0.0,
-        )
-
-    def _is_grouped(self) -> bool:
-        """Whether programs run in groups, as around matrix products."""
-        contractions = (
-            tiled
-            for tiled in self.tiling.tiles.values()
-            if isinstance(tiled.op, ContractionInterface)
-        )
-        return any(
-            self.arithmetic.is_matrix(self.arithmetic.product(each))
-            for each in contractions
         )
 
     def _nested_trips(self) -> int:
@@ -230,7 +221,7 @@ class _Kernel:
         What it keeps busy besides that factors of products are stored in shared memory
         by the threads that loaded them, in one program.
         """
-        if not self._is_grouped() or self.resources.stages > 1:
+        if not self.is_grouped or self.resources.stages > 1:
             return NOTHING
         count = self.grid.programs
         accesses = sum(each.moved.accesses for each in moves) / count
