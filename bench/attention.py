@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeAlias
+
+from needs_gpu import lacks_gpu
 
 from tlf.tools.torch_backend import tlf
 
@@ -141,8 +144,8 @@ def measure(name: str, inputs: tuple[Tensor, ...], mode: str | None) -> str:
     return f"{name:<16} {own:>8,.0f} {other:>9,.0f} {plainly:>8,.0f} {error:>10.2f}x"
 
 
-def main() -> None:
-    """Print the table."""
+def main(given: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", help="names of forms, with commas between")
     parser.add_argument("--tokens", type=int, default=4096)
@@ -150,7 +153,9 @@ def main() -> None:
     parser.add_argument("--heads", type=int, default=16)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--autotune", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
+    if lacks_gpu(__file__):
+        return 1
     T.manual_seed(0)
     shape = arguments.batch, arguments.heads, arguments.tokens, arguments.width
     inputs = tuple(T.randn(shape, device="cuda", dtype=T.bfloat16) for _ in range(3))
@@ -158,7 +163,8 @@ def main() -> None:
     print(f"{'':<16} {'TLF us':>8} {'Inductor':>9} {'eager':>8} {'error':>11}")
     for name in arguments.only.split(",") if arguments.only else FORMS:
         print(measure(name, inputs, mode), flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

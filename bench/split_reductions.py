@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 from attention import Tensor, grouped, plain
 from cascade_forms import T
+from needs_gpu import lacks_gpu
 
 from tlf.passes.sums.trial import Trial
 from tlf.tools.torch_backend import tlf
@@ -125,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := [name for name in found.names if name not in CASES]:
         known = ", ".join(CASES)
         print(f"expected some of {known}, got {unknown[0]}", file=sys.stderr)
+        return 1
+    if lacks_gpu(__file__):
         return 1
     mode = "max-autotune-no-cudagraphs" if found.autotune else None
     heads = ("TLF us", "whole", "Inductor", "eager")

@@ -23,6 +23,7 @@ from unittest.mock import patch
 
 from cascade_forms import T
 from cascades_on_gpu import Settings, outputs
+from needs_gpu import lacks_gpu
 from split_reductions import kernel_time
 from torch_models_attention import PreNormLayer
 
@@ -91,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
     parser.add_argument("--kernels", action="store_true", help="the time of each")
     found = parser.parse_args(arguments)
+    if lacks_gpu(__file__):
+        return 1
     settings = Settings(
         "max-autotune-no-cudagraphs" if found.autotune else None,
         {"numerics": "relaxed"} if found.relaxed else {},

@@ -126,7 +126,9 @@ def dense_elements(value: Attribute) -> Elements | None:
 @irdl_op_definition
 class ConstantOp(IRDLOperation, ConstantInterface):
     """
-    A tensor that is known when compiling, written out or in a side file.
+    A tensor that is known when compiling, written out or in a side file. Infinities
+    are written as their bits: minus infinity is `0xFF800000` in f32, `0xFC00` in f16
+    and `0xFF80` in bf16.
 
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>

@@ -25,6 +25,7 @@ from tlf.passes.cost.timed import nesting_on
 from tlf.passes.engine.cuts import is_seen
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
+from tlf.passes.fusion.notes import too_many_contractions
 from tlf.passes.joined_values import copied_operands
 from tlf.passes.search import Context, Costs, Option, mask_of, members
 from tlf.passes.tiling.form import Forms
@@ -89,7 +90,7 @@ class GroupCosts(Costs):
         if others:
             return f"{others[0].name} is not a group to be planned"
         if self.contractions_in(group) > self.contractions:
-            return f"a group holds {self.contractions} contractions at most"
+            return too_many_contractions(self.contractions)
         return None
 
     def is_runnable(self, group: int) -> bool:

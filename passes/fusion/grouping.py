@@ -25,7 +25,7 @@ from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
-from tlf.passes.fusion.notes import Notes, listed
+from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.identity import is_copy
@@ -278,7 +278,7 @@ class Grouping:
         """What a group may not hold together, whatever is around it."""
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
         if contractions > self.contractions:
-            return f"a group holds {self.contractions} contractions at most"
+            return too_many_contractions(self.contractions)
         if contractions and any(
             isinstance(op, ReductionInterface) for op in operations
         ):

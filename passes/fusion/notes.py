@@ -45,3 +45,8 @@ def listed(operations: Sequence[Operation]) -> str:
     return ", ".join(
         name if count == 1 else f"{count} x {name}" for name, count in counts.items()
     )
+
+
+def too_many_contractions(most: int) -> str:
+    """What is said of a group with more contractions than it may have."""
+    return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"

@@ -51,7 +51,7 @@
 // TOGETHER: a and b: `graph-group` put them into one group
 
 // LIMIT:      %a and c: limit binds
-// LIMIT-NEXT:   because     a group holds 1 contractions at most
+// LIMIT-NEXT:   because     a group holds 1 contraction at most
 // LIMIT:        at stake    {{[0-9,]+}} cycles
 // LIMIT-NEXT:   change      graph-partition{groups=2 contractions=2}: these groups take
 
