@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.analysis.computing import computing_operations
 
@@ -25,8 +25,8 @@ def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
 def ordered(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
     """
     Operations in an order in which what loops are built for comes last: a result with
-    more elements than the last one, where both are accumulated and neither needs the
-    other. Then the last one may follow its tiles.
+    more elements than the last one, where neither needs the other. Then the last one
+    may follow its tiles.
     """
     inside = set[Operation](operations)
     if (leading := _leading(results_of(operations), inside)) is None:
@@ -49,18 +49,10 @@ def _leading(results: Sequence[SSAValue], inside: set[Operation]) -> SSAValue | 
         return None
     last, *others = results
     needed, found = computing_operations(last, inside), None
-    if not _accumulates(needed):
-        return None
     for each in others:
-        if each.owner in needed or _size(each) <= _size(found or last):
-            continue
-        if _accumulates(computing_operations(each, inside)):
+        if each.owner not in needed and _size(each) > _size(found or last):
             found = each
     return found
-
-
-def _accumulates(operations: set[Operation]) -> bool:
-    return any(isinstance(op, AccumulatingInterface) for op in operations)
 
 
 def _size(value: SSAValue) -> int:
