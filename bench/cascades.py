@@ -20,6 +20,7 @@ from typing import Any
 
 from attention import Tensor
 from cascade_forms import CASES, Case, T
+from known_names import are_known
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -100,9 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("names", nargs="*", default=list(CASES))
     names = parser.parse_args(arguments).names
-    if unknown := [name for name in names if name not in CASES]:
-        known = ", ".join(CASES)
-        print(f"expected some of {known}, got {unknown[0]}", file=sys.stderr)
+    if not are_known(names, CASES):
         return 1
     print(f"{'computation':20} {'kernels':>7} {'nests':>5} {'groups':>6}")
     for name in names:

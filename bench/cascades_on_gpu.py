@@ -30,6 +30,7 @@ from unittest.mock import patch
 from attention import Tensor, microseconds
 from cascade_forms import CASES, Case, Sizes, T
 from cascades import module_of
+from known_names import are_known
 from needs_gpu import lacks_gpu
 
 from tlf.passes.fusion.cascades import Cascades
@@ -143,11 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--graphs", action="store_true", help="time CUDA graphs")
     parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
     found = parser.parse_args(arguments)
-    if unknown := [name for name in found.names if name not in CASES]:
-        known = ", ".join(CASES)
-        print(f"expected some of {known}, got {unknown[0]}", file=sys.stderr)
-        return 1
-    if lacks_gpu(__file__):
+    if not are_known(found.names, CASES) or lacks_gpu(__file__):
         return 1
     sizes = Sizes(rows=found.rows, k=found.inner, n=found.columns, s=found.tokens)
     settings = Settings(

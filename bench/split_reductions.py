@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 from attention import Tensor, grouped, plain
 from cascade_forms import T
+from known_names import are_known
 from needs_gpu import lacks_gpu
 
 from tlf.passes.sums.trial import Trial
@@ -123,11 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", default=list(CASES))
     parser.add_argument("--autotune", action="store_true")
     found = parser.parse_args(arguments)
-    if unknown := [name for name in found.names if name not in CASES]:
-        known = ", ".join(CASES)
-        print(f"expected some of {known}, got {unknown[0]}", file=sys.stderr)
-        return 1
-    if lacks_gpu(__file__):
+    if not are_known(found.names, CASES) or lacks_gpu(__file__):
         return 1
     mode = "max-autotune-no-cudagraphs" if found.autotune else None
     heads = ("TLF us", "whole", "Inductor", "eager")

@@ -99,6 +99,10 @@ class Work(NamedTuple):
             sizes[role] *= extent
         return Work(**sizes)
 
+    def has_axes_of(self, least: int) -> bool:
+        """Whether rows, columns and depth have so many elements at least."""
+        return min(self.m, self.n, self.k) >= least
+
 
 def role_of(used: Iterable[bool]) -> str:
     """The role of an iterator, by whether result, left and right input move with it."""

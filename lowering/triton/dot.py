@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 from xdsl.dialects import scf
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import mem
 from tlf.lowering.triton.alignment import dimensions, permuted, reshaped
 from tlf.lowering.triton.carried import carried
 from tlf.lowering.triton.compute import Compute
-from tlf.lowering.triton.dot_shapes import uses_dot
+from tlf.lowering.triton.dot_shapes import is_dot, uses_dot
 from tlf.lowering.triton.exchanged import is_exchanged
 from tlf.lowering.triton.roles import Dims, Roles
 from tlf.lowering.triton.types import element_of, is_float, shape_of, triton_name, wide
@@ -211,13 +211,9 @@ def _is_read_beside(op: mem.ContractOp) -> bool:
     return any(
         isinstance(value.owner, mem.LoadOp | mem.GatherOp)
         and isinstance(value.owner.parent_op(), scf.ForOp)
-        and any(not _multiplies(use.operation) for use in value.uses)
+        and any(not is_dot(use.operation) for use in value.uses)
         for value in op.input_operands
     )
-
-
-def _multiplies(user: Operation) -> bool:
-    return isinstance(user, mem.ContractOp) and uses_dot(user)
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -1,6 +1,7 @@
 """Which contractions become a `tl.dot`."""
 
 from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Operation
 
 from tlf.dialects import mem
 from tlf.lowering.triton.roles import Roles
@@ -32,3 +33,8 @@ def uses_dot(op: mem.ContractOp) -> bool:
     axes = (roles.rows, roles.columns)
     deep = roles.extent(roles.depth) >= minimum
     return deep and all(roles.extent(axis) >= MINIMUM for axis in axes)
+
+
+def is_dot(op: Operation) -> bool:
+    """Whether an operation is a contraction that becomes a `tl.dot`."""
+    return isinstance(op, mem.ContractOp) and uses_dot(op)

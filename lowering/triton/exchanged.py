@@ -13,8 +13,8 @@ from tlf.dialects import mem
 from tlf.dialects.types import is_half
 from tlf.lowering.triton.alignment import dimensions
 from tlf.lowering.triton.carried import carried
-from tlf.lowering.triton.dot_shapes import uses_dot
-from tlf.lowering.triton.roles import Dims, Roles
+from tlf.lowering.triton.dot_shapes import is_dot
+from tlf.lowering.triton.roles import Roles
 from tlf.lowering.triton.types import element_of
 
 MINIMUM_OF_FOLDED = 8
@@ -36,20 +36,21 @@ def is_exchanged(op: mem.ContractOp, roles: Roles) -> bool:
         if dim in (*roles.rows, *roles.columns)
     ]
     natural = kept[0] in roles.columns
-    if (split := _is_split(op, roles, natural)) != _is_split(op, roles, not natural):
+    ways = [(roles, 0), (roles.exchanged(), 1)]
+    wanted, other = ways[natural], ways[not natural]
+    if (split := _is_split(op, *wanted)) != _is_split(op, *other):
         return natural != split
-    if not _repeats(op, roles, int(natural)) or _repeats(op, roles, int(not natural)):
+    if not _repeats(op, *wanted) or _repeats(op, *other):
         return natural
     return natural != _adds_alone(op)
 
 
-def _is_split(op: mem.ContractOp, roles: Roles, exchanged: bool) -> bool:
+def _is_split(op: mem.ContractOp, roles: Roles, left: int) -> bool:
     """Whether the columns of the right matrix are axes that end in a short one."""
-    axes = roles.rows if exchanged else roles.columns
     columns = [
         roles.extents[dim]
-        for dim in dimensions(op.input_maps[0 if exchanged else 1], op.extents)
-        if dim in axes and roles.extents[dim] > 1
+        for dim in dimensions(op.input_maps[1 - left], op.extents)
+        if dim in roles.columns and roles.extents[dim] > 1
     ]
     return len(columns) > 1 and columns[-1] < MINIMUM_OF_FOLDED
 
@@ -64,23 +65,18 @@ def _repeats(op: mem.ContractOp, roles: Roles, left: int) -> bool:
     value = op.input_operands[left]
     if roles.batch or not is_half(element_of(value)) or not _is_computed(value):
         return False
-    own, other = roles.rows, roles.columns
-    if left == 1:
-        own, other = other, own
-    if roles.extent(own) < WIDE <= roles.extent(other):
+    if roles.extent(roles.rows) < WIDE <= roles.extent(roles.columns):
         return True
-    return _is_turned(op, roles, left, own) or any(
-        not (isinstance(use.operation, mem.ContractOp) and uses_dot(use.operation))
-        for use in value.uses
-    )
+    is_shared = any(not is_dot(use.operation) for use in value.uses)
+    return is_shared or _is_turned(op, roles, left)
 
 
-def _is_turned(op: mem.ContractOp, roles: Roles, number: int, own: Dims) -> bool:
-    """Whether what is summed lies across the rows of an input."""
-    axes = (*own, *roles.depth)
-    dims = dimensions(op.input_maps[number], op.extents)
+def _is_turned(op: mem.ContractOp, roles: Roles, left: int) -> bool:
+    """Whether what is summed lies across the rows of the left input."""
+    axes = (*roles.rows, *roles.depth)
+    dims = dimensions(op.input_maps[left], op.extents)
     last = [dim for dim in dims if dim in axes][-1:]
-    return any(dim in own for dim in last)
+    return any(dim in roles.rows for dim in last)
 
 
 def _is_computed(value: SSAValue) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -12,6 +12,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.group import Members
+from tlf.passes.tiling.results import results_of
 
 
 class MergedGroup:
@@ -26,7 +27,7 @@ class MergedGroup:
         self.forms = forms or Forms()
         self.inputs = _inputs(operations)
         """The values of outside that it reads."""
-        self.results = _results(operations)
+        self.results = results_of(operations)
         """The results that others use, those of the last group first."""
         self.block = Block(arg_types=[value.type for value in self.inputs])
         values = dict[SSAValue, SSAValue](
@@ -92,17 +93,3 @@ def _inputs(operations: Sequence[Operation]) -> list[SSAValue]:
     made = {result for op in operations for result in op.results}
     operands = (operand for op in operations for operand in op.operands)
     return list(dict.fromkeys(each for each in operands if each not in made))
-
-
-def _results(operations: Sequence[Operation]) -> list[SSAValue]:
-    inside = set(operations)
-    return [
-        result
-        for op in reversed(operations)
-        for result in op.results
-        if _used_outside(result, inside)
-    ]
-
-
-def _used_outside(value: SSAValue, inside: Iterable[Operation]) -> bool:
-    return any(use.operation not in inside for use in value.uses)

@@ -296,7 +296,7 @@ class _Analysis:
             scope = Scope.INNER if inside else scope
         if op is self.tiling.anchor:
             box = self._reduced_box(op, box, reduce, self.tiling.inner_loops)
-            self._let_run_along(self._root())
+            self._let_run_along()
         elif self.tiling.is_step(op):
             box = step_box(self.tiling, op, box)
         elif scope is Scope.INNER and op in self.looped.nested:
@@ -320,10 +320,11 @@ class _Analysis:
         if again:
             self._ask(op, Scope.OUTER, reads)
 
-    def _let_run_along(self, root: Operation) -> None:
+    def _let_run_along(self) -> None:
         """Let others accumulate in the loop of the anchor, if it has one."""
         if not self.tiling.inner_loops or (cascade := self.looped.cascade) is None:
             return
+        root = self.results[0].owner
         if root in cascade.steps and root is not cascade.anchor:
             text = "expected the first result to be of the last reduction of its loop"
             raise TilingError(cascade.anchor, text)

@@ -23,7 +23,7 @@ from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Looped, TilingError
 from tlf.passes.tiling.pieces import Beside
-from tlf.passes.tiling.results import ordered, results_of
+from tlf.passes.tiling.results import leading_of, led_by, results_of
 from tlf.passes.tiling.rolling import Rolling
 from tlf.passes.tiling.rules import Rules
 
@@ -262,16 +262,12 @@ class Members:
         all results, each of whose elements one tile writes.
         """
         loop = tiling.loops[position]
-        makers = {result.owner for result in self.results}
+        bound = {result.owner for result in self.results}
+        bound |= set(self.accumulating) - repeated
         return all(
-            any(
-                symbol is loop
-                for each in tiling.tiles[op].box
-                for symbol, _ in each.offset.terms
-            )
-            for op in self.operations
-            if op in tiling.tiles
-            and (op in makers or (op in self.accumulating and op not in repeated))
+            any(symbol is loop for each in tiled.box for symbol, _ in each.offset.terms)
+            for op, tiled in tiling.tiles.items()
+            if op in bound
         )
 
     def _repeatable(self, looped: Looped) -> set[Operation]:
@@ -335,8 +331,11 @@ def members_of(
 ) -> Members:
     """
     The group of some operations of one block, given in program order: its results are
-    the values that others use, that of the last operation first. `forms` are what is
-    known of operations.
+    the values that others use, that of the last operation first. The one that loops are
+    built for is computed last. `forms` are what is known of operations.
     """
-    found = ordered(operations)
-    return Members(tuple(found), tuple(results_of(found)), forms or Forms())
+    results = results_of(operations)
+    if (leading := leading_of(results, operations)) is not None:
+        operations = led_by(leading, operations)
+        results = results_of(operations)
+    return Members(tuple(operations), tuple(results), forms or Forms())

@@ -22,37 +22,38 @@ def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
     ]
 
 
-def ordered(operations: Sequence[TilingInterface]) -> list[TilingInterface]:
+def leading_of(
+    results: Sequence[SSAValue], operations: Sequence[Operation]
+) -> SSAValue | None:
     """
-    Operations in an order in which what loops are built for comes last: a result with
-    more elements than the last one, where neither needs the other. Then the last one
-    may follow its tiles.
+    The result of operations that loops are built for, where that is not the first: one
+    of more elements, where neither needs the other. The first may follow its tiles.
     """
+    if len(results) < 2:
+        return None
+    last, *others = results
+    needed, found = computing_operations(last, set(operations)), None
+    for each in others:
+        if each.owner not in needed and _size(each) > _size(found or last):
+            found = each
+    return found
+
+
+def led_by(
+    leading: SSAValue, operations: Sequence[TilingInterface]
+) -> list[TilingInterface]:
+    """Operations in an order in which what only a result needs comes last."""
     inside = set[Operation](operations)
-    if (leading := _leading(results_of(operations), inside)) is None:
-        return list(operations)
     chain = computing_operations(leading, inside)
-    others = [op for op in operations if op not in chain]
     needed = {
         each
-        for op in others
+        for op in operations
+        if op not in chain
         for result in op.results
         for each in computing_operations(result, inside)
     }
     first = [op for op in operations if op in needed]
     return [*first, *(op for op in operations if op not in needed)]
-
-
-def _leading(results: Sequence[SSAValue], inside: set[Operation]) -> SSAValue | None:
-    """The result that loops are built for, where that is not the last one."""
-    if len(results) < 2:
-        return None
-    last, *others = results
-    needed, found = computing_operations(last, inside), None
-    for each in others:
-        if each.owner not in needed and _size(each) > _size(found or last):
-            found = each
-    return found
 
 
 def _size(value: SSAValue) -> int:

@@ -17,10 +17,9 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.analysis.steps import is_contracted, lane_steps, special_steps
 from tlf.passes.analysis.work import multiplied_in
-from tlf.passes.bands import Work
 from tlf.passes.cost.gpu.busy import NOTHING, Busy
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.exchanged import Exchange
+from tlf.passes.cost.gpu.exchanged import Exchange, roles_along, work_of
 from tlf.passes.tiling.model import GroupTiling, TiledOperation, elements
 
 DEPTH = 32
@@ -125,7 +124,7 @@ class Arithmetic:
         """The product that a tile of a contraction is."""
         op = tiled.op
         assert isinstance(op, ContractionInterface)
-        work = Work.of(tiled.form.roles, [each.room for each in tiled.box])
+        work = work_of(tiled)
         width = dtype_of(tensor_type(op.operands[0]).element_type).itemsize
         shape = work.m, work.n
         if is_exchanged := self.is_exchanged(tiled):
@@ -286,12 +285,7 @@ class Arithmetic:
 
     def _is_across(self, tiled: TiledOperation, operand: int) -> bool:
         """Whether depth lies the other way in a factor than in its matrix."""
-        roles = [
-            tiled.form.roles[iterator]
-            for access in tiled.form.operands[operand] or ()
-            for iterator, _ in access.terms
-            if tiled.box[iterator].room > 1
-        ]
+        roles = roles_along(tiled, operand)
         rows = "n" if self.is_exchanged(tiled) else "m"
         last = roles[-1] if roles else "k"
         return (last != "k") if rows in roles else (last == "k")

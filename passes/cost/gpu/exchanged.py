@@ -60,10 +60,9 @@ class Exchange:
         users, for another order of its elements, or for narrow instructions, of which
         several take the same rows.
         """
-        value = self.tiled.op.operands[left]
-        if _work(self.tiled).batch > 1 or not self._is_computed(value):
+        value, work = self.tiled.op.operands[left], work_of(self.tiled)
+        if work.batch > 1 or not self._is_computed(value):
             return False
-        work = _work(self.tiled)
         rows, columns = (work.m, work.n) if left == 0 else (work.n, work.m)
         is_narrow = rows < self.rows <= columns
         return is_narrow or self._is_turned(left) or self._is_shared(value)
@@ -81,13 +80,7 @@ class Exchange:
 
     def _is_turned(self, operand: int) -> bool:
         """Whether what a product sums lies across the rows of an operand in memory."""
-        own = "mn"[operand]
-        roles = [
-            self.tiled.form.roles[iterator]
-            for access in self.tiled.form.operands[operand] or ()
-            for iterator, _ in access.terms
-            if self.tiled.box[iterator].room > 1
-        ]
+        own, roles = "mn"[operand], roles_along(self.tiled, operand)
         return [role for role in roles if role in (own, "k")][-1:] == [own]
 
     def _is_shared(self, value: SSAValue) -> bool:
@@ -98,10 +91,19 @@ class Exchange:
     def _multiplies(self, tiled: TiledOperation) -> bool:
         if not isinstance(tiled.op, ContractionInterface):
             return False
-        work = _work(tiled)
-        return min(work.m, work.n, work.k) >= self.least
+        return work_of(tiled).has_axes_of(self.least)
 
 
-def _work(tiled: TiledOperation) -> Work:
+def roles_along(tiled: TiledOperation, operand: int) -> list[str]:
+    """The roles of the long axes of a tile of an operand, as they lie in memory."""
+    return [
+        tiled.form.roles[iterator]
+        for access in tiled.form.operands[operand] or ()
+        for iterator, _ in access.terms
+        if tiled.box[iterator].room > 1
+    ]
+
+
+def work_of(tiled: TiledOperation) -> Work:
     """The product that a tile of a contraction is."""
     return Work.of(tiled.form.roles, [each.room for each in tiled.box])

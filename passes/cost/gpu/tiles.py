@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 from functools import cache
-from itertools import islice
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
@@ -133,11 +132,12 @@ class GpuTiles:
             for op in members.accumulating
             if isinstance(op, ContractionInterface) and self._is_matrix(members, op)
         )
-        found = list(islice(matrices, 1))
-        return [None, *found] if found != [*members.accumulating[:1]] else [None]
+        first = next(matrices, None)
+        is_known = first is None or first is members.accumulating[0]
+        return [None] if is_known else [None, first]
 
     def _is_matrix(self, members: Members, op: ContractionInterface) -> bool:
         """Whether a contraction is long enough along each axis of a matrix product."""
         form = members.forms.of(op)
-        work = Work.of(form.roles, form.extents)
-        return min(work.m, work.n, work.k) >= self.target.tiling.matrix_minimum
+        least = self.target.tiling.matrix_minimum
+        return Work.of(form.roles, form.extents).has_axes_of(least)
