@@ -15,6 +15,7 @@ from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
 from tlf.dialects.target import Level, Target
 from tlf.passes.pipelining.ahead import Loads, start_ahead
+from tlf.passes.pipelining.around import counted, load_around
 from tlf.passes.pipelining.counters import (
     STAGES,
     Nest,
@@ -22,6 +23,7 @@ from tlf.passes.pipelining.counters import (
     linear,
     number_of,
     perfect_nest,
+    repeats,
     stages_of,
     trips_of,
 )
@@ -45,6 +47,10 @@ class MemPipelinePass(ModulePass):
     - 1` iterations ahead. Tiles that a loop carries keep their one buffer, and loops of
     one iteration stay. In a body with loops, buffers nearer than the farthest of those
     that are moved keep one place, too: the loops have slots of their own.
+
+    Of loops without `stages` only those change that have one with `stages` in their
+    body, and bring something to the nearest level beside it: as far as there is room,
+    these loads start an iteration ahead.
     """
 
     name = "mem-pipeline"
@@ -64,14 +70,19 @@ def _visit(op: Operation, levels: Sequence[Level]) -> None:
                 is_loop = isinstance(each, scf.ForOp | scf.ParallelOp)
                 made = _pipelined(each, levels) if is_loop else each
                 _visit(made, levels)
+                if isinstance(made, scf.ForOp) and made is not each:
+                    load_around(made, levels)
 
 
 def _pipelined(op: Nest, levels: Sequence[Level]) -> Nest:
     """The loop that a nest becomes: itself, where nothing can overlap."""
-    if stages_of(op) < 2 or op.attributes.get("mapping", LOOP) != LOOP:
+    if op.attributes.get("mapping", LOOP) != LOOP:
         return op
     nest = perfect_nest(op)
     trips = trips_of(nest)
+    if stages_of(op) < 2:
+        stays = not repeats(nest) or _reason(nest, trips) is not None
+        return op if stays else counted(nest, levels)
     slots = stages_of(op) if trips is None else min(stages_of(op), trips)
     body = nest[-1].body.block
     moved = _moved(body, levels)

@@ -91,16 +91,26 @@ def _split(
 def _runs(
     body: Block, chosen: Sequence[Operation]
 ) -> dict[Operation | None, list[Operation]]:
-    """Operations of a body by the last loop before them, if there is one."""
+    """
+    Operations of a body by the last loop that has instructions for the same engine, if
+    there is one: what is in it should not wait behind what is for later iterations.
+    """
     runs: dict[Operation | None, list[Operation]] = {}
-    after: Operation | None = None
-    ahead = set(chosen)
-    for op in body.ops:
-        if op in ahead:
-            runs.setdefault(after, []).append(op)
-        elif op.regions:
-            after = op
+    loops = [(op, _engines([op])) for op in body.ops if op.regions]
+    for op in chosen:
+        engines = _engines([op])
+        behind = [loop for loop, used in loops if not used.isdisjoint(engines)]
+        runs.setdefault(behind[-1] if behind else None, []).append(op)
     return runs
+
+
+def _engines(ops: Iterable[Operation]) -> set[str]:
+    """The engines that instructions, and those inside of operations, are for."""
+    return {each.engine for op in ops for each in op.walk() if isinstance(each, ISSUED)}
+
+
+ISSUED = (npu.EngineOp, npu.SemaphoreOp)
+"""What is handed to the queue of an engine."""
 
 
 def _with_operands(chosen: Sequence[Operation], body: Block) -> list[Operation]:

@@ -106,6 +106,18 @@ def trips_of(nest: Sequence[Nest]) -> int | None:
     return prod(known) if len(known) == len(trips) else None
 
 
+def repeats(nest: Sequence[Nest]) -> bool:
+    """
+    Whether the body of a nest may run more than once. Loops whose first value is no
+    number count from one that is not negative, such as the number of a core.
+    """
+    if (trips := trips_of(nest)) is not None:
+        return trips > 1
+    counters = [counter for loop in nest for counter in counters_of(loop)]
+    ends = [(number_of(each.upper), number_of(each.step)) for each in counters]
+    return any(end is None or step is None or end > step for end, step in ends)
+
+
 def linear(nest: Sequence[Nest]) -> scf.ForOp:
     """
     Replace a nest by one loop that counts from 0 in steps of 1. Its body computes the
@@ -207,7 +219,8 @@ def _rebuilt(
     new.add_op(scf.YieldOp())
     loop = scf.ForOp(*bounds, [], new)
     loop.location = op.location
-    loop.attributes |= {STAGES: op.attributes[STAGES]}
+    if (stages := op.attributes.get(STAGES)) is not None:
+        loop.attributes[STAGES] = stages
     Rewriter.replace_op(op, loop, [])
     return loop
 

@@ -58,10 +58,10 @@ class Room:
         buffers = self._buffers(level)
         (loop,) = self._during(0, self.liveness.spans[self.loop]).spans
         needed = sum(each.size for each in buffers if each.spans[0].meets(loop))
-        for op in self.body.ops:
-            if isinstance(op, mem.MapOp):
-                steps = [each for each in op.body.block.ops if not is_structure(each)]
-                needed += prod(op.extents) * WIDEST * max(0, len(steps) - 1)
+        inner = [
+            _in_between(op) for op in self.body.walk() if op.parent is not self.body
+        ]
+        needed += sum(map(_in_between, self.body.ops)) + max(inner, default=0)
         return needed <= level.capacity
 
     def _buffers(self, level: Level) -> list[Buffer]:
@@ -80,3 +80,11 @@ class Room:
 
     def _during(self, size: int, live: tuple[int, int]) -> Buffer:
         return Buffer.during(size, live[0], live[1] + 1)
+
+
+def _in_between(op: Operation) -> int:
+    """The bytes of what a map of several operations computes in between."""
+    if not isinstance(op, mem.MapOp):
+        return 0
+    steps = [each for each in op.body.block.ops if not is_structure(each)]
+    return prod(op.extents) * WIDEST * max(0, len(steps) - 1)

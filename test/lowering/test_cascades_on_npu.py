@@ -14,6 +14,8 @@ from differential import (
     run_lowered,
 )
 from special_values import DTYPE
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import mem, tile
 from tlf.dialects.interfaces import Array
@@ -46,6 +48,32 @@ def compute(
     run(INSTRUCTIONS)
     ahead = [op.iterations_ahead for op in products]
     return run_lowered(context, module, Target.of(module), inputs), ahead
+
+
+def loads_beside_loops(module: ModuleOp) -> list[mem.DmaOp]:
+    """The loads of the nearest level in bodies that have a loop, too."""
+    inner = [op.parent for op in module.walk() if isinstance(op, scf.ForOp)]
+    return [
+        op
+        for op in module.walk()
+        if isinstance(op, mem.DmaOp)
+        and op.parent in inner
+        and isinstance(op.parent_op(), scf.ForOp | scf.ParallelOp)
+        and mem.level_of(op.destination.type) == "L1"
+    ]
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3])
+def test_rows_come_an_iteration_early(pieces: int):
+    """Queries, while the keys of the rows before are looked at, if that overlaps."""
+    text = program("attention", (32, 24, 16, 8), "f16")
+    context, module = near_engines(text, 8, 4, 1, pieces)
+    made = build_passes(BUFFERS, PASSES, pipelines_for(load("npu")))
+    PassManager(made).run(context, module)
+
+    loads = loads_beside_loops(module)
+    assert loads
+    assert {each.iterations_ahead for each in loads} == {min(1, pieces - 1)}
 
 
 @pytest.mark.one_in(12)

@@ -249,6 +249,98 @@ func.func @behind(%x: memref<32xf32, "L2">, %y: memref<8xf32, "L2">, %z: memref<
 
 // -----
 
+// Rows without stages around pieces that overlap: what an iteration loads for its loop over
+// pieces, or for after it, starts an iteration ahead. The loops over rows become one.
+// CHECK-LABEL: func.func @around
+// CHECK:       %first = mem.alloc : memref<2x16xf32, "L1">
+// CHECK:       %skip = mem.alloc : memref<2x16xf32, "L1">
+// CHECK:       scf.for [[N:%.*]] = %{{.*}} to %{{.*}} step
+// CHECK-NEXT:    [[SLOT:%.*]] = affine.apply affine_map<(d0) -> ((d0 mod 2))> ([[N]])
+// CHECK:         mem.dma %x{{.*}} to %first{{.*}} ahead 1
+// CHECK:         scf.for
+// CHECK:           mem.dma %y{{.*}} ahead 1
+// CHECK:         } {stages = 2 : i64}
+// CHECK-NEXT:    mem.dma %x{{.*}} to %skip{{.*}} ahead 1
+func.func @around(%x: memref<32xf32, "L2">, %y: memref<8xf32, "L2">, %z: memref<64xf32, "L2">) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %2 = arith.constant 2 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  "scf.parallel"(%0, %0, %8, %4, %4, %1) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+  ^bb0(%h: index, %i: index):
+    %first = mem.alloc : memref<4xf32, "L1">
+    %skip = mem.alloc : memref<4xf32, "L1">
+    %t0 = mem.dma %x[%h] to %first[0] size [4] : memref<32xf32, "L2"> to memref<4xf32, "L1">
+    mem.wait %t0
+    %t1 = mem.dma %x[%i] to %skip[0] size [4] : memref<32xf32, "L2"> to memref<4xf32, "L1">
+    mem.wait %t1
+    scf.for %j = %0 to %4 step %1 {
+      %part = mem.alloc : memref<2xf32, "L1">
+      %t2 = mem.dma %y[%j] to %part[0] size [2] : memref<8xf32, "L2"> to memref<2xf32, "L1">
+      mem.wait %t2
+      %t3 = mem.dma %first[0] to %z[%j] size [4] : memref<4xf32, "L1"> to memref<64xf32, "L2">
+      mem.wait %t3
+    } {stages = 2 : i64}
+    %t4 = mem.dma %skip[0] to %z[%i] size [4] : memref<4xf32, "L1"> to memref<64xf32, "L2">
+    mem.wait %t4
+    scf.reduce
+  }) {mapping = "loop"} : (index, index, index, index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// As many tiles as there is room for, the first ones first. A loop around one of which no
+// iterations overlap stays.
+// CHECK-LABEL: func.func @some
+// CHECK:       %first = mem.alloc : memref<2x1x16384xf32, "L1">
+// CHECK:       mem.dma %x{{.*}} ahead 1
+// CHECK:       %skip = mem.alloc : memref<28672xf32, "L1">
+// CHECK-NEXT:  mem.dma %y[0] to %skip[0] size [28672] :
+// CHECK-LABEL: func.func @nothing
+// CHECK:       scf.for %i = %{{.*}} to %{{.*}} step
+func.func @some(%x: memref<8x16384xf32, "L2">, %y: memref<28672xf32, "L2">,
+                %z: memref<4x4xf32, "L2">, %w: memref<4xf32, "L2">) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  scf.for %i = %0 to %8 step %1 {
+    %first = mem.alloc : memref<1x16384xf32, "L1">
+    %t0 = mem.dma %x[%i, 0] to %first[0, 0] size [1, 16384] : memref<8x16384xf32, "L2"> to memref<1x16384xf32, "L1">
+    mem.wait %t0
+    %skip = mem.alloc : memref<28672xf32, "L1">
+    %t1 = mem.dma %y[0] to %skip[0] size [28672] : memref<28672xf32, "L2"> to memref<28672xf32, "L1">
+    mem.wait %t1
+    scf.for %j = %0 to %4 step %1 {
+      %t2 = mem.dma %first[0, 0] to %z[%j, 0] size [1, 4] : memref<1x16384xf32, "L1"> to memref<4x4xf32, "L2">
+      mem.wait %t2
+    } {stages = 2 : i64}
+    %t3 = mem.dma %skip[0] to %w[0] size [4] : memref<28672xf32, "L1"> to memref<4xf32, "L2">
+    mem.wait %t3
+  }
+  func.return
+}
+func.func @nothing(%x: memref<8x4xf32, "L2">, %z: memref<8x4xf32, "L2">) {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %4 = arith.constant 4 : index
+  %8 = arith.constant 8 : index
+  scf.for %i = %0 to %8 step %4 {
+    %tile = mem.alloc : memref<1x4xf32, "L1">
+    %t0 = mem.dma %x[%i, 0] to %tile[0, 0] size [1, 4] : memref<8x4xf32, "L2"> to memref<1x4xf32, "L1">
+    mem.wait %t0
+    scf.for %j = %0 to %4 step %1 {
+      %t1 = mem.dma %tile[0, 0] to %z[%j, 0] size [1, 4] : memref<1x4xf32, "L1"> to memref<8x4xf32, "L2">
+      mem.wait %t1
+    }
+  }
+  func.return
+}
+
+// -----
+
 // A loop may write beside what it is loaded from, as tensors do that are joined.
 // CHECK-LABEL: func.func @beside
 // CHECK-SAME:  #graph.remark<missed "mem-pipeline" "not loaded ahead: the loop writes what it is loaded from" at "%late">

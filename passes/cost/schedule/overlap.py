@@ -20,6 +20,9 @@ from tlf.passes.cost.schedule.program import (
 )
 from tlf.passes.cost.schedule.room import Room, Spans
 
+SLOTS = 2
+"""Of a tile that nests in a body use one is in use, and one on its way."""
+
 
 @dataclass
 class Overlaps:
@@ -39,6 +42,50 @@ class Overlaps:
             if isinstance(item, Nest):
                 self._nest(item)
                 self._visit(item.body)
+                self._load_around(item)
+
+    def _load_around(self, nest: Nest) -> None:
+        """Let what a nest loads for those in its body start an iteration ahead."""
+        if nest.stages > 1 or nest.trips == 1:
+            return
+        buffers: list[Buffer] = []
+        for buffer in self._loaded(nest):
+            room = Room(Spans.of(self.items), nest, [*buffers, buffer], SLOTS)
+            if room.side_by_side(self.levels[0]):
+                buffers.append(buffer)
+        early: list[Step] = []
+        for step in _steps(nest):
+            if self._may_be_early(nest, step, buffers, early, SLOTS - 1):
+                early.append(step)
+        moved = [step.moves[1] for step in early if step.moves is not None]
+        self._give_slots(nest, [each for each in buffers if each in moved], SLOTS)
+        self._issue_early(nest, early, SLOTS - 1)
+
+    def _loaded(self, nest: Nest) -> list[Buffer]:
+        """The buffers that a body fills in the nearest level, for overlapping nests."""
+        inner = [item for item in nest.body if isinstance(item, Nest)]
+        if not any(each.stages > 1 for each in inner):
+            return []
+        ends = (step.moves[1] for step in _steps(nest) if step.moves is not None)
+        nearest = self._names[0]
+        found = [each for each in ends if each.home is nest and each.level == nearest]
+        return list(dict.fromkeys(found))
+
+    def _give_slots(self, nest: Nest, buffers: Sequence[Buffer], slots: int) -> None:
+        """Let iterations take slots of buffers in turn."""
+        if not buffers:
+            return
+        nest.slots = slots
+        for number, buffer in enumerate(buffers):
+            buffer.turns = nest
+            buffer.order = (nest.order - 1, 1, number)
+
+    @staticmethod
+    def _issue_early(nest: Nest, early: Sequence[Step], iterations: int) -> None:
+        """Issue loads so many iterations before their own."""
+        for step in early:
+            step.ahead = iterations
+        nest.body = _placed(nest, early)
 
     def _nest(self, nest: Nest) -> None:
         slots = min(nest.stages, nest.trips)
@@ -53,17 +100,13 @@ class Overlaps:
         if not (buffers or fills):
             return
         nest.slots = slots
-        for number, buffer in enumerate(buffers):
-            buffer.turns = nest
-            buffer.order = (nest.order - 1, 1, number)
+        self._give_slots(nest, buffers, slots)
         early: list[Step] = []
         for step in _steps(nest):
             if self._may_be_early(nest, step, buffers, early, slots - 1):
                 early.append(step)
-        for step in early:
-            step.ahead = slots - 1
         products = early_products(nest, early, buffers)
-        nest.body = _placed(nest, early)
+        self._issue_early(nest, early, slots - 1)
         if products and self._is_apart(nest):
             first = with_waits(products, nest)
             for step in products:
@@ -159,37 +202,27 @@ def _steps(nest: Nest) -> list[Step]:
 
 
 def _placed(nest: Nest, early: Sequence[Step]) -> list[Item]:
-    """The body with early loads at its start, or behind a nest they would hold up."""
+    """The body with early loads at its start, or behind nests they would hold up."""
     rest = [item for item in nest.body if item not in early]
     behind: dict[int, list[Item]] = {}
     for step in early:
-        behind.setdefault(_held_up(step, nest, rest), []).append(step)
+        behind.setdefault(_held_up(step, rest), []).append(step)
     body = behind.get(0, [])
     for number, item in enumerate(rest, 1):
         body += [item, *behind.get(number, ())]
     return body
 
 
-def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
+def _held_up(step: Step, rest: Sequence[Item]) -> int:
     """
-    How many items of a body an early load goes behind: all up to the last nest before
-    its tile is used that loads in the same queue.
+    How many items of a body an early load goes behind: all up to the last nest that
+    loads in the same queue.
     """
-    assert step.moves is not None
     found = 0
-    if _ring_filled(step, nest):
-        return found
     for number, item in enumerate(rest, 1):
-        if _touches(item, step.moves[1]) or _is_awaited(step, item):
-            break
         if isinstance(item, Nest) and _shares_queue(item, step):
             found = number
     return found
-
-
-def _is_awaited(step: Step, item: Item) -> bool:
-    """Whether an item waits for a load and for other moves, too."""
-    return isinstance(item, Step) and len(item.finishes) > 1 and step in item.finishes
 
 
 def _shares_queue(nest: Nest, step: Step) -> bool:

@@ -90,7 +90,9 @@ class Room:
             for live, (start, end) in self._live(level)
             if start <= last and first <= end
         )
-        needed += sum(step.spare for step in self.nest.body if isinstance(step, Step))
+        steps = [step for step in self.nest.body if isinstance(step, Step)]
+        inner = [step.spare for step in self.nest.steps() if step not in steps]
+        needed += sum(step.spare for step in steps) + max(inner, default=0)
         return needed <= level.capacity
 
     def _live(self, level: Level) -> list[tuple[Live, Span]]:
