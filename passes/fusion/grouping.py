@@ -20,11 +20,11 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
-from tlf.passes.analysis.work import size_in_bytes
 from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.fusion.handing import bytes_saved, connected, widens, with_makers
 from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
@@ -46,6 +46,8 @@ COPY = "a copy near the engines is made when it is needed, not before"
 Groups: TypeAlias = dict[Operation, list[TilingInterface]]
 """For each operation of a block, those that it runs with, in program order."""
 
+Missed: TypeAlias = list[tuple[Operation, Operation, str]]
+"""Operations and readers of their results that are apart, and why."""
 
 CONTRACTIONS = 1
 """How many contractions a group holds unless more are asked for."""
@@ -53,6 +55,9 @@ CONTRACTIONS = 1
 OPERATIONS = 64
 """How many operations a group holds unless more are asked for."""
 
+
+FEWER = "so that fewer bytes are handed on"
+"""Why an operation is apart from what makes its operands, as its reader might be."""
 
 SERIAL = "what one reduction computes side by side another one reduces"
 
@@ -99,13 +104,13 @@ class Grouping:
         Split the operations of a block into groups, each in program order.
 
         Every operation first stands alone; going down the block, it then joins the
-        groups of its operands wherever the rules allow it. What only widens a tensor
-        then goes over to the group that reads it. At last, what reads the same joins,
-        where that is all that keeps it apart.
+        groups of its operands wherever the rules allow it. What hands on more bytes
+        than it takes then goes over to the group that reads it. At last, what reads the
+        same joins, where that is all that keeps it apart.
         """
         self.position = {op: index for index, op in enumerate(block.ops)}
         groups: Groups = {}
-        missed: list[tuple[Operation, Operation, str]] = []
+        missed: Missed = []
         for op in block.ops:
             if not self.groupable(op) or not isinstance(op, TilingInterface):
                 continue
@@ -113,7 +118,7 @@ class Grouping:
             for producer in self._producers(op, groups):
                 if (reason := self._join(producer, op, groups)) is not None:
                     missed.append((producer, op, reason))
-        self._hand_on_narrow(groups)
+        self._hand_on(groups, missed)
         self._join_siblings(groups)
         self._join_cascades(groups)
         parts = {id(members): members for members in groups.values()}.values()
@@ -138,23 +143,49 @@ class Grouping:
         """Whether the result of an operation is not in the outermost memory."""
         return self.home is not None or level_of(op.results[0].type) is not None
 
-    def _hand_on_narrow(self, groups: Groups) -> None:
+    def _hand_on(self, groups: Groups, missed: Missed) -> None:
         """
-        Let an elementwise operation that makes more bytes than it reads, such as a cast
-        to a wider type, run with the only group that reads it: less is handed on.
+        Let an elementwise operation run with the only group that reads it, such as a
+        cast to a wider type, where less is handed on so. A contraction would compute it
+        again for each of its tiles, so that only what widens goes there.
         """
         for op in reversed(groups):
-            if not isinstance(op, TilingInterface):
+            if not isinstance(op, ElementwiseInterface):
                 continue
-            reader, before = self._only_reader(op, groups), groups[op]
-            makers = {*self._producers(op, groups)}.intersection(before)
-            if reader is None or len(makers) > 1 or not _widens(op):
+            if (reader := self._only_reader(op, groups)) is None:
                 continue
-            rest = [member for member in before if member is not op]
-            groups.update((member, rest) for member in rest)
-            groups[op] = [op]
-            if self._join(op, reader, groups) is not None:
-                groups.update((member, before) for member in before)
+            moved = with_makers(op, groups[op])
+            if bytes_saved(moved, groups[op], groups[reader]) <= 0:
+                continue
+            if widens(op) or not any(map(_is_contraction, groups[reader])):
+                self._move(moved, reader, groups, missed)
+
+    def _move(
+        self,
+        moved: list[TilingInterface],
+        reader: Operation,
+        groups: Groups,
+        missed: Missed,
+    ) -> None:
+        """
+        Let operations leave their group for that of the reader of the last one, where
+        they may join it. Others are apart for the reason that this was.
+        """
+        *_, op = moved
+        before, after = groups[op], groups[reader]
+        rest = connected([member for member in before if member not in moved])
+        groups.update((member, part) for part in rest for member in part)
+        groups.update((member, moved) for member in moved)
+        if self._join(op, reader, groups) is not None:
+            groups.update((member, before) for member in before)
+            return
+        why = next((why for a, b, why in missed if a is op and b in after), FEWER)
+        missed += [
+            (maker, member, why)
+            for member in moved
+            for maker in self._producers(member, groups)
+            if maker in before and maker not in moved
+        ]
 
     @staticmethod
     def _only_reader(op: Operation, groups: Groups) -> Operation | None:
@@ -210,7 +241,7 @@ class Grouping:
     def _note(
         self,
         groups: Sequence[Sequence[TilingInterface]],
-        missed: Sequence[tuple[Operation, Operation, str]],
+        missed: Missed,
         group_of: Groups,
     ) -> None:
         """Tell what runs together, and why what follows each other does not."""
@@ -305,11 +336,8 @@ def _are_views(operations: Sequence[TilingInterface]) -> bool:
     return all(isinstance(op, ViewInterface) for op in operations)
 
 
-def _widens(op: Operation) -> bool:
-    """Whether an elementwise operation makes more bytes than it reads."""
-    if not isinstance(op, ElementwiseInterface):
-        return False
-    return size_in_bytes(op.results) > size_in_bytes(op.operands)
+def _is_contraction(op: Operation) -> bool:
+    return isinstance(op, ContractionInterface)
 
 
 def _is_squeeze(op: TilingInterface) -> bool:

@@ -1,11 +1,11 @@
 """
 What the inner loops of a loop need, brought near an iteration ahead.
 
-A loop without stages may have one in its body whose iterations overlap: for tiles of rows, say, a
-loop over keys. What an iteration loads for all of it, such as the queries of its
-rows, would start when the iteration before is over, and its products would wait for it.
-With two slots it is there by then, and its first products need not even wait for what
-other engines do at the end of the iteration before.
+A loop without stages may have one in its body whose iterations overlap: for tiles of
+rows, say, a loop over keys. What an iteration loads for all of it, such as the queries
+of its rows, would start when the iteration before is over, and its products would wait
+for it. With two slots it is there by then, and its first products need not even wait
+for what other engines do at the end of the iteration before.
 """
 
 from __future__ import annotations

@@ -60,31 +60,33 @@ class Beside:
         Raises `TilingError` where it has axes of more than one element that are none of
         the first one, or has them in another order.
         """
+        shape = tensor_type(op.results[0]).get_shape()
+        return tuple(
+            Interval.whole(1) if extent == 1 or place is None else piece[place]
+            for extent, place in zip(shape, self._places(op, first), strict=True)
+        )
+
+    def _places(self, op: TilingInterface, first: SSAValue) -> Sequence[int | None]:
+        """
+        For each axis of a further result the axis of the first, if it is long: one with
+        the same iterators, or else, in results of one shape, the one in its place.
+        """
         whole, shape = (
             tensor_type(each).get_shape() for each in (first, op.results[0])
         )
-        places: Sequence[int | None] = range(len(shape))
-        if len(shape) != len(whole) or any(
-            extent not in (1, most) for extent, most in zip(shape, whole, strict=True)
-        ):
-            places = self._places(op, first)
-        return tuple(
-            Interval.whole(1) if extent == 1 or place is None else piece[place]
-            for extent, place in zip(shape, places, strict=True)
-        )
-
-    def _places(self, op: TilingInterface, first: SSAValue) -> list[int | None]:
-        """For each axis of a further result the axis of the first, if it is long."""
         aligned = self._axes.aligned(op.results[0], first)
         if aligned is None:
+            if len(shape) == len(whole) and all(
+                extent in (1, most) for extent, most in zip(shape, whole, strict=True)
+            ):
+                return range(len(shape))
             raise TilingError(
                 op,
                 "expected a further result with axes of the first one in their order, "
                 "and others of extent 1",
             )
         found = {axis: place for place, axis in enumerate(aligned) if axis is not None}
-        count = len(tensor_type(op.results[0]).get_shape())
-        return [found.get(axis) for axis in range(count)]
+        return [found.get(axis) for axis in range(len(shape))]
 
     @cached_property
     def _axes(self) -> AxisClasses:
