@@ -252,6 +252,11 @@ def gate(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
     return T.softmax(x @ weight, -1).max(-1)
 
 
+@case(lambda n: [(n.rows, n.k), (n.k, n.n)], weights=[1])
+def greatest(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
+    return (x @ weight).max(-1)
+
+
 @case(lambda n: [(n.rows, n.k), (n.k, 8), (8, n.k)], weights=[1, 2])
 def low_rank(x: Tensor, down: Tensor, up: Tensor) -> Tensor:
     return (x @ down) @ up

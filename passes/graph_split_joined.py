@@ -14,23 +14,15 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
-from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.combining import combined
 from tlf.passes.invariants import invariant_values
 from tlf.passes.pointwise import computed, is_pointwise, varies_along
 from tlf.passes.replacement import between, is_planned, replace_by_program
 
 NAME = "graph-split-joined"
-
-COMBINED = {
-    ReduceKind.SUM: graph.AddOp,
-    ReduceKind.PROD: graph.MulOp,
-    ReduceKind.MAX: graph.MaximumOp,
-    ReduceKind.MIN: graph.MinimumOp,
-}
-"""What makes one reduction of two."""
 
 
 @dataclass
@@ -139,7 +131,7 @@ class _Parts:
             )
             value = builder.insert(one).results[0]
             if total is not None:
-                value = builder.insert(COMBINED[op.combination](total, value)).result
+                value = builder.insert(combined(op, total, value)).result
             total = value
         assert total is not None
         return total

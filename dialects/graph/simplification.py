@@ -21,6 +21,7 @@ from tlf.dialects.graph import (
 from tlf.dialects.graph.cast_chains import of_cast
 from tlf.dialects.graph.group import GroupOp
 from tlf.dialects.graph.identities import kept, of_another, of_itself, with_numbers
+from tlf.dialects.graph.repeated_reductions import done_before
 from tlf.dialects.graph.selections import (
     choice_of_conditions,
     comparison_with_itself,
@@ -68,7 +69,7 @@ RULES: Mapping[type[Operation], Sequence[Rule]] = {
     logic.CompareOp: (comparison_with_itself,),
     cast.CastOp: (of_cast,),
     activation.DropoutOp: (nothing_dropped,),
-    reduction.ReduceOp: (of_one_element,),
+    reduction.ReduceOp: (of_one_element, done_before),
     mean.MeanOp: (of_one_element,),
     pooling.MaxPool2dOp: (by_axis,),
     pooling3d.MaxPool3dOp: (by_axis,),

@@ -22,12 +22,14 @@ class StepAttr(ParametrizedAttribute):
     A reduction as a step of a loop over the axis that it reduces: which number it has
     among the values that the loop hands on, the value that it starts from, how elements
     are combined with what there is, and by which factor that is corrected first, and
-    once more behind the loop. In factors `r0` is value 0 as it was used so far, and
-    `r0'` as it is now. What others see of a value may be kept within limits while the
-    loop runs: `finalise` is the factor where that is undone behind it.
+    once more behind the loop; or when the reduction starts again instead. There `r0` is
+    value 0 as it was used so far, and `r0'` as it is now. What others see of a value may
+    be kept within limits while the loop runs: `finalise` is the factor where that is
+    undone behind it.
 
     ```mlir
     #graph.step<1 initial "0" combine "sum" correction "exp(r0 - r0')">
+    #graph.step<1 initial "127" combine "min" correction "restart if r0 != r0'">
     ```
 
     What is computed of such values, and not along the axis, has a number alone.

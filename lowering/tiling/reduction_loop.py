@@ -16,7 +16,9 @@ from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, tensor_type
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.tiles import Tiles
-from tlf.passes.cascades.factors import CorrectionBuilder, limited
+from tlf.passes.cascades.factors import CorrectionBuilder, limited, restarted
+from tlf.passes.cascades.formula import After, Before
+from tlf.passes.combining import combined
 from tlf.passes.tiling.cascading import is_carried, is_corrected_behind, limits_of
 from tlf.passes.tiling.model import Scope, TiledOperation
 
@@ -151,11 +153,10 @@ class ReductionLoop:
         """
         tiling = self.tiles.tiling
         corrected = self._corrected(inside, tiled, total, before)
-        if not tiling.rules.again or tiling.correction_of(tiled.op) is None:
+        if not tiling.rules.again or corrected is total:
             return self._accumulated(inside, tiled, corrected)
         piece = self._accumulated(inside, tiled)
-        program = TensorProgram(inside, tensor_type(total).element_type)
-        return program.add(corrected, piece)
+        return inside.insert(combined(_accumulating(tiled), corrected, piece)).result
 
     def _accumulated(
         self, inside: Builder, tiled: TiledOperation, *start: SSAValue
@@ -200,7 +201,7 @@ class ReductionLoop:
         """A total for what its terms depend on now, or depend on at last."""
         correction = self.tiles.tiling.correction_of(tiled.op)
         if correction is None:
-            return total
+            return self._restarted(builder, tiled, total, before)
         program = TensorProgram(builder, tensor_type(total).element_type)
         values = self.tiles.values
         formulae = CorrectionBuilder(program, correction.places, before, values)
@@ -209,6 +210,25 @@ class ReductionLoop:
             # What nothing has been added to is 0, and has to stay so.
             factor = limited(factor, [greatest(program.element)], builder)
         return program.mul(total, factor)
+
+    def _restarted(
+        self,
+        builder: Builder,
+        tiled: TiledOperation,
+        total: SSAValue,
+        before: Mapping[SSAValue, SSAValue],
+    ) -> SSAValue:
+        """A total, or what it starts from where it does that again."""
+        restart = self.tiles.tiling.restart_of(tiled.op)
+        if restart is None:
+            return total
+        extreme = restart.extreme
+        program = TensorProgram(builder, tensor_type(extreme).element_type)
+        values = self.tiles.values
+        formulae = CorrectionBuilder(program, restart.places, before, values)
+        old, new = formulae.build(Before(extreme)), formulae.build(After(extreme))
+        neutral = _accumulating(tiled).neutral()
+        return restarted(total, old, new, neutral, builder)
 
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue

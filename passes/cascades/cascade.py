@@ -26,6 +26,7 @@ from tlf.dialects.interfaces import (
 from tlf.passes.cascades.axes import AxisClasses, Places
 from tlf.passes.cascades.course import Course
 from tlf.passes.cascades.expansions import Expansion, expansion_of
+from tlf.passes.cascades.restarts import Restart, is_computed_with, restart_of
 from tlf.passes.tiling.form import Forms
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Step:
     """Which of its iterators runs along the axis."""
     correction: Correction | None
     """By what its running sum is multiplied, where it depends on others."""
+    restart: Restart | None = None
+    """Where it starts again instead."""
     expansion: Expansion | None = None
     """What is added to it instead. Only sums of parts of the axis may have one."""
 
@@ -83,9 +86,10 @@ def cascade_of(
     """
     The reductions of a group as one loop, or None where they are none: where the last
     one runs along several axes, another one needs results of these and neither runs
-    along the same axis nor for each place of it, or there is no correction for what one
-    adds up. With `in_parts`, parts of the axis are reduced one by one, each as a whole:
-    what its sums change by with the results of others may then be known as well.
+    along the same axis nor for each place of it, or one that needs others has no
+    correction for what it adds up, and does not start again. With `in_parts`, parts of
+    the axis are reduced one by one, each as a whole: what its sums change by with the
+    results of others may then be known as well.
     """
     try:
         return build_cascade(operations, forms, in_parts)
@@ -192,11 +196,28 @@ class _Corrected:
         self, corrected: Sequence[AccumulatingInterface]
     ) -> dict[Operation, Step]:
         """Some of the steps, with corrections. Raises `NoCascadeError`."""
+        found: dict[Operation, Step] = {}
+        for op in corrected:
+            if (step := self._restarted(op)) is not None:
+                found[op] = step
+        if len(found) == len(corrected):
+            return found
         # Formulae take half a second to import, and most programs have no cascade.
         from tlf.passes.cascades.bodies import Bodies
 
         bodies = Bodies.of_running(self.running, self.dependent)
-        return {op: self._step(op, bodies) for op in corrected}
+        return {op: found.get(op) or self._step(op, bodies) for op in corrected}
+
+    def _restarted(self, op: AccumulatingInterface) -> Step | None:
+        """A step that starts again where an extreme changes, if it is one."""
+        restart = restart_of(op, self.alone, self.dependent)
+        if restart is None:
+            return None
+        if is_computed_with(restart.extreme, self.alone, self.dependent):
+            text = "it compares with an extreme that others compute with"
+            raise NoCascadeError(op, text)
+        places = self._places(op, [restart.extreme])
+        return replace(self.alone[op], restart=replace(restart, places=places))
 
     def _step(self, op: AccumulatingInterface, bodies: Bodies) -> Step:
         if len(op.linear_in()) != len(op.inputs):

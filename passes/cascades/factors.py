@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.types import tensor_type
+from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 
@@ -30,6 +30,25 @@ def limited(value: SSAValue, limits: Sequence[float], builder: Builder) -> SSAVa
         kind = graph.MinimumOp if limit > 0 else graph.MaximumOp
         value = program.insert(kind(value, program.number(limit)))
     return value
+
+
+def restarted(
+    total: SSAValue,
+    before: SSAValue,
+    after: SSAValue,
+    neutral: float,
+    builder: Builder,
+) -> SSAValue:
+    """
+    A total as long as what its terms attain is what it was before, and else what it
+    starts from. An extreme that is no number stays none.
+    """
+    same = builder.insert(graph.CompareOp(before, after, graph.Relation.EQ)).result
+    if is_float(tensor_type(before).element_type):
+        none = builder.insert(graph.CompareOp(before, before, graph.Relation.NE))
+        same = builder.insert(graph.OrOp(same, none.result)).result
+    program = TensorProgram(builder, tensor_type(total).element_type)
+    return program.insert(graph.SelectOp(same, total, program.number(neutral)))
 
 
 @dataclass(frozen=True)

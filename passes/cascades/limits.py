@@ -13,6 +13,7 @@ from tlf.dialects.graph.splats import splat_of
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, is_float, tensor_type
 from tlf.passes.cascades.cascade import Cascade
+from tlf.passes.cascades.restarts import is_computed_with
 
 if TYPE_CHECKING:
     from tlf.passes.cascades.corrections import Correction
@@ -66,6 +67,8 @@ def _is_limited(cascade: Cascade, op: Operation) -> bool:
     if not isinstance(op, AccumulatingInterface):
         return is_carried(cascade, op) and op.results[0] in limited(cascade)
     if op not in cascade.steps or op is cascade.anchor or not isinf(op.neutral()):
+        return False
+    if not is_computed_with(op.results[0], cascade.steps, cascade.dependent):
         return False
     readers = (use.operation for use in op.results[0].uses)
     return not all(

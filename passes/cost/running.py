@@ -15,6 +15,9 @@ from tlf.passes.tiling.model import GroupTiling, elements
 SLOW = ("exp", "div")
 """Operations of formulae that take an engine longer."""
 
+RESTARTS = ("compare", "compare", "or", "select")
+"""What keeps a total as long as an extreme is what it was."""
+
 
 @dataclass
 class Running:
@@ -31,6 +34,9 @@ class Running:
 
     def corrected(self, op: Operation) -> Iterator[Cost]:
         """What makes a total right for what its terms depend on now."""
+        if self.tiling.restart_of(op) is not None:
+            for _ in RESTARTS:
+                yield self.costs.elementwise(self._count(op.results[0]))
         if (correction := self.tiling.correction_of(op)) is None:
             return
         count = max(map(self._count, correction.values))

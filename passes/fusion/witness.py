@@ -10,7 +10,8 @@ from tlf.dialects.graph.step import ATTRIBUTE, StepAttr
 from tlf.passes.cascades.cascade import Cascade, Step
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
 from tlf.passes.cascades.limits import is_carried, limited
-from tlf.passes.splitting.totals import kind_of
+from tlf.passes.cascades.restarts import Restart
+from tlf.passes.combining import kind_of
 from tlf.passes.tiling.group import Members
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -36,6 +37,8 @@ def _told(step: Step, cascade: Cascade, numbers: Mapping[SSAValue, int]) -> Step
         correction = spelled(step.correction.formula, numbers)
         is_limited = limited(cascade).intersection(step.correction.values)
         last = correction if is_limited else ""
+    if step.restart is not None:
+        correction = restarts(step.restart, numbers)
     return StepAttr(
         numbers[step.op.results[0]],
         str(step.op.neutral()),
@@ -43,6 +46,12 @@ def _told(step: Step, cascade: Cascade, numbers: Mapping[SSAValue, int]) -> Step
         correction,
         last,
     )
+
+
+def restarts(restart: Restart, numbers: Mapping[SSAValue, int]) -> str:
+    """When a reduction starts again, as text."""
+    number = numbers[restart.extreme]
+    return f"restart if r{number} != r{number}'"
 
 
 def spelled(formula: Formula, numbers: Mapping[SSAValue, int]) -> str:

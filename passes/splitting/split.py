@@ -25,11 +25,12 @@ from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.cascades.cascade import Cascade, Step, cascade_of
 from tlf.passes.cascades.expansions import Expansion
 from tlf.passes.cascades.factors import limited
+from tlf.passes.combining import kind_of
 from tlf.passes.permutations import reshaped
 from tlf.passes.replacement import is_planned
 from tlf.passes.splitting.parted import Parted
 from tlf.passes.splitting.rebuild import Rebuild, UnsplitError, is_known
-from tlf.passes.splitting.totals import Totals, kind_of
+from tlf.passes.splitting.totals import Totals
 from tlf.passes.tiling.form import Form, Forms
 
 

@@ -13,14 +13,15 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import greatest, tensor_type
 from tlf.passes.cascades.axes import Places
 from tlf.passes.cascades.cascade import Step
 from tlf.passes.cascades.corrections import Correction
 from tlf.passes.cascades.expansions import Expansion
-from tlf.passes.cascades.factors import CorrectionBuilder, limited
+from tlf.passes.cascades.factors import CorrectionBuilder, limited, restarted
 from tlf.passes.cascades.formula import After, Apply, Before, Formula
+from tlf.passes.cascades.restarts import Restart
+from tlf.passes.combining import kind_of
 from tlf.passes.permutations import reshaped
 from tlf.passes.splitting.parted import Parted, spread
 
@@ -54,6 +55,8 @@ class Totals:
         if step.correction is not None:
             total = self._corrected(step.correction, part, program)
         else:
+            if step.restart is not None:
+                part = self._attaining(step, step.restart, part, builder)
             if step.expansion is not None:
                 part = self._expanded(step.expansion, part, sums, program)
             total = program.reduce(part.value, kind_of(op), [part.axis], False)
@@ -69,6 +72,21 @@ class Totals:
         made = builder.insert(op.clone(self.seen))
         value = limited(made.results[0], self.limits(op), builder)
         self.seen[op.results[0]] = value
+
+    def _attaining(
+        self, step: Step, restart: Restart, part: Parted, builder: Builder
+    ) -> Parted:
+        """What parts have found that attain the extreme of all, or else nothing."""
+        extreme = restart.extreme
+        program = TensorProgram(builder, tensor_type(extreme).element_type)
+        formulae = _Formulae(restart.places, part.axis, program)
+        before = {extreme: self.parts[extreme]}
+        old, new = (
+            formulae.build(each, before, self.values)
+            for each in (Before(extreme), After(extreme))
+        )
+        neutral = step.op.neutral()
+        return Parted(restarted(part.value, old, new, neutral, builder), part.axis)
 
     def _expanded(
         self,
@@ -163,11 +181,6 @@ def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue
         for each in (axes, kept, result)
     ]
     return program.insert(graph.ContractOp(part.value, narrow, maps))
-
-
-def kind_of(op: AccumulatingInterface) -> ReduceKind:
-    """How results of a reduction or a contraction are combined."""
-    return op.combination if isinstance(op, graph.ReduceOp) else ReduceKind.SUM
 
 
 def place_for(places: Places, axis: int) -> int:

@@ -30,6 +30,7 @@ from tlf.passes.tiling.window import Window
 
 if TYPE_CHECKING:
     from tlf.passes.cascades.corrections import Correction
+    from tlf.passes.cascades.restarts import Restart
 
 
 class TilingError(PassFailedException):
@@ -257,6 +258,11 @@ class GroupTiling:
         """What corrects the running sum of an operation, if it has to be."""
         step = None if self.cascade is None else self.cascade.steps.get(op)
         return None if step is None else step.correction
+
+    def restart_of(self, op: Operation) -> Restart | None:
+        """Where the reduction of an operation starts again, if it does."""
+        step = None if self.cascade is None else self.cascade.steps.get(op)
+        return None if step is None else step.restart
 
     def runs_along(self, op: Operation, iterator: int) -> bool:
         """Whether an iterator of a step of a cascade runs along the anchor's loop."""

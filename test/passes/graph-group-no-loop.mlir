@@ -25,3 +25,20 @@ func.func @factors(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tenso
   %v = graph.reduce %q <sum> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
   func.return %v : tensor<8192x1xf32>
 }
+
+// What others compute with is kept within finite numbers: that is no number to compare with.
+// CHECK-LABEL: func.func @compared
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it compares with an extreme that others compute with" at "%n">
+func.func @compared(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> (tensor<8192x1xf32>, tensor<8192xf32>) {
+  %z = graph.constant dense<0.0> : tensor<f32>
+  %o = graph.constant dense<1.0> : tensor<f32>
+  %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
+  %m = graph.reduce %y <max> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  %d = graph.sub %y, %m : (tensor<8192x50000xf32>, tensor<8192x1xf32>) -> tensor<8192x50000xf32>
+  %e = graph.exp %d : tensor<8192x50000xf32>
+  %l = graph.reduce %e <sum> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
+  %h = graph.compare %y, %m <eq> : (tensor<8192x50000xf32>, tensor<8192x1xf32>) -> tensor<8192x50000xi1>
+  %u = graph.select %h, %o, %z : (tensor<8192x50000xi1>, tensor<f32>, tensor<f32>) -> tensor<8192x50000xf32>
+  %n = graph.reduce %u <sum> axes [1] : (tensor<8192x50000xf32>) -> tensor<8192xf32>
+  func.return %l, %n : tensor<8192x1xf32>, tensor<8192xf32>
+}

@@ -23,3 +23,15 @@ func.func @alone(%x: tensor<4096x512xf32>) -> tensor<4096xf32> {
   %1 = graph.reduce %0 <sum> axes [1] : (tensor<4096x512xf32>) -> tensor<4096xf32>
   func.return %1 : tensor<4096xf32>
 }
+
+// -----
+
+// The first of the greatest elements is looked for again where a greater one comes.
+// CHECK-LABEL: func.func @place
+// CHECK:         graph.reduce {{.*}} <max> axes [1] keepdims {tlf.step = #graph.step<0 initial "-inf" combine "max">}
+// CHECK:         graph.reduce {{.*}} <min> axes [1] {tlf.step = #graph.step<1 initial "2147483647" combine "min" correction "restart if r0 != r0'">}
+func.func @place(%x: tensor<8192x512xf16>, %w: tensor<512x4096xf16>) -> tensor<8192xi64> {
+  %s = graph.matmul %x, %w : (tensor<8192x512xf16>, tensor<512x4096xf16>) -> tensor<8192x4096xf16>
+  %y = graph.arg_reduce %s <max> axis 1 : (tensor<8192x4096xf16>) -> tensor<8192xi64>
+  func.return %y : tensor<8192xi64>
+}

@@ -248,7 +248,7 @@ class _Kernel:
         corrected = (
             tiled
             for op, tiled in self.tiling.tiles.items()
-            if self.tiling.correction_of(op) is not None
+            if self.tiling.correction_of(op) or self.tiling.restart_of(op)
         )
         return sum(elements(tiled.result) for tiled in corrected)
 

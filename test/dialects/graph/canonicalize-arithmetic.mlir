@@ -100,3 +100,18 @@ func.func @comparisons(%x: tensor<4xf32>, %y: tensor<4xf32>, %a: tensor<4xi8>, %
   %5 = graph.not %4 : tensor<4xi1>
   func.return %1, %3, %5 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>
 }
+
+// A maximum that is there already, but for an axis of extent 1; sums in other types are not.
+// CHECK-LABEL: func.func @reduced_twice
+// CHECK-NEXT:    [[M:%.*]] = graph.reduce %x <max> axes [1] keepdims
+// CHECK-NEXT:    graph.reduce %x <sum> axes [1] keepdims :
+// CHECK-NEXT:    graph.reduce %x <sum> axes [1] acc f16
+// CHECK-NEXT:    graph.reshape [[M]] : (tensor<4x1xf16>) -> tensor<4xf16>
+func.func @reduced_twice(%x: tensor<4x8xf16>)
+    -> (tensor<4x1xf16>, tensor<4xf16>, tensor<4x1xf16>, tensor<4xf16>) {
+  %0 = graph.reduce %x <max> axes [1] keepdims : (tensor<4x8xf16>) -> tensor<4x1xf16>
+  %1 = graph.reduce %x <sum> axes [1] keepdims : (tensor<4x8xf16>) -> tensor<4x1xf16>
+  %2 = graph.reduce %x <sum> axes [1] acc f16 : (tensor<4x8xf16>) -> tensor<4xf16>
+  %3 = graph.reduce %x <max> axes [1] : (tensor<4x8xf16>) -> tensor<4xf16>
+  func.return %0, %3, %1, %2 : tensor<4x1xf16>, tensor<4xf16>, tensor<4x1xf16>, tensor<4xf16>
+}

@@ -1,0 +1,46 @@
+"""Reductions that others do already, but for axes of extent 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Operation
+
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.reduction import ReduceOp
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.interfaces import Simplification
+
+
+def done_before(op: Operation) -> Iterable[Simplification]:
+    """A reduction as the result of one before it, under another shape."""
+    if not isinstance(op, ReduceOp):
+        return
+    for use in op.operand.uses:
+        first = use.operation
+        if isinstance(first, ReduceOp) and _is_the_same(first, op):
+            text = f"{op.combination} is there already, but for its shape"
+            shape = shape_of(op.result)
+            yield Simplification(
+                text,
+                lambda builder, first=first: (
+                    builder.insert(ReshapeOp(first.result, shape)).result
+                ),
+            )
+            return
+
+
+def _is_the_same(first: ReduceOp, op: ReduceOp) -> bool:
+    """Whether one reduction comes before another one, and computes the same numbers."""
+    if first.parent is not op.parent or not first.is_before_in_block(op):
+        return False
+    if first.init_value is not None or op.init_value is not None:
+        return False
+    return (
+        first.operand is op.operand
+        and first.combination is op.combination
+        and set(first.axis_list) == set(op.axis_list)
+        and (first.keepdims is None) is not (op.keepdims is None)
+        and first.accumulator_type == op.accumulator_type
+        and element_of(first.result) == element_of(op.result)
+    )

@@ -1,0 +1,132 @@
+"""
+Reductions that start again where an extreme changes find in a loop what they do of a
+row as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from cascade_programs import at_two_levels, in_one_loop, near_engines
+from differential import PASSES, PassManager, build_passes, parsed, run_lowered
+from restart_programs import BODIES, ELEMENTS, inputs_of, program
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import tile
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import Target
+from tlf.lowering.pipelines import pipelines_for
+
+INSTRUCTIONS = (
+    "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline,"
+    "mem-split-maps,mem-prefetch,mem-plan,convert-mem-to-npu,tidy"
+)
+
+
+def depth_of(module: ModuleOp) -> int:
+    """How many loops over pieces of rows are in one another, at most."""
+    depths = [0]
+    for op in module.walk():
+        depth, around = 0, op
+        while around is not None:
+            depth += isinstance(around, tile.WhileOp) and not around.parallel
+            around = around.parent_op()
+        depths.append(depth)
+    return max(depths)
+
+
+def on_npu(
+    context: Context, module: ModuleOp, known: Mapping[str, Array]
+) -> Sequence[Array]:
+    """What the instructions compute."""
+    target = Target.of(module)
+    taken = [argument.name_hint or "" for argument in function_of(module).args]
+    inputs = {name: known[name] for name in taken}
+    passes = build_passes(INSTRUCTIONS, PASSES, pipelines_for(target))
+    PassManager(passes).run(context, module)
+    return run_lowered(context, module, target, inputs)
+
+
+def function_of(module: ModuleOp) -> func.FuncOp:
+    """The only function of a module."""
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    return function
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("body", BODIES)
+def test_in_one_loop(body: str, element: str, seed: int):
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(1, 20)), int(rng.integers(2, 60))
+    text = program(body, rows, columns, element)
+    inputs = inputs_of(rows, columns, element, seed)
+    (right,) = interpret(parsed(text)[1], inputs)
+    steps = int(rng.integers(1, columns))
+
+    module = in_one_loop(text, int(rng.integers(1, rows + 1)), steps)
+
+    assert depth_of(module) == 1
+    (found,) = interpret(module, inputs)
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("body", BODIES)
+def test_near_engines(body: str, element: str, seed: int):
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(2, 20)), int(rng.integers(8, 60))
+    text = program(body, rows, columns, element)
+    inputs = inputs_of(rows, columns, element, seed)
+    (right,) = interpret(parsed(text)[1], inputs)
+    plan = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns // 2))
+
+    context, module = near_engines(text, *plan)
+
+    assert depth_of(module) == 1
+    (found,) = on_npu(context, module, inputs)
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("body", BODIES)
+def test_at_two_levels(body: str, element: str, seed: int):
+    rng = np.random.default_rng(seed)
+    rows, columns = int(rng.integers(2, 20)), int(rng.integers(12, 60))
+    text = program(body, rows, columns, element)
+    inputs = inputs_of(rows, columns, element, seed)
+    (right,) = interpret(parsed(text)[1], inputs)
+    far = int(rng.integers(1, rows + 1)), int(rng.integers(4, columns))
+    near = int(rng.integers(1, far[0] + 1)), int(rng.integers(1, far[1]))
+
+    context, module = at_two_levels(text, far, near)
+
+    assert depth_of(module) == 2
+    (found,) = on_npu(context, module, inputs)
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("body", BODIES)
+def test_a_thousand_inputs(body: str, element: str):
+    """All results are what they are without a loop, whatever is in rows."""
+    rng = np.random.default_rng(len(body))
+    for number in range(7):
+        rows, columns = int(rng.integers(1, 20)), int(rng.integers(2, 60))
+        text = program(body, rows, columns, element)
+        whole = parsed(text)[1]
+        module = in_one_loop(text, rows, int(rng.integers(1, columns)))
+        for seed in range(9):
+            inputs = inputs_of(rows, columns, element, 9 * number + seed)
+            (right,), (found,) = (interpret(each, inputs) for each in (whole, module))
+            np.testing.assert_array_equal(found, right)
