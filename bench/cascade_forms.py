@@ -252,9 +252,9 @@ def gate(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
     return T.softmax(x @ weight, -1).max(-1)
 
 
-@case(lambda n: [(n.rows, n.k), (n.k, n.n)], weights=[1])
+@case(lambda n: [(n.rows, n.k), (n.n, n.k)], weights=[1])
 def greatest(x: Tensor, weight: Tensor) -> Sequence[Tensor]:
-    return (x @ weight).max(-1)
+    return T.nn.functional.linear(x, weight).max(-1)
 
 
 @case(lambda n: [(n.rows, n.k), (n.k, 8), (8, n.k)], weights=[1, 2])

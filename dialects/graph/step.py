@@ -23,9 +23,9 @@ class StepAttr(ParametrizedAttribute):
     among the values that the loop hands on, the value that it starts from, how elements
     are combined with what there is, and by which factor that is corrected first, and
     once more behind the loop; or when the reduction starts again instead. There `r0` is
-    value 0 as it was used so far, and `r0'` as it is now. What others see of a value may
-    be kept within limits while the loop runs: `finalise` is the factor where that is
-    undone behind it.
+    value 0 as it was used so far, and `r0'` as it is now. What others see of a value
+    may be kept within limits while the loop runs: `finalise` is the factor where that
+    is undone behind it.
 
     ```mlir
     #graph.step<1 initial "0" combine "sum" correction "exp(r0 - r0')">

@@ -210,7 +210,7 @@ class _Corrected:
 
     def _restarted(self, op: AccumulatingInterface) -> Step | None:
         """A step that starts again where an extreme changes, if it is one."""
-        restart = restart_of(op, self.alone, self.dependent)
+        restart = restart_of(op, self.axes.operations, self.alone, self.dependent)
         if restart is None:
             return None
         if is_computed_with(restart.extreme, self.alone, self.dependent):

@@ -45,23 +45,26 @@ class Restart:
 
 def restart_of(
     op: AccumulatingInterface,
+    operations: Collection[Operation],
     steps: Collection[Operation],
     dependent: Collection[Operation],
 ) -> Restart | None:
     """
     The extreme, of those that steps accumulate, that all terms of a reduction attain
-    which are not neutral; None where there is none. What the terms are where they are
-    not neutral needs no step.
+    which are not neutral, as operations of a group tell; None where there is none. What
+    the terms are where they are not neutral needs no step.
     """
     if len(op.inputs) != 1 or not isinstance(op, graph.ReduceOp):
         return None
     mask = _mask_of(op)
     term = (op.inputs[0] if mask is None else mask.source).owner
-    if not isinstance(term, graph.SelectOp) or term.lhs.owner in dependent:
+    if term not in operations or not isinstance(term, graph.SelectOp):
+        return None
+    if term.lhs.owner in dependent:
         return None
     if (number := splat_of(term.rhs)) is None or number != op.neutral():
         return None
-    extreme = _Attained(steps, mask).by(term.condition)
+    extreme = _Attained(operations, steps, mask).by(term.condition)
     return None if extreme is None else Restart(extreme)
 
 
@@ -88,12 +91,15 @@ def _is_alike(mask: tile.MaskOp | None, other: tile.MaskOp) -> bool:
 class _Attained:
     """Finds extremes that an element attains wherever a condition holds."""
 
+    operations: Collection[Operation]
     steps: Collection[Operation]
     mask: tile.MaskOp | None
     """Which elements are looked at, if not all."""
 
     def by(self, condition: SSAValue) -> SSAValue | None:
         """The extreme, if there is one."""
+        if condition.owner not in self.operations:
+            return None
         match condition.owner:
             case graph.CompareOp() as compare:
                 return self._compared(compare)

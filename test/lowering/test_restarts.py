@@ -130,3 +130,22 @@ def test_a_thousand_inputs(body: str, element: str):
             inputs = inputs_of(rows, columns, element, 9 * number + seed)
             (right,), (found,) = (interpret(each, inputs) for each in (whole, module))
             np.testing.assert_array_equal(found, right)
+
+
+OUTSIDE = """
+func.func @main(%t: tensor<4x24xf32>, %h: tensor<4x24xi1>) -> tensor<4xi32> {
+  %o = graph.constant dense<1> : tensor<i32>
+  %z = graph.constant dense<0> : tensor<i32>
+  %m = graph.reduce %t <max> axes [1] keepdims : (tensor<4x24xf32>) -> tensor<4x1xf32>
+  %e = graph.compare %t, %m <eq> : (tensor<4x24xf32>, tensor<4x1xf32>) -> tensor<4x24xi1>
+  %g = graph.or %e, %h : (tensor<4x24xi1>, tensor<4x24xi1>) -> tensor<4x24xi1>
+  %u = graph.select %g, %o, %z : (tensor<4x24xi1>, tensor<i32>, tensor<i32>) -> tensor<4x24xi32>
+  %y = graph.reduce %u <sum> axes [1] : (tensor<4x24xi32>) -> tensor<4xi32>
+  func.return %y : tensor<4xi32>
+}
+"""
+
+
+def test_conditions_from_outside_may_hold_anywhere():
+    """So rows stay whole."""
+    assert depth_of(in_one_loop(OUTSIDE, 4, 8)) == 0
