@@ -17,10 +17,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import tile
-from tlf.dialects.interfaces import Array
+from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
+from tlf.passes.tiling.form import Forms
 
 INSTRUCTIONS = (
     "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline,"
@@ -133,19 +135,25 @@ def test_a_thousand_inputs(body: str, element: str):
 
 
 OUTSIDE = """
-func.func @main(%t: tensor<4x24xf32>, %h: tensor<4x24xi1>) -> tensor<4xi32> {
   %o = graph.constant dense<1> : tensor<i32>
   %z = graph.constant dense<0> : tensor<i32>
-  %m = graph.reduce %t <max> axes [1] keepdims : (tensor<4x24xf32>) -> tensor<4x1xf32>
-  %e = graph.compare %t, %m <eq> : (tensor<4x24xf32>, tensor<4x1xf32>) -> tensor<4x24xi1>
-  %g = graph.or %e, %h : (tensor<4x24xi1>, tensor<4x24xi1>) -> tensor<4x24xi1>
-  %u = graph.select %g, %o, %z : (tensor<4x24xi1>, tensor<i32>, tensor<i32>) -> tensor<4x24xi32>
-  %y = graph.reduce %u <sum> axes [1] : (tensor<4x24xi32>) -> tensor<4xi32>
-  func.return %y : tensor<4xi32>
-}
-"""
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %e = graph.compare %t, %m <eq> : ({S}, {R}) -> {B}
+  %g = graph.or %e, %h : ({B}, {B}) -> {B}
+  %u = graph.select %g, %o, %z : ({B}, tensor<i32>, tensor<i32>) -> {N}
+  %y = graph.reduce %u <sum> axes [1] : ({N}) -> tensor<4xi32>
+  func.return %y : tensor<4xi32>"""
 
 
 def test_conditions_from_outside_may_hold_anywhere():
-    """So rows stay whole."""
-    assert depth_of(in_one_loop(OUTSIDE, 4, 8)) == 0
+    """So there is no loop."""
+    types = {"S": "4x24xf32", "R": "4x1xf32", "B": "4x24xi1", "N": "4x24xi32"}
+    types = {name: f"tensor<{type_}>" for name, type_ in types.items()}
+    taken = "%t: {S}, %h: {B}".format(**types)
+    lines = OUTSIDE.format(**types)
+    _, module = parsed(f"func.func @main({taken}) -> tensor<4xi32> {{{lines}\n}}")
+    operations = [op for op in module.walk() if isinstance(op, TilingInterface)]
+    inside = [op for op in operations if not isinstance(op, ConstantInterface)]
+
+    with pytest.raises(NoCascadeError, match="no factor corrects"):
+        build_cascade(inside, Forms())
