@@ -264,9 +264,17 @@ for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
     CONVERTERS[overload(_name)] = elementwise(graph.OrOp)
 
 
-@converts("logical_xor.default", "bitwise_xor.Tensor")
-def _xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    if at.element != i1:
-        raise Unsupported("expected an exclusive or of bools, got integers")
+@converts("logical_xor.default")
+def _logical_xor(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
     lhs, rhs = (at.cast(at.truth(each), f32) for each in (x, y))
     return at.compare(lhs, rhs, "ne", f32)
+
+
+@converts("bitwise_xor.Tensor", "bitwise_xor.Scalar")
+def _bitwise_xor(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
+    """The bits that either number has, less those that both have: no borrow occurs."""
+    if at.element == i1:
+        truth = y if isinstance(y, SSAValue) else at.number(bool(y), i1)
+        return _logical_xor(at, x, truth)
+    either = at.apply(graph.OrOp, x, y)
+    return at.apply(graph.SubOp, either, at.apply(graph.AndOp, x, y))
