@@ -156,11 +156,16 @@ class Rebuild:
         """A reshape that does no more than add axes of extent 1, or drop them."""
         operand = self._needed(op, 0, builder)
         source, shape = (tensor_type(e).get_shape() for e in (op.operand, op.result))
-        if self.iterator(op) is not None or _long(source) != _long(shape):
+        if _long(source) != _long(shape):
             raise UnsplitError
-        before = _long(source[: operand.axis])
-        axis = next(n for n in range(len(shape) + 1) if _long(shape[:n]) == before)
-        wanted = (*shape[:axis], self.parts, *shape[axis:])
+        before, along = _long(source[: operand.axis]), self.iterator(op) is not None
+        axis = next(
+            n
+            for n in range(len(shape) + 1)
+            if _long(shape[:n]) == before and not (along and shape[n] == 1)
+        )
+        inner = [shape[axis] // self.parts] if along else []
+        wanted = (*shape[:axis], self.parts, *inner, *shape[axis + along :])
         return Parted(reshaped(operand.value, wanted, builder), axis)
 
     def _computed(self, op: TilingInterface, builder: Builder) -> Parted:

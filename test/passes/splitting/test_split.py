@@ -66,6 +66,10 @@ BODIES: Mapping[str, str] = {
   %a = graph.reduce %e <sum> axes [{axis}] : ({S}) -> {D}
   %l = graph.reshape %a : ({D}) -> {R}"""
     + VALUES,
+    "a mask of columns": """%r = graph.reshape %b : ({B}) -> {A}
+  %x = graph.add %s, %r : ({S}, {A}) -> {S}"""
+    + SOFTMAX.replace("{0}", "%x")
+    + VALUES,
     "weights of a softmax": SOFTMAX.replace("{0}", "%s")
     + "\n  %y = graph.div %e, %l : ({S}, {R}) -> {S}",
 }
@@ -90,6 +94,7 @@ def shapes_of(
         "Q": (*outer, rows, 4),
         "K": (*outer, 4, columns),
         "B": (columns,),
+        "A": (*(1 for _ in outer), 1, columns),
         "C": (),
     }
 
