@@ -60,14 +60,15 @@ def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
 @dataclass(frozen=True)
 class GraphExposeCascadesPass(ModulePass):
     """
-    Split sums of several terms, some of them multiplied by results of other sums or
-    maxima, into sums of each term, and let sums find what is gathered from products,
-    where more runs in one loop then, and that takes less time by the model of the
-    target.
+    Sum the factors of products of matrices instead of the products, split sums of
+    several terms, some of them multiplied by results of other sums or maxima, into sums
+    of each term, and let sums find what is gathered from products, where that takes
+    less time by the model of the target, such as where more runs in one loop then.
 
     So the rows of a layer normalization are added up in the loop of the product that
-    follows, the difference of two softmaxes becomes two attentions in one loop, and
-    variances are computed in one pass, from the distances from where rows begin. Sums
+    follows, the difference of two softmaxes becomes two attentions in one loop, a mean
+    behind a linear layer is one of what the layer reads, and variances are computed in
+    one pass, from the distances from where rows begin. Sums
     are rounded at other points by this. Without a target, or without a model of its
     time, nothing happens.
     """

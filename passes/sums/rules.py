@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.passes.sums.distribute import distribute, is_splittable
 from tlf.passes.sums.gathered import is_summable, sum_gathered
+from tlf.passes.sums.products import is_of_products, sum_factors
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,12 @@ def _sum_gathered(op: Operation, _: Collection[SSAValue]) -> bool:
     return sum_gathered(op)
 
 
+def _sum_factors(op: Operation, _: Collection[SSAValue]) -> bool:
+    return sum_factors(op)
+
+
 RULES: Sequence[Rule] = (
+    Rule(is_of_products, _sum_factors, "{} sums the factors of products"),
     Rule(is_splittable, distribute, "the terms of {} are summed one by one"),
     Rule(is_summable, _sum_gathered, "{} sums what it reads, and zeros"),
 )

@@ -115,3 +115,18 @@ func.func @norm(%x: tensor<8x1024x1024xbf16>, %g: tensor<1024xbf16> {tlf.paramet
   %y = graph.cast %s : (tensor<8192x4096xf32>) -> tensor<8192x4096xbf16>
   func.return %y : tensor<8192x4096xbf16>
 }
+
+// -----
+
+// The mean of rows behind a linear layer is one of what the layer reads.
+// CHECK-LABEL: func.func @pooled
+// CHECK-SAME:    #graph.remark<passed "graph-expose-cascades" "reduce sums the factors of products">
+// CHECK:         graph.reduce {{.*}} <sum> axes [1] keepdims : (tensor<64x256x512xf32>) -> tensor<64x1x512xf32>
+// CHECK:         graph.contract {{.*}} -> tensor<64x1x1024xf32>
+// CHECK-NOT:     tensor<64x256x1024x
+func.func @pooled(%x: tensor<64x256x512xbf16>, %w: tensor<512x1024xbf16> {tlf.parameter}, %b: tensor<1024xbf16> {tlf.parameter}) -> tensor<64x1024xbf16> {
+  %s = graph.matmul %x, %w : (tensor<64x256x512xbf16>, tensor<512x1024xbf16>) -> tensor<64x256x1024xbf16>
+  %t = graph.add %s, %b : (tensor<64x256x1024xbf16>, tensor<1024xbf16>) -> tensor<64x256x1024xbf16>
+  %y = graph.mean %t axes [1] : (tensor<64x256x1024xbf16>) -> tensor<64x1024xbf16>
+  func.return %y : tensor<64x1024xbf16>
+}
