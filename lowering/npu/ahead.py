@@ -28,6 +28,7 @@ from tlf.dialects import npu
 from tlf.dialects.mem import Index
 from tlf.lowering.npu.index import IndexBuilder
 from tlf.lowering.npu.ranges import constant_of
+from tlf.passes.pipelining.counters import STAGES
 
 
 def issue_ahead(
@@ -77,7 +78,7 @@ def _split(
     start = inside.add(body.args[0], ahead * step)
     end = inside.min(inside.add(start, 1), loop.ub)
     bounds = start, end, loop.step
-    for after, run in _runs(body, chosen).items():
+    for after, run in _runs(loop, chosen).items():
         point = InsertPoint.before(first) if after is None else InsertPoint.after(after)
         index = IndexBuilder(Builder(point))
         _copies(index, bounds, _with_operands(run, body), body.args[0])
@@ -89,24 +90,27 @@ def _split(
 
 
 def _runs(
-    body: Block, chosen: Sequence[Operation]
+    loop: scf.ForOp, chosen: Sequence[Operation]
 ) -> dict[Operation | None, list[Operation]]:
     """
-    Operations of a body by the last loop that has instructions for the same engine, if
-    there is one: what is in it should not wait behind what is for later iterations.
+    Operations of a body by the last loop before them, if there is one. In loops that
+    do not overlap, it is the last one that has instructions for the same engine: what
+    is in it should not wait behind what is for later iterations.
     """
     runs: dict[Operation | None, list[Operation]] = {}
-    loops = [(op, _engines([op])) for op in body.ops if op.regions]
+    loops = [op for op in loop.body.block.ops if op.regions]
     for op in chosen:
-        engines = _engines([op])
-        behind = [loop for loop, used in loops if not used.isdisjoint(engines)]
+        if STAGES in loop.attributes:
+            behind = [each for each in loops if each.is_before_in_block(op)]
+        else:
+            behind = [each for each in loops if _engines(each) & _engines(op)]
         runs.setdefault(behind[-1] if behind else None, []).append(op)
     return runs
 
 
-def _engines(ops: Iterable[Operation]) -> set[str]:
-    """The engines that instructions, and those inside of operations, are for."""
-    return {each.engine for op in ops for each in op.walk() if isinstance(each, ISSUED)}
+def _engines(op: Operation) -> set[str]:
+    """The engines that an instruction, or those inside of an operation, are for."""
+    return {each.engine for each in op.walk() if isinstance(each, ISSUED)}
 
 
 ISSUED = (npu.EngineOp, npu.SemaphoreOp)

@@ -206,23 +206,47 @@ def _placed(nest: Nest, early: Sequence[Step]) -> list[Item]:
     rest = [item for item in nest.body if item not in early]
     behind: dict[int, list[Item]] = {}
     for step in early:
-        behind.setdefault(_held_up(step, rest), []).append(step)
+        if nest.stages > 1:
+            place = _held_up(step, nest, rest)
+        else:
+            place = _last_of_queue(step, rest)
+        behind.setdefault(place, []).append(step)
     body = behind.get(0, [])
     for number, item in enumerate(rest, 1):
         body += [item, *behind.get(number, ())]
     return body
 
 
-def _held_up(step: Step, rest: Sequence[Item]) -> int:
+def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
     """
-    How many items of a body an early load goes behind: all up to the last nest that
-    loads in the same queue.
+    How many items of a body an early load goes behind: all up to the last nest before
+    its tile is used that loads in the same queue.
     """
+    assert step.moves is not None
     found = 0
+    if _ring_filled(step, nest):
+        return found
     for number, item in enumerate(rest, 1):
+        if _touches(item, step.moves[1]) or _is_awaited(step, item):
+            break
         if isinstance(item, Nest) and _shares_queue(item, step):
             found = number
     return found
+
+
+def _is_awaited(step: Step, item: Item) -> bool:
+    """Whether an item waits for a load and for other moves, too."""
+    return isinstance(item, Step) and len(item.finishes) > 1 and step in item.finishes
+
+
+def _last_of_queue(step: Step, rest: Sequence[Item]) -> int:
+    """How many items of a body are there up to the last nest that loads in a queue."""
+    nests = [
+        number
+        for number, item in enumerate(rest, 1)
+        if isinstance(item, Nest) and _shares_queue(item, step)
+    ]
+    return max(nests, default=0)
 
 
 def _shares_queue(nest: Nest, step: Step) -> bool:
