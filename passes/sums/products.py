@@ -4,9 +4,11 @@ Sums of rows or columns of products of matrices, as products of sums.
     sum_t (sum_k x_tk w_kn + b_n) = sum_k (sum_t x_tk) w_kn + T b_n
 
 As many times fewer multiplications are left as rows are added up: a mean behind a
-linear layer is one of what the layer reads. Sums are multiplied in the accumulator's
+linear layer is one of what the layer reads. Means are multiplied in the accumulator's
 type, unrounded. So factors have to be of a narrower type: errors of products of rows
-would average out, but those of one product of all do not.
+would average out, but those of one product of all do not. And they have to be of its
+range, as bf16 of f32: products that are infinite in f16 would be finite. What is
+multiplied are means, as sums might be infinite.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.builder import Builder
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
-from tlf.dialects.types import is_float, is_half, tensor_type
+from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph_fold_movements import Product
 from tlf.passes.postorder import in_postorder
 from tlf.passes.replacement import is_planned
@@ -35,8 +38,8 @@ SCALING = (graph.MulOp, graph.DivOp)
 
 def is_of_products(op: Operation) -> bool:
     """
-    Whether an operation adds up rows or columns of products of matrices, of 16 bits,
-    that nothing else reads, perhaps scaled, or with something added.
+    Whether an operation adds up rows or columns of products of matrices of bf16 that
+    nothing else reads, perhaps scaled, or with something added.
     """
     if not isinstance(op, graph.ReduceOp) or op.combination is not ReduceKind.SUM:
         return False
@@ -90,8 +93,8 @@ class _Summed:
         if not all(map(self._is_whole, along)):
             return ()
         if isinstance(op, graph.CastOp):
-            element = tensor_type(op.operands[0]).element_type
-            return along if is_float(element) else ()
+            types = [tensor_type(each).element_type for each in (*along, value)]
+            return along if {bf16, f32}.issuperset(types) else ()
         if isinstance(op, LINEAR):
             return along
         if not isinstance(op, SCALING) or len(along) != 1:
@@ -108,7 +111,7 @@ class _Summed:
             return None
         if found.op.accumulator_type != self.element:
             return None
-        if not all(is_half(tensor_type(each).element_type) for each in found.values):
+        if not all(tensor_type(each).element_type == bf16 for each in found.values):
             return None
         shared = {*found.axes[0]} & {*found.axes[1]}
         return None if shared.intersection(self._iterators(found)) else found
@@ -142,18 +145,20 @@ class _Summed:
         return wide if count == 1 else program.mul(wide, program.number(count))
 
     def _multiplied(self, product: Product, program: TensorProgram) -> SSAValue:
-        """The product of sums of the factors that go along the axes."""
+        """The product of means of the factors that go along the axes, so many times."""
         summed, factors = self._iterators(product), list[SSAValue]()
         for value, axes in zip(product.values, product.axes, strict=True):
             wide = program.widened(value)
-            own = [place for place, axis in enumerate(axes) if axis in summed]
-            factors.append(
-                program.reduce(wide, ReduceKind.SUM, own, True) if own else wide
-            )
+            if own := [place for place, axis in enumerate(axes) if axis in summed]:
+                count = prod(tensor_type(wide).get_shape()[place] for place in own)
+                part = program.mul(wide, program.number(1 / count))
+                wide = program.reduce(part, ReduceKind.SUM, own, True)
+            factors.append(wide)
         made = Product(
             product.op, (factors[0], factors[1]), product.axes, product.result
         )
-        return program.insert(made.build(program.element))
+        mean = program.insert(made.build(program.element))
+        return program.mul(mean, program.number(self.count))
 
     def _reduced(self, value: SSAValue, program: TensorProgram) -> SSAValue:
         rank = len(tensor_type(value).get_shape())

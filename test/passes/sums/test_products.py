@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from differential import PASSES, PassManager, build_passes, parsed
 from far_rows import SEEDS, SHAPES, UNIT, errors, program
+from special_values import DTYPE
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.interpreters.run import interpret
 from tlf.passes.analysis.work import work_of
 from tlf.passes.sums.products import sum_factors
 
@@ -77,11 +79,11 @@ def changed(text: str) -> ModuleOp:
 
 @pytest.mark.one_in(10)
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("element", ["f16", "bf16"])
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_errors(seed: int, element: str, body: str):
+@pytest.mark.parametrize("seed", range(2 * SEEDS))
+def test_errors(seed: int, body: str):
     """At most four times the errors of the program as it was, against f64."""
     # 1,360 inputs of each body.
+    element = "bf16"
     rng = np.random.default_rng([seed, len(body)])
     result, lines = BODIES[body]
     for _ in range(2 * SHAPES):
@@ -97,7 +99,6 @@ def test_errors(seed: int, element: str, body: str):
         assert worst <= 4 * max(usual, 4 * UNIT[element])
 
 
-@pytest.mark.parametrize("element", ["f16", "f32"])
 @pytest.mark.parametrize(
     "lines",
     [
@@ -107,17 +108,40 @@ def test_errors(seed: int, element: str, body: str):
         "%t = graph.reshape %s : ({Y}) -> {Y}",
     ],
 )
-def test_what_is_no_sum_of_products_stays(lines: str, element: str):
+def test_what_is_no_sum_of_products_stays(lines: str):
     total = "\n  %y = graph.reduce %t <sum> axes [0] keepdims : ({Y}) -> {B}"
-    text = program(f"{PRODUCT}\n  {lines}{total}", (4, 8, 5), element, "B")
+    text = program(f"{PRODUCT}\n  {lines}{total}", (4, 8, 5), "bf16", "B")
     _, module = parsed(text)
 
     assert not any([sum_factors(op) for op in list(module.walk())])
 
 
-def test_products_of_f32_stay():
-    """Errors of rows average out, but those of the product of a sum would not."""
-    text = program(PRODUCT + BODIES["rows"][1], (4, 8, 5), "f32", "B")
+@pytest.mark.parametrize("element", ["f16", "f32"])
+def test_products_of_other_types_stay(element: str):
+    """
+    Errors of rows average out, but those of the product of a sum would not; and what
+    is infinite in 16 bits stays so.
+    """
+    text = program(PRODUCT + BODIES["rows"][1], (4, 8, 5), element, "B")
     _, module = parsed(text)
 
     assert not any([sum_factors(op) for op in list(module.walk())])
+
+
+@pytest.mark.parametrize("body", ["rows", "columns", "scaled and shifted"])
+@pytest.mark.parametrize("value", [3.0e38, -3.0e38, np.inf, -np.inf, np.nan])
+def test_large_numbers(value: float, body: str):
+    """Sums of rows are finite wherever those of products are."""
+    sizes, (result, lines) = (8, 16, 4), BODIES[body]
+    text = program(PRODUCT + lines, sizes, "bf16", result)
+    ones = {"w": (16, 4), "scale": (16,), "shift": (16,)}
+    inputs = {name: np.full(shape, 1e-6) for name, shape in ones.items()}
+    for rows in (slice(None), slice(2), slice(5, 6)):
+        x = np.ones((8, 16))
+        x[rows] = value
+        given = {n: a.astype(DTYPE["bf16"]) for n, a in {"x": x, **inputs}.items()}
+        (right,) = interpret(decomposed(text)[1], given)
+        (found,) = interpret(changed(text), given)
+        np.testing.assert_allclose(
+            found.astype(float), right.astype(float), rtol=2e-2, equal_nan=True
+        )
