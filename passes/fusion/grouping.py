@@ -24,7 +24,7 @@ from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
-from tlf.passes.fusion.handing import bytes_saved, connected, widens, with_makers
+from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
@@ -154,8 +154,8 @@ class Grouping:
                 continue
             if (reader := self._only_reader(op, groups)) is None:
                 continue
-            moved = with_makers(op, groups[op])
-            if bytes_saved(moved, groups[op], groups[reader]) <= 0:
+            saved, moved = most_saved(op, groups[op], groups[reader])
+            if saved <= 0:
                 continue
             if widens(op) or not any(map(_is_contraction, groups[reader])):
                 self._move(moved, reader, groups, missed)

@@ -34,6 +34,18 @@ def with_makers(op: TilingInterface, group: Operations) -> Operations:
     return moved
 
 
+def most_saved(
+    op: TilingInterface, before: Operations, reader: Operations
+) -> tuple[int, Operations]:
+    """
+    How many bytes less two groups write and read if an operation runs with its reader,
+    alone or with what makes its operands, as saves more; and what that is.
+    """
+    ways = [with_makers(op, before), [op]]
+    saved = [bytes_saved(moved, before, reader) for moved in ways]
+    return max(saved), ways[saved.index(max(saved))]
+
+
 def bytes_saved(moved: Operations, before: Operations, reader: Operations) -> int:
     """
     How many bytes less two groups write and read if operations of the first one run

@@ -38,3 +38,26 @@ func.func @multiplied(%q: tensor<4000x300xf32>, %w: tensor<300x50xf32>) -> tenso
   %2 = graph.matmul %1, %w : (tensor<4000x300xf32>, tensor<300x50xf32>) -> tensor<4000x50xf32>
   func.return %2 : tensor<4000x50xf32>
 }
+
+// -----
+
+// A condition on what others read, too, runs with them, and what it is on stays where it is made.
+// CHECK-LABEL: func.func @condition
+// CHECK:       graph.group ins({{.*}}) -> (tensor<96x1000xf16>) {
+// CHECK-NEXT:    graph.matmul
+// CHECK-NEXT:    graph.cast
+// CHECK-NEXT:    graph.yield
+// CHECK:       graph.group ins
+// CHECK:         graph.compare {{.*}} <ne>
+func.func @condition(%x: tensor<96x64xf16>, %w: tensor<64x1000xf16>, %p: tensor<1000xi32>) -> tensor<96xi32> {
+  %z = graph.constant dense<0> : tensor<i32>
+  %0 = graph.matmul %x, %w : (tensor<96x64xf16>, tensor<64x1000xf16>) -> tensor<96x1000xf32>
+  %1 = graph.cast %0 : (tensor<96x1000xf32>) -> tensor<96x1000xf16>
+  %2 = graph.reduce %1 <max> axes [1] keepdims : (tensor<96x1000xf16>) -> tensor<96x1xf16>
+  %3 = graph.compare %1, %2 <eq> : (tensor<96x1000xf16>, tensor<96x1xf16>) -> tensor<96x1000xi1>
+  %4 = graph.compare %1, %1 <ne> : (tensor<96x1000xf16>, tensor<96x1000xf16>) -> tensor<96x1000xi1>
+  %5 = graph.or %3, %4 : (tensor<96x1000xi1>, tensor<96x1000xi1>) -> tensor<96x1000xi1>
+  %6 = graph.select %5, %p, %z : (tensor<96x1000xi1>, tensor<1000xi32>, tensor<i32>) -> tensor<96x1000xi32>
+  %7 = graph.reduce %6 <max> axes [1] : (tensor<96x1000xi32>) -> tensor<96xi32>
+  func.return %7 : tensor<96xi32>
+}
