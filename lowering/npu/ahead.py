@@ -98,12 +98,13 @@ def _runs(
     is in it should not wait behind what is for later iterations.
     """
     runs: dict[Operation | None, list[Operation]] = {}
-    loops = [op for op in loop.body.block.ops if op.regions]
+    loops = {op: _engines(op) for op in loop.body.block.ops if op.regions}
     for op in chosen:
+        engines = _engines(op)
         if STAGES in loop.attributes:
             behind = [each for each in loops if each.is_before_in_block(op)]
         else:
-            behind = [each for each in loops if _engines(each) & _engines(op)]
+            behind = [each for each, used in loops.items() if used & engines]
         runs.setdefault(behind[-1] if behind else None, []).append(op)
     return runs
 

@@ -55,7 +55,7 @@ class Loads:
             for op in body.ops
             if isinstance(op, mem.DmaOp)
             and is_load(op)
-            and (_is_filled_in(body, op) or ring_of(op, loop) is not None)
+            and (is_filled_in(body, op) or ring_of(op, loop) is not None)
         ]
         writes = [(op, buffer) for op in loop.walk() for buffer in written(op)]
         return Loads(loop, moves, writes)
@@ -108,7 +108,7 @@ class Loads:
         return not isinstance(op, mem.DmaOp) or not take_turns(self.loop, move, op)
 
 
-def _is_filled_in(body: Block, move: mem.DmaOp) -> bool:
+def is_filled_in(body: Block, move: mem.DmaOp) -> bool:
     """Whether a move fills a buffer that the body allocates."""
     owner = root_of(move.destination).owner
     return isinstance(owner, mem.AllocOp) and owner.parent is body

@@ -17,7 +17,7 @@ from xdsl.ir import Block
 
 from tlf.dialects import mem
 from tlf.dialects.target import Level
-from tlf.passes.pipelining.ahead import Loads, start_ahead
+from tlf.passes.pipelining.ahead import Loads, is_filled_in, start_ahead
 from tlf.passes.pipelining.counters import Nest, linear, stages_of, trips_of
 from tlf.passes.pipelining.room import Room
 from tlf.passes.pipelining.slots import give_slots, slot_number
@@ -68,12 +68,12 @@ def _loaded(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
     loops = [op for op in body.ops if isinstance(op, scf.ForOp | scf.ParallelOp)]
     if not any(stages_of(loop) > 1 for loop in loops):
         return []
-    found: dict[mem.AllocOp, None] = {}
-    for op in body.ops:
-        if not isinstance(op, mem.DmaOp):
-            continue
-        owner = root_of(op.destination).owner
-        if isinstance(owner, mem.AllocOp) and owner.parent is body:
-            if owner.level == levels[0].name:
-                found[owner] = None
-    return list(found)
+    moves = [op for op in body.ops if isinstance(op, mem.DmaOp)]
+    filled = (
+        root_of(move.destination).owner for move in moves if is_filled_in(body, move)
+    )
+    return [
+        owner
+        for owner in dict.fromkeys(filled)
+        if isinstance(owner, mem.AllocOp) and owner.level == levels[0].name
+    ]

@@ -6,6 +6,7 @@ row as a whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -60,23 +61,45 @@ def function_of(module: ModuleOp) -> func.FuncOp:
     return function
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A program of random sizes, with what it comes to of some inputs."""
+
+    rng: np.random.Generator
+    rows: int
+    columns: int
+    text: str
+    inputs: Mapping[str, Array]
+    right: Array
+
+    @staticmethod
+    def of(body: str, element: str, seed: int, least: tuple[int, int]) -> Drawn:
+        """Rows and columns are at least so many."""
+        rng = np.random.default_rng(seed)
+        rows, columns = (int(n) for n in rng.integers(least, (20, 60)))
+        text = program(body, rows, columns, element)
+        inputs = inputs_of(rows, columns, element, seed)
+        (right,) = interpret(parsed(text)[1], inputs)
+        return Drawn(rng, rows, columns, text, inputs, right)
+
+    def below(self, end: int, least: int = 1) -> int:
+        """A random number."""
+        return int(self.rng.integers(least, end))
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("body", BODIES)
 def test_in_one_loop(body: str, element: str, seed: int):
-    rng = np.random.default_rng(seed)
-    rows, columns = int(rng.integers(1, 20)), int(rng.integers(2, 60))
-    text = program(body, rows, columns, element)
-    inputs = inputs_of(rows, columns, element, seed)
-    (right,) = interpret(parsed(text)[1], inputs)
-    steps = int(rng.integers(1, columns))
+    case = Drawn.of(body, element, seed, (1, 2))
+    steps = case.below(case.columns)
 
-    module = in_one_loop(text, int(rng.integers(1, rows + 1)), steps)
+    module = in_one_loop(case.text, case.below(case.rows + 1), steps)
 
     assert depth_of(module) == 1
-    (found,) = interpret(module, inputs)
-    np.testing.assert_array_equal(found, right)
+    (found,) = interpret(module, case.inputs)
+    np.testing.assert_array_equal(found, case.right)
 
 
 @pytest.mark.one_in(4)
@@ -84,18 +107,14 @@ def test_in_one_loop(body: str, element: str, seed: int):
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("body", BODIES)
 def test_near_engines(body: str, element: str, seed: int):
-    rng = np.random.default_rng(seed)
-    rows, columns = int(rng.integers(2, 20)), int(rng.integers(8, 60))
-    text = program(body, rows, columns, element)
-    inputs = inputs_of(rows, columns, element, seed)
-    (right,) = interpret(parsed(text)[1], inputs)
-    plan = int(rng.integers(1, rows + 1)), int(rng.integers(1, columns // 2))
+    case = Drawn.of(body, element, seed, (2, 8))
+    plan = case.below(case.rows + 1), case.below(case.columns // 2)
 
-    context, module = near_engines(text, *plan)
+    context, module = near_engines(case.text, *plan)
 
     assert depth_of(module) == 1
-    (found,) = on_npu(context, module, inputs)
-    np.testing.assert_array_equal(found, right)
+    (found,) = on_npu(context, module, case.inputs)
+    np.testing.assert_array_equal(found, case.right)
 
 
 @pytest.mark.one_in(4)
@@ -103,19 +122,15 @@ def test_near_engines(body: str, element: str, seed: int):
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("body", BODIES)
 def test_at_two_levels(body: str, element: str, seed: int):
-    rng = np.random.default_rng(seed)
-    rows, columns = int(rng.integers(2, 20)), int(rng.integers(12, 60))
-    text = program(body, rows, columns, element)
-    inputs = inputs_of(rows, columns, element, seed)
-    (right,) = interpret(parsed(text)[1], inputs)
-    far = int(rng.integers(1, rows + 1)), int(rng.integers(4, columns))
-    near = int(rng.integers(1, far[0] + 1)), int(rng.integers(1, far[1]))
+    case = Drawn.of(body, element, seed, (2, 12))
+    far = case.below(case.rows + 1), case.below(case.columns, 4)
+    near = case.below(far[0] + 1), case.below(far[1])
 
-    context, module = at_two_levels(text, far, near)
+    context, module = at_two_levels(case.text, far, near)
 
     assert depth_of(module) == 2
-    (found,) = on_npu(context, module, inputs)
-    np.testing.assert_array_equal(found, right)
+    (found,) = on_npu(context, module, case.inputs)
+    np.testing.assert_array_equal(found, case.right)
 
 
 @pytest.mark.parametrize("element", ELEMENTS)

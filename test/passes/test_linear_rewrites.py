@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from differential import PASSES, PassManager, build_passes, parsed
+from cascade_programs import run
+from differential import parsed
 from special_values import DTYPE
 from xdsl.dialects.builtin import ModuleOp
 
@@ -127,7 +128,7 @@ def drawn(rng: np.random.Generator, shapes: Shapes, element: str) -> dict[str, A
 
 def changed(text: str, passes: str) -> ModuleOp:
     context, module = parsed(text)
-    PassManager(build_passes(passes, PASSES, {})).run(context, module)
+    run(passes, context, module)
     module.verify()
     return module
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from cascade_programs import run
+from differential import parsed
 from special_values import DTYPE
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import Array
@@ -57,6 +60,13 @@ def program(
         f"func.func @main(%x: {types['X']}, {weights}) -> {made} {{\n  {constant}"
         f"{body.format(**types)}\n  func.return %y : {made}\n}}\n"
     )
+
+
+def decomposed(text: str) -> tuple[Context, ModuleOp]:
+    """A program in simple operations."""
+    context, module = parsed(text)
+    run("graph-decompose,canonicalize,dce", context, module)
+    return context, module
 
 
 def error(found: Array, wanted: Array) -> float:

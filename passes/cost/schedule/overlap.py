@@ -53,10 +53,7 @@ class Overlaps:
             room = Room(Spans.of(self.items), nest, [*buffers, buffer], SLOTS)
             if room.side_by_side(self.levels[0]):
                 buffers.append(buffer)
-        early: list[Step] = []
-        for step in _steps(nest):
-            if self._may_be_early(nest, step, buffers, early, SLOTS - 1):
-                early.append(step)
+        early = self._early(nest, buffers, SLOTS - 1)
         moved = [step.moves[1] for step in early if step.moves is not None]
         self._give_slots(nest, [each for each in buffers if each in moved], SLOTS)
         self._issue_early(nest, early, SLOTS - 1)
@@ -70,6 +67,16 @@ class Overlaps:
         nearest = self._names[0]
         found = [each for each in ends if each.home is nest and each.level == nearest]
         return list(dict.fromkeys(found))
+
+    def _early(
+        self, nest: Nest, slotted: Sequence[Buffer], iterations: int
+    ) -> list[Step]:
+        """The loads that may be issued so many iterations ahead."""
+        early: list[Step] = []
+        for step in _steps(nest):
+            if self._may_be_early(nest, step, slotted, early, iterations):
+                early.append(step)
+        return early
 
     def _give_slots(self, nest: Nest, buffers: Sequence[Buffer], slots: int) -> None:
         """Let iterations take slots of buffers in turn."""
@@ -101,10 +108,7 @@ class Overlaps:
             return
         nest.slots = slots
         self._give_slots(nest, buffers, slots)
-        early: list[Step] = []
-        for step in _steps(nest):
-            if self._may_be_early(nest, step, buffers, early, slots - 1):
-                early.append(step)
+        early = self._early(nest, buffers, slots - 1)
         products = early_products(nest, early, buffers)
         self._issue_early(nest, early, slots - 1)
         if products and self._is_apart(nest):

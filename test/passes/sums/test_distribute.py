@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from differential import PASSES, PassManager, build_passes, parsed
-from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, errors, program
+from cascade_programs import run
+from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, decomposed, errors, program
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -56,16 +56,6 @@ BODIES: Mapping[str, str] = {
   %y = graph.matmul %z, %w : ({X}, {W}) -> {Y}""",
 }
 """What is computed of rows `x`, with the reciprocal `c` of their length."""
-
-
-def decomposed(text: str) -> tuple[Context, ModuleOp]:
-    context, module = parsed(text)
-    run("graph-decompose,canonicalize,dce", context, module)
-    return context, module
-
-
-def run(passes: str, context: Context, module: ModuleOp) -> None:
-    PassManager(build_passes(passes, PASSES, {})).run(context, module)
 
 
 def split(context: Context, module: ModuleOp, known: int) -> int:

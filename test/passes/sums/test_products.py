@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from differential import PASSES, PassManager, build_passes, parsed
-from far_rows import SEEDS, SHAPES, UNIT, errors, program
+from cascade_programs import run
+from differential import parsed
+from far_rows import SEEDS, SHAPES, UNIT, decomposed, errors, program
 from special_values import DTYPE
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.interfaces import ContractionInterface
@@ -50,16 +50,6 @@ BODIES: Mapping[str, tuple[str, str]] = {
     ),
 }
 """What results are like, and what is computed of products `s` of rows `x`."""
-
-
-def decomposed(text: str) -> tuple[Context, ModuleOp]:
-    context, module = parsed(text)
-    run("graph-decompose,canonicalize,dce", context, module)
-    return context, module
-
-
-def run(passes: str, context: Context, module: ModuleOp) -> None:
-    PassManager(build_passes(passes, PASSES, {})).run(context, module)
 
 
 def products(module: ModuleOp) -> int:
