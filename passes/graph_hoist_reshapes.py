@@ -27,8 +27,8 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import like, tensor_type
-from tlf.passes.graph_fold_movements import Product
 from tlf.passes.permutations import inverse, only_user, reshaped
+from tlf.passes.product import Product
 from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     NAME,

@@ -17,8 +17,8 @@ from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.analysis.work import size_in_bytes
 from tlf.passes.block_order import sort_block
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.invariants import invariant_values
+from tlf.passes.product import Axes, Product
 
 NAME = "graph-merge-products"
 

@@ -15,8 +15,8 @@ from tlf.dialects import graph
 from tlf.passes.factors.absorbed import Scaling, placement
 from tlf.passes.factors.deferred import Factor, defer
 from tlf.passes.factors.exponents import take_scale
-from tlf.passes.graph_fold_movements import Product
 from tlf.passes.invariants import invariant_values
+from tlf.passes.product import Product
 
 NAME = "graph-move-factors"
 

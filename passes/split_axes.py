@@ -12,8 +12,8 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
+from tlf.passes.product import Axes, Product
 
 NAME = "graph-hoist-reshapes"
 """The pass that notes what is split."""

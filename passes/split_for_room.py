@@ -16,8 +16,8 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
+from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     Factors,

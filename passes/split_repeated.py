@@ -14,8 +14,8 @@ from xdsl.rewriter import InsertPoint
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import like, tensor_type
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import inverse, moves_alone, only_user, reshaped
+from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     Factors,

@@ -13,8 +13,8 @@ from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
+from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
 
 

@@ -19,9 +19,9 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.passes.cascades.axes import AxisClasses
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
 from tlf.passes.pointwise import computed, is_pointwise
+from tlf.passes.product import Axes, Product
 from tlf.passes.splitting.parted import Parted, parted, spread
 
 

@@ -11,9 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph_fold_movements import Product
 from tlf.passes.pointwise import computed, is_pointwise
 from tlf.passes.postorder import in_postorder
+from tlf.passes.product import Product
 
 
 @dataclass

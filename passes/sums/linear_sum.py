@@ -14,8 +14,8 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import AccumulatingInterface, ContractionInterface
 from tlf.dialects.types import is_float, tensor_type
-from tlf.passes.graph_fold_movements import Axes, Product
 from tlf.passes.permutations import reshaped
+from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
 
 

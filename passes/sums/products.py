@@ -25,8 +25,8 @@ from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.types import is_float, tensor_type
-from tlf.passes.graph_fold_movements import Product
 from tlf.passes.postorder import in_postorder
+from tlf.passes.product import Product
 from tlf.passes.replacement import is_planned
 
 LINEAR = (graph.AddOp, graph.SubOp, graph.NegOp)
