@@ -67,8 +67,8 @@ class GraphExposeCascadesPass(ModulePass):
 
     So the rows of a layer normalization are added up in the loop of the product that
     follows, the difference of two softmaxes becomes two attentions in one loop, a mean
-    behind a linear layer is one of what the layer reads, and variances are computed in
-    one pass, from the distances from where rows begin. Sums
+    or average pooling behind a linear layer is one of what the layer reads, and
+    variances are computed in one pass, from the distances from where rows begin. Sums
     are rounded at other points by this. Without a target, or without a model of its
     time, nothing happens.
     """

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from itertools import count
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
-from tlf.dialects.access import Accesses
+from tlf.dialects.access import Access, Accesses
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
 from tlf.passes.replacement import is_planned
@@ -43,14 +44,34 @@ class Product:
     @staticmethod
     def of(op: Operation) -> Product | None:
         """The product that an operation is; none where it starts from a tensor."""
-        if not isinstance(op, ContractionInterface) or op.init_value is not None:
+        if not isinstance(op, ContractionInterface):
             return None
-        lhs, rhs = (projection(each) for each in op.operand_accesses()[:2])
-        result = projection(op.result_accesses()[0])
-        if lhs is None or rhs is None or result is None or is_planned(op):
+        return _read(op, op.operand_accesses()[:2])
+
+    @staticmethod
+    def of_points(op: Operation) -> Product | None:
+        """
+        The product that an operation is, if axes of one element that no iterator runs
+        along, such as those of windows of one element, have one each. What it is built
+        of runs along its operands alone.
+        """
+        if not isinstance(op, ContractionInterface):
             return None
-        values = cast(tuple[SSAValue, SSAValue], tuple(op.operands[:2]))
-        return Product(op, values, (lhs, rhs), result)
+        extents = [iterator.extent for iterator in op.iterators()]
+        new = count(len(extents))
+        pairs = zip(op.operands[:2], op.operand_accesses()[:2], strict=True)
+        found = _read(op, [_of_points(value, each, new) for value, each in pairs])
+        if found is None:
+            return None
+        used = sorted({*found.axes[0], *found.axes[1]})
+        left = set(range(len(extents))).difference(used)
+        if not {*found.result} <= {*used} or any(extents[each] > 1 for each in left):
+            return None
+        lhs, rhs, result = (
+            tuple(used.index(each) for each in axes)
+            for axes in (*found.axes, found.result)
+        )
+        return Product(op, found.values, (lhs, rhs), result)
 
     def is_whole(self) -> bool:
         """Whether every iterator runs along an operand."""
@@ -58,9 +79,9 @@ class Product:
 
     def build(self, element: Attribute | None = None) -> graph.ContractOp:
         """The contraction by its maps, of the same element type unless one is given."""
-        count = len({*self.axes[0], *self.axes[1]})
+        iterators = len({*self.axes[0], *self.axes[1]})
         maps = [
-            AffineMap(count, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+            AffineMap(iterators, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
             for axes in (*self.axes, self.result)
         ]
         made = graph.ContractOp(
@@ -72,3 +93,28 @@ class Product:
         )
         made.location = self.op.location
         return made
+
+
+def _read(
+    op: ContractionInterface, operands: Sequence[Accesses | None]
+) -> Product | None:
+    """The product of the two operands as they are read."""
+    if op.init_value is not None or is_planned(op):
+        return None
+    lhs, rhs = map(projection, operands)
+    result = projection(op.result_accesses()[0])
+    if lhs is None or rhs is None or result is None:
+        return None
+    return Product(op, (op.operands[0], op.operands[1]), (lhs, rhs), result)
+
+
+def _of_points(
+    value: SSAValue, accesses: Accesses | None, new: Iterator[int]
+) -> Accesses | None:
+    """Accesses, with a new iterator along each axis that has one element and none."""
+    if accesses is None:
+        return None
+    return tuple(
+        Access.of(next(new)) if extent == 1 and access == Access() else access
+        for extent, access in zip(tensor_type(value).get_shape(), accesses, strict=True)
+    )

@@ -100,9 +100,7 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
 
     def _counts(self) -> Array:
         """How many elements of the image each window has."""
-        shape = shape_of(self.operand)[2:]
-        inside = np.ones((1, 1, *shape), np.int64)
-        return reduce(np.add, self.window.elements(inside, 0))[0, 0]
+        return self.window.counts(shape_of(self.operand)[2:])
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         wide = widened(operands[0])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
@@ -23,6 +24,11 @@ def padding_of(outside: Sequence[tuple[int, int]]) -> DenseArrayBase[IntegerType
     """The padding of images, N x C x axes, that lack elements before and after."""
     before = [low for low, _ in outside[2:]]
     return axes_attribute([*before, *(high for _, high in outside[2:])])
+
+
+def _only(numbers: Sequence[int], kept: Sequence[bool], other: int) -> tuple[int, ...]:
+    """The numbers that are kept, and another one in place of those that are not."""
+    return tuple(n if keep else other for n, keep in zip(numbers, kept, strict=True))
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,21 @@ class Window:
         """Whether every window is one element, and every element has one."""
         ones = (*self.taps, *self.strides)
         return all(each == 1 for each in ones) and not any(self.padding)
+
+    def along(self, axes: Collection[int]) -> Window:
+        """The same windows along some axes, of one element along the others."""
+        kept = [axis in axes for axis in range(self.rank)]
+        return Window(
+            _only(self.taps, kept, 1),
+            _only(self.strides, kept, 1),
+            _only(self.padding, 2 * kept, 0),
+            _only(self.dilation, kept, 1),
+        )
+
+    def counts(self, images: Sequence[int]) -> Array:
+        """How many elements of images, of extents along these axes, each window has."""
+        inside = np.ones((1, 1, *images), np.int64)
+        return reduce(np.add, self.elements(inside, 0))[0, 0]
 
     def extents(self, images: Sequence[int]) -> tuple[int, ...]:
         """How many windows there are along the axes of images of a shape."""

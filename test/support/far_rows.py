@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from cascade_programs import run
@@ -32,18 +32,22 @@ SEEDS, SHAPES, DRAWS = 5, 4, 17
 
 
 def program(
-    body: str, sizes: tuple[int, int, int], element: str, result: str = "Y"
+    body: str,
+    sizes: tuple[int, int, int],
+    element: str,
+    result: str = "Y",
+    others: Mapping[str, tuple[int, ...]] | None = None,
 ) -> str:
     """
     Rows `x` of a length, with its reciprocal `c`, and products with so many columns, of
-    parameters. `result` says which of the types in a body it has. Those that begin with
-    F are the same of f32.
+    parameters. `result` says which of the types in a body it has, among them those of
+    `others`. Those that begin with F are the same of f32.
     """
     rows, length, columns = sizes
     shapes = {"X": (rows, length), "R": (rows, 1), "W": (length, columns)}
     shapes |= {"Y": (rows, columns), "K": (length,), "C": ()}
     shapes["B"] = 1, columns
-    shapes |= {"X3": (1, rows, length), "R3": (1, rows, 1)}
+    shapes |= {"X3": (1, rows, length), "R3": (1, rows, 1), **(others or {})}
     types = {
         name: f"tensor<{''.join(f'{n}x' for n in shape)}{element}>"
         for name, shape in shapes.items()

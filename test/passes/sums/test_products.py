@@ -4,15 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from cascade_programs import run
 from differential import parsed
 from far_rows import SEEDS, SHAPES, UNIT, decomposed, errors, program
+from product_sums import changed, products
 from special_values import DTYPE
-from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.interpreters.run import interpret
-from tlf.passes.analysis.work import work_of
 from tlf.passes.sums.products import sum_factors
 
 PRODUCT = "\n  %s = graph.matmul %x, %w : ({X}, {W}) -> {Y}"
@@ -50,21 +47,6 @@ BODIES: Mapping[str, tuple[str, str]] = {
     ),
 }
 """What results are like, and what is computed of products `s` of rows `x`."""
-
-
-def products(module: ModuleOp) -> int:
-    """How many numbers are multiplied."""
-    contractions = [op for op in module.walk() if isinstance(op, ContractionInterface)]
-    return sum(count for op in contractions for _, count in work_of(op).matrix)
-
-
-def changed(text: str) -> ModuleOp:
-    """A program with products of sums."""
-    context, module = decomposed(text)
-    assert any([sum_factors(op) for op in list(module.walk())])
-    run("canonicalize,tlf-cse,dce", context, module)
-    module.verify()
-    return module
 
 
 @pytest.mark.one_in(10)
