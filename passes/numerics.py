@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 ATTRIBUTE = "tlf.numerics"
@@ -18,6 +19,14 @@ class Numerics(StrEnum):
     """Nothing."""
     RELAXED = "relaxed"
     """Round otherwise, and treat NaN, infinities and the sign of zero as it likes."""
+
+
+def is_relaxed(op: Operation) -> bool:
+    """Whether the module that an operation is part of is relaxed."""
+    module = op.get_toplevel_object()
+    if not isinstance(module, ModuleOp):
+        return False
+    return numerics_of(module, op.name) is Numerics.RELAXED
 
 
 def numerics_of(module: ModuleOp, source: str) -> Numerics:

@@ -5,16 +5,16 @@ Sums of rows, columns or windows of products, as products of sums.
 
 As many times fewer multiplications are left as rows are added up: a mean behind a
 linear layer is one of what the layer reads, and the pooling of windows behind a 1x1
-convolution goes before it. Means are multiplied in the accumulator's
-type, unrounded. So factors have to be of a narrower type: errors of products of rows
-would average out, but those of one product of all do not. And they have to be of its
-range, as bf16 of f32: products that are infinite in f16 would be finite. What is
-multiplied are means, as sums might be infinite.
+convolution goes before it. What is multiplied are means, as sums might be infinite,
+in the accumulator's type, unrounded. So factors have to be of a narrower type: errors
+of products of rows would average out, but those of one product of all do not. And they
+have to be of its range, as bf16 of f32: products that are infinite in f16 would be
+finite. With relaxed numerics, factors are floats of any type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.builder import Builder
@@ -24,8 +24,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.graph.tensors import FLOATS
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.numerics import is_relaxed
 from tlf.passes.permutations import reshaped
 from tlf.passes.pointwise import varies_along
 from tlf.passes.postorder import in_postorder
@@ -42,8 +44,9 @@ SCALING = (graph.MulOp, graph.DivOp)
 
 def is_of_products(op: Operation) -> bool:
     """
-    Whether an operation adds up rows, columns or windows of products of bf16 that
-    nothing else reads, perhaps scaled, or with something added.
+    Whether an operation adds up rows, columns or windows of products, of bf16 where
+    numerics are strict, that nothing else reads, perhaps scaled, or with something
+    added.
     """
     if (summed := _Summed.of(op)) is None:
         return False
@@ -79,6 +82,8 @@ class _Summed:
     total: Total
     element: Attribute
     """The type in which it adds up."""
+    floats: Collection[Attribute]
+    """What factors of products are made of, and what is cast on the way."""
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @staticmethod
@@ -87,7 +92,8 @@ class _Summed:
         if (total := total_of(op)) is None:
             return None
         assert isinstance(op, AccumulatingInterface)
-        return _Summed(total, op.accumulator_type)
+        floats = FLOATS if is_relaxed(op) else (bf16,)
+        return _Summed(total, op.accumulator_type, floats)
 
     def parts(self, value: SSAValue) -> Sequence[SSAValue]:
         """The operands that a value is a sum or a multiple of, if they are summed."""
@@ -99,7 +105,7 @@ class _Summed:
             return ()
         if isinstance(op, graph.CastOp):
             types = [tensor_type(each).element_type for each in (*along, value)]
-            return along if {bf16, f32}.issuperset(types) else ()
+            return along if {f32, *self.floats}.issuperset(types) else ()
         if isinstance(op, LINEAR):
             return along
         if not isinstance(op, SCALING) or len(along) != 1:
@@ -116,7 +122,7 @@ class _Summed:
             return None
         if found.op.accumulator_type != self.element:
             return None
-        if not all(tensor_type(each).element_type == bf16 for each in found.values):
+        if any(tensor_type(e).element_type not in self.floats for e in found.values):
             return None
         shared = {*found.axes[0]} & {*found.axes[1]}
         return None if shared.intersection(self._places(found)) else found

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
@@ -26,6 +26,7 @@ from tlf.passes.fusion.grouping import Grouping, Groups
 from tlf.passes.fusion.leading import Part, operations_of
 from tlf.passes.graph_outline_prepare import outline
 from tlf.passes.invariants import invariant_values
+from tlf.passes.numerics import ATTRIBUTE
 from tlf.passes.tiling.group import members_of
 from tlf.passes.tiling.model import TilingError
 from tlf.passes.tiling.results import results_of
@@ -164,4 +165,11 @@ def _extracted(operations: Sequence[TilingInterface]) -> ModuleOp:
     block = operations[0].parent
     known = set[SSAValue]() if block is None else invariant_values(block)
     mark_parameters(function, [n for n, each in enumerate(taken) if each in known])
-    return ModuleOp([function])
+    return ModuleOp([function], _numerics(operations[0]))
+
+
+def _numerics(op: Operation) -> dict[str, Attribute]:
+    """How far results may change, as the module of an operation says."""
+    module = op.get_toplevel_object()
+    found = module.attributes.get(ATTRIBUTE) if isinstance(module, ModuleOp) else None
+    return {} if found is None else {ATTRIBUTE: found}

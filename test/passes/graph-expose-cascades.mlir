@@ -148,3 +148,19 @@ func.func @windows(%x: tensor<4x64x32x32xbf16>, %w: tensor<128x64x1x1xbf16> {tlf
   %y = graph.avg_pool2d %t kernel [2, 2] strides [2, 2] : (tensor<4x128x32x32xbf16>) -> tensor<4x128x16x16xbf16>
   func.return %y : tensor<4x128x16x16xbf16>
 }
+
+// -----
+
+// Products of other types, where results may be rounded otherwise.
+// CHECK-LABEL: func.func @relaxed
+// CHECK:         graph.reduce {{.*}} <sum> axes [1] keepdims : (tensor<64x256x512xf32>) -> tensor<64x1x512xf32>
+// CHECK:         graph.contract {{.*}} -> tensor<64x1x1024xf32>
+// NOTHING-LABEL: func.func @relaxed
+// NOTHING:         graph.matmul {{.*}} -> tensor<64x256x1024xf32>
+module attributes {tlf.numerics = "relaxed"} {
+  func.func @relaxed(%x: tensor<64x256x512xf16>, %w: tensor<512x1024xf16> {tlf.parameter}) -> tensor<64x1024xf16> {
+    %s = graph.matmul %x, %w : (tensor<64x256x512xf16>, tensor<512x1024xf16>) -> tensor<64x256x1024xf16>
+    %y = graph.mean %s axes [1] : (tensor<64x256x1024xf16>) -> tensor<64x1024xf16>
+    func.return %y : tensor<64x1024xf16>
+  }
+}

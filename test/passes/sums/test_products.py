@@ -100,6 +100,22 @@ def test_products_of_other_types_stay(element: str):
     assert not any([sum_factors(op) for op in list(module.walk())])
 
 
+@pytest.mark.parametrize("element", ["f16", "f32"])
+@pytest.mark.parametrize("body", BODIES)
+def test_relaxed(body: str, element: str):
+    """Products of other types where results may be rounded otherwise."""
+    rng = np.random.default_rng([len(body), len(element)])
+    sizes, (result, lines) = (7, 33, 5), BODIES[body]
+    _, exact = decomposed(program(PRODUCT + lines, sizes, "f64", result))
+    text = program(PRODUCT + lines, sizes, element, result)
+    _, whole = decomposed(text)
+    made = changed(f'module attributes {{tlf.numerics = "relaxed"}} {{\n{text}}}\n')
+
+    assert products(made) < products(whole)
+    (worst,) = errors(exact, (made,), rng, sizes, element)
+    assert worst <= 64 * UNIT[element]
+
+
 @pytest.mark.parametrize("body", ["rows", "columns", "scaled and shifted"])
 @pytest.mark.parametrize("value", [3.0e38, -3.0e38, np.inf, -np.inf, np.nan])
 def test_large_numbers(value: float, body: str):
