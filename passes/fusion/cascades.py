@@ -27,6 +27,28 @@ ALIKE = 0.05
 """By what part one loop may take longer than its parts: it needs less memory."""
 
 
+@dataclass(frozen=True)
+class Price:
+    """The cycles of groups as one loop, and apart; None where they have no tiles."""
+
+    together: int | None
+    apart: int | None
+
+    @property
+    def pays(self) -> bool:
+        """Whether they are to be one loop."""
+        if self.together is None or self.apart is None:
+            return False
+        return self.together < (1 + ALIKE) * self.apart
+
+    @property
+    def text(self) -> str:
+        """What is said where they are not."""
+        if self.together is None or self.apart is None:
+            return "no tiles of it fit"
+        return f"{self.together:,} cycles by the model, apart {self.apart:,}"
+
+
 @dataclass
 class Cascades:
     """Finds groups to be joined, and prices them."""
@@ -35,7 +57,7 @@ class Cascades:
     estimator: Estimator
     forms: Forms = field(default_factory=Forms)
     _structures: Structures = field(default_factory=Structures)
-    _paid: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    _prices: dict[Hashable, Price] = field(default_factory=dict[Hashable, "Price"])
 
     def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
         """
@@ -70,20 +92,23 @@ class Cascades:
         """
         if is_piece(members, members.root.parent_op()):
             return True
-        key = self._structures.of(members.operations, members.results)
-        if key not in self._paid:
-            self._paid[key] = self._pay(members, parts)
-        return self._paid[key]
+        return self.price(members, parts).pays
 
-    def _pay(self, members: Members, parts: Sequence[Part]) -> bool:
+    def price(self, members: Members, parts: Sequence[Part]) -> Price:
+        """What groups take as one loop, and apart."""
+        key = self._structures.of(members.operations, members.results)
+        if key not in self._prices:
+            self._prices[key] = self._price(members, parts)
+        return self._prices[key]
+
+    def _price(self, members: Members, parts: Sequence[Part]) -> Price:
         if members.cascade is None and members.product is None:
-            return False
+            return Price(None, None)
         if (together := self.estimator.fastest(members)) is None:
-            return False
+            return Price(None, None)
         groups = (members_of(part, self.forms) for part in parts)
-        apart = [self.estimator.fastest(each) for each in groups]
-        longest = (1 + ALIKE) * sum(each or 0 for each in apart)
-        return all(apart) and together < longest
+        apart = [each for each in map(self.estimator.fastest, groups) if each]
+        return Price(together, sum(apart) if len(apart) == len(parts) else None)
 
 
 def is_piece(members: Members, around: Operation | None) -> bool:

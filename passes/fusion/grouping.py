@@ -25,6 +25,7 @@ from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.handing import connected, most_saved, widens
+from tlf.passes.fusion.leading import Part
 from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
@@ -217,16 +218,25 @@ class Grouping:
         """Let groups run as one whose reductions are one loop, where this pays."""
         if self.cascades is None:
             return
+        apart: dict[int, tuple[Part, str]] = {}
         for parts in self.cascades.candidates(groups):
             joined = [op for part in parts for op in part]
             joined.sort(key=self.position.__getitem__)
             if not is_convex(joined, self.position, groups):
                 continue
             members = members_of(joined, self.cascades.forms)
-            if self._misfit(members) is None and self.cascades.pay(members, parts):
+            why = self._misfit(members)
+            if why is None and self.cascades.pay(members, parts):
                 groups.update((member, joined) for member in joined)
             elif self.tells:
                 self._note_no_loop(members)
+                if members.cascade is not None or members.product is not None:
+                    why = why or self.cascades.price(members, parts).text
+                    apart.setdefault(id(parts[0]), (parts[0], why))
+        for part, why in apart.values():
+            if groups[part[-1]] is part:
+                text = f"one loop with what makes its operands: {why}"
+                self.notes.add(part[-1], "missed", text)
 
     def _note_no_loop(self, members: Members) -> None:
         """Tell why reductions are no loop, if they are none."""

@@ -42,3 +42,15 @@ func.func @compared(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> (ten
   %n = graph.reduce %u <sum> axes [1] : (tensor<8192x50000xf32>) -> tensor<8192xf32>
   func.return %l, %n : tensor<8192x1xf32>, tensor<8192xf32>
 }
+
+// Where one loop would take longer, both times are told.
+// CHECK-LABEL: func.func @longer
+// CHECK-SAME:    <missed "graph-group" "one loop with what makes its operands: {{[0-9,]+}} cycles by the model, apart {{[0-9,]+}}" at "%y">
+func.func @longer(%x: tensor<8192x256xbf16>, %w: tensor<256x2048xbf16>) -> tensor<8192x2048xf32> {
+  %f = graph.cast %x : (tensor<8192x256xbf16>) -> tensor<8192x256xf32>
+  %q = graph.mul %f, %f : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %s = graph.reduce %q <sum> axes [1] keepdims : (tensor<8192x256xf32>) -> tensor<8192x1xf32>
+  %p = graph.matmul %x, %w : (tensor<8192x256xbf16>, tensor<256x2048xbf16>) -> tensor<8192x2048xf32>
+  %y = graph.div %p, %s : (tensor<8192x2048xf32>, tensor<8192x1xf32>) -> tensor<8192x2048xf32>
+  func.return %y : tensor<8192x2048xf32>
+}
