@@ -20,6 +20,7 @@ from attention import (
     grouped,
     plain,
     rectified,
+    repeated,
     scores,
     soft_capped,
     window,
@@ -198,6 +199,47 @@ def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     found = scores(query, key)
     extra = number[None, :, None, None].expand(*found.shape[:-1], 1)
     return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
+
+
+@case(lambda n: [*[(16 * n.b, n.h, 49, n.d)] * 3, (n.h, 49, 49), (16, 49, 49)])
+def windows(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor, mask: Tensor
+) -> Tensor:
+    """Attention in windows of images, each with a mask."""
+    found = scores(query, key) + bias
+    apart = found.view(-1, *mask.shape[:1], *found.shape[1:]) + mask[:, None]
+    return T.softmax(apart.view(found.shape), -1) @ value
+
+
+@case(lambda n: [(n.b, n.d, n.d, n.h, n.d)] * 3)
+def axial(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attention along the rows of images."""
+    found = scores(query.transpose(2, 3), key.transpose(2, 3))
+    return (T.softmax(found, -1) @ value.transpose(2, 3)).transpose(2, 3)
+
+
+@case(lambda n: [*[(n.b * n.h, n.s, n.d)] * 3, (n.b, 1, n.s, n.s)])
+def merged_heads(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    """Batches and heads are one axis, but for a bias."""
+    found = scores(query, key)
+    apart = found.view(len(bias), -1, *found.shape[1:]) + bias
+    return T.bmm(T.softmax(apart, -1).view(found.shape), value)
+
+
+@case(lambda n: [(n.b, n.s, n.h, n.d), *[(n.b, n.s, n.h // 2, n.d)] * 2])
+def einsum_grouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Heads share keys and values, behind the tokens."""
+    apart = query.unflatten(2, (key.shape[2], -1)) / math.sqrt(query.shape[-1])
+    found = T.einsum("bqhgd,bkhd->bhgqk", apart, key)
+    return T.einsum("bhgqk,bkhd->bqhgd", T.softmax(found, -1), value).flatten(2, 3)
+
+
+@case(lambda n: [n.heads, *[(n.b, n.h // 2, n.s, n.d)] * 2, (n.b, 1, n.s, n.s)])
+def repeated_heads(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    """Keys and values are repeated for heads, which end up behind the tokens."""
+    found = scores(query, repeated(key, query)) + bias
+    weights = T.softmax(found, -1, dtype=T.float32).to(query.dtype)
+    return (weights @ repeated(value, query)).transpose(1, 2).contiguous()
 
 
 @case(lambda n: [(n.rows, n.k), (n.n, n.k), (n.rows,)], weights=[1], n2=40)

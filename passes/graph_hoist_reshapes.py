@@ -27,6 +27,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import like, tensor_type
+from tlf.passes.merged_axes import MergePermutedPattern, SplitBatchPattern
 from tlf.passes.permutations import inverse, only_user, reshaped
 from tlf.passes.product import Product
 from tlf.passes.replacement import is_planned
@@ -294,7 +295,9 @@ class GraphHoistReshapesPass(ModulePass):
             SplitProductPattern(near),
             SplitReductionPattern(),
             SplitRepeatedPattern(),
+            SplitBatchPattern(),
             SplitPermutedPattern(),
+            MergePermutedPattern(),
             CutPermutedPattern(),
             *graph.ReshapeOp.get_canonicalization_patterns(),
             *graph.TransposeOp.get_canonicalization_patterns(),

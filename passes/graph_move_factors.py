@@ -56,7 +56,7 @@ def _defer(block: Block) -> None:
             if product is None or product.values[side] in invariant:
                 continue
             found = Factor.of(product, side)
-            if found is not None and found.saved > 0:
+            if found is not None and found.pays:
                 name = op.name.removeprefix("graph.")
                 text = f"the result of {name} takes a factor of what it multiplies"
                 graph.remark(op, NAME, "passed", text)

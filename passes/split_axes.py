@@ -65,10 +65,20 @@ def splitting(op: graph.ReshapeOp) -> Factors | None:
 
 def splits(op: graph.ReshapeOp) -> Factors | None:
     """The factors by which a reshape splits axes, if it does."""
-    shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
+    return splits_of(op.operand, op.result)
+
+
+def splits_of(whole: SSAValue, split: SSAValue) -> Factors | None:
+    """The factors that give axes of a tensor those of another one, if they do."""
+    shapes = [tensor_type(value).get_shape() for value in (whole, split)]
     factors = split_factors(*shapes)
     is_split = factors is not None and any(len(each) != 1 for each in factors)
     return factors if is_split else None
+
+
+def is_split(extents: Sequence[int]) -> bool:
+    """Whether an axis has several parts, rather than some of extent 1 beside it."""
+    return sum(extent != 1 for extent in extents) > 1
 
 
 def note_split(before: Operation) -> None:

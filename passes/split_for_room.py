@@ -22,6 +22,7 @@ from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     Factors,
     Parts,
+    is_split,
     note_split,
     split_factors,
     split_product,
@@ -59,15 +60,10 @@ def _summed_parts(value: SSAValue, axes: Axes, result: Axes) -> Parts:
     if (factors := split_factors(*shapes)) is None:
         return {}
     parts = dict(zip(axes, factors, strict=True))
-    split = {axis for axis, extents in parts.items() if _is_split(extents)}
+    split = {axis for axis, extents in parts.items() if is_split(extents)}
     if split & {*result} or not all(factors):
         return {}
     return {axis: parts[axis] for axis in split}
-
-
-def _is_split(extents: Sequence[int]) -> bool:
-    """Whether an axis has several parts, rather than some of extent 1 beside it."""
-    return sum(extent != 1 for extent in extents) > 1
 
 
 @dataclass

@@ -62,7 +62,7 @@ class SplitRepeatedPattern(RewritePattern):
         )
         split = split_product(product, parts, rewriter)
         made = rewriter.insert(found.read_by(split, side, rewriter).build())
-        _merge_late(product.op, made.result, factors, rewriter)
+        merge_late(product.op, made.result, factors, rewriter)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Repeated:
         )
 
 
-def _merge_late(
+def merge_late(
     op: Operation, split: SSAValue, factors: Factors, rewriter: PatternRewriter
 ) -> None:
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
@@ -14,8 +14,15 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.permutations import reshaped
+from tlf.passes.pointwise import is_pointwise
 from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
+
+FREE = 4
+"""
+So many times the products of an operand are few beside those of the contraction, and
+worth it where its operand is computed of fewer reductions then.
+"""
 
 
 @dataclass(frozen=True)
@@ -69,10 +76,44 @@ class Factor:
         return tuple(iterator for iterator, extent in pairs if extent > 1)
 
     @property
+    def order(self) -> Axes:
+        """The axes of the result, those that the factor has in the factor's order."""
+        own = iter(self.axes)
+        return tuple(
+            next(own) if axis in self.axes else axis for axis in self.product.result
+        )
+
+    @property
     def saved(self) -> int:
         """How many products less it takes to multiply the result."""
         own = tensor_type(self.op.result).element_count()
         return own - tensor_type(self.product.op.results[0]).element_count()
+
+    @property
+    def pays(self) -> bool:
+        """
+        Whether the result is to take it: for fewer products, or so that what the
+        contraction reads needs no result of a reduction, and one loop may do for both.
+        """
+        if self.saved > 0:
+            return True
+        own = tensor_type(self.op.result).element_count()
+        return -self.saved < FREE * own and self._is_reduced()
+
+    def _is_reduced(self) -> bool:
+        """Whether a reduction makes the factor, or what it is computed of."""
+        pending, seen = [self.value], set[SSAValue]()
+        most = tensor_type(self.value).element_count()
+        while pending:
+            value = pending.pop()
+            if value in seen or tensor_type(value).element_count() > most:
+                continue
+            seen.add(value)
+            if isinstance(value.owner, graph.ReduceOp):
+                return True
+            if is_pointwise(value.owner):
+                pending += value.owner.operands
+        return False
 
     def _is_apart(self) -> bool:
         """Whether the rest is a whole operand, and no sum runs along the factor."""
@@ -87,23 +128,28 @@ class Factor:
 
 
 def defer(found: Factor) -> None:
-    """Multiply the result of a contraction by a factor, and not its operand."""
+    """
+    Multiply the result of a contraction by a factor, and not its operand. Where axes of
+    the factor are in another order, the contraction writes them in that of the factor,
+    and what it is multiplied to is permuted.
+    """
     op = found.product.op
     operand = op.operands[found.side]
     builder = Builder(InsertPoint.before(op))
     element = tensor_type(operand).element_type
-    operands = list(op.operands)
-    operands[found.side] = TensorProgram(builder, element).widened(found.rest)
-    result = tensor_type(op.results[0])
-    wide = op.with_accumulator_result() or op.clone()
-    wide.operands = operands
-    wide.location = op.location
-    total = builder.insert(wide).results[0]
+    values = list(found.product.values)
+    values[found.side] = TensorProgram(builder, element).widened(found.rest)
+    order, result = found.order, tensor_type(op.results[0])
+    product = replace(found.product, values=(values[0], values[1]), result=order)
+    total = builder.insert(_built(product, found.product)).results[0]
     factor = TensorProgram(builder, op.accumulator_type).widened(found.value)
-    factor = _along(builder, factor, found.axes, found.product.result)
+    factor = _along(builder, factor, found.axes, order)
     made = builder.insert(type(found.op)(total, factor))
     made.location = found.op.location
     last = TensorProgram(builder, result.element_type).widened(made.result)
+    if order != found.product.result:
+        places = [order.index(axis) for axis in found.product.result]
+        last = builder.insert(graph.TransposeOp(last, places)).result
     last.name_hint = op.results[0].name_hint
     Rewriter.replace_op(op, [], [last])
     for each in (operand.owner, found.op):
@@ -111,14 +157,20 @@ def defer(found: Factor) -> None:
             Rewriter.erase_op(each)
 
 
+def _built(product: Product, before: Product) -> Operation:
+    """A product that is not rounded, an operation like before if it writes alike."""
+    op = before.op
+    if product.result != before.result:
+        return product.build(op.accumulator_type)
+    wide = op.with_accumulator_result() or op.clone()
+    wide.operands = [*product.values, *op.operands[2:]]
+    wide.location = op.location
+    return wide
+
+
 def _along(builder: Builder, factor: SSAValue, axes: Axes, result: Axes) -> SSAValue:
     """A factor with its axes where those of the result are that it differs along."""
-    kept = [axis for axis in result if axis in axes]
     extents = dict(zip(axes, _long(tensor_type(factor).get_shape()), strict=True))
-    if kept != list(axes):
-        factor = reshaped(factor, [extents[axis] for axis in axes], builder)
-        order = [axes.index(axis) for axis in kept]
-        factor = builder.insert(graph.TransposeOp(factor, order)).result
     return reshaped(factor, [extents.get(axis, 1) for axis in result], builder)
 
 

@@ -197,3 +197,37 @@ func.func @undone_but_for_one(%x: tensor<2x3x5x4xf32>, %y: tensor<2x3x5x4xf32>)
   %6 = graph.reshape %5 : (tensor<6x4x4xf32>) -> tensor<2x3x4x1x4xf32>
   func.return %6 : tensor<2x3x4x1x4xf32>
 }
+
+// Heads and batches that are merged before a product are axes of their own in it, where
+// what makes its factor has them.
+// CHECK-LABEL: func.func @batch
+// CHECK:         [[N:%.*]] = graph.neg {{%.*}} : tensor<2x3x5x7xf32>
+// CHECK-NEXT:    [[V:%.*]] = graph.reshape %v : (tensor<6x7x4xf32>) -> tensor<2x3x7x4xf32>
+// CHECK-NEXT:    [[P:%.*]] = graph.contract [[N]], [[V]] {{.*}} -> tensor<2x3x5x4xf32>
+// CHECK-NEXT:    graph.reshape [[P]] : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>
+func.func @batch(%s: tensor<2x3x5x7xf32>, %v: tensor<6x7x4xf32>) -> tensor<6x5x4xf32> {
+  %e = graph.exp %s : tensor<2x3x5x7xf32>
+  %m = graph.reshape %e : (tensor<2x3x5x7xf32>) -> tensor<6x5x7xf32>
+  %n = graph.neg %m : tensor<6x5x7xf32>
+  %y = graph.matmul %n, %v : (tensor<6x5x7xf32>, tensor<6x7x4xf32>) -> tensor<6x5x4xf32>
+  func.return %y : tensor<6x5x4xf32>
+}
+
+// Axes of what is computed are merged behind a permutation, but in front of one that a
+// product reads through.
+// CHECK-LABEL: func.func @merged
+// CHECK:         [[T:%.*]] = graph.transpose {{%.*}} permutation [0, 3, 1, 2] : (tensor<2x3x5x7xf32>) -> tensor<2x7x3x5xf32>
+// CHECK-NEXT:    graph.reshape [[T]] : (tensor<2x7x3x5xf32>) -> tensor<2x7x15xf32>
+// CHECK:         [[M:%.*]] = graph.reshape {{%.*}} : (tensor<2x3x5x7xf32>) -> tensor<2x15x7xf32>
+// CHECK-NEXT:    [[K:%.*]] = graph.transpose [[M]] permutation [0, 2, 1] : (tensor<2x15x7xf32>) -> tensor<2x7x15xf32>
+// CHECK-NEXT:    graph.matmul %q, [[K]]
+func.func @merged(%x: tensor<2x3x5x7xf32>, %q: tensor<2x4x7xf32>) -> (tensor<2x7x15xf32>, tensor<2x4x15xf32>) {
+  %e = graph.exp %x : tensor<2x3x5x7xf32>
+  %m = graph.reshape %e : (tensor<2x3x5x7xf32>) -> tensor<2x15x7xf32>
+  %t = graph.transpose %m permutation [0, 2, 1] : (tensor<2x15x7xf32>) -> tensor<2x7x15xf32>
+  %f = graph.neg %x : tensor<2x3x5x7xf32>
+  %n = graph.reshape %f : (tensor<2x3x5x7xf32>) -> tensor<2x15x7xf32>
+  %k = graph.transpose %n permutation [0, 2, 1] : (tensor<2x15x7xf32>) -> tensor<2x7x15xf32>
+  %y = graph.matmul %q, %k : (tensor<2x4x7xf32>, tensor<2x7x15xf32>) -> tensor<2x4x15xf32>
+  func.return %t, %y : tensor<2x7x15xf32>, tensor<2x4x15xf32>
+}

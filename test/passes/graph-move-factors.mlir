@@ -90,12 +90,12 @@ func.func @square(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>, %v: tensor<9x4xf16>)
   func.return %y : tensor<6x4xf16>
 }
 
-// The factor gets the axes of the result, in their order.
+// The contraction writes the axes of the factor in the order that they have.
 // CHECK-LABEL: func.func @permuted
-// CHECK:         [[P:%.*]] = graph.contract %x, %v
-// CHECK:         [[T:%.*]] = graph.transpose {{%.*}} permutation [1, 0] : (tensor<2x5xf32>) -> tensor<5x2xf32>
-// CHECK-NEXT:    [[N:%.*]] = graph.reshape [[T]] : (tensor<5x2xf32>) -> tensor<5x1x2xf32>
-// CHECK-NEXT:    graph.div [[P]], [[N]] : (tensor<5x4x2xf32>, tensor<5x1x2xf32>)
+// CHECK:         [[P:%.*]] = graph.contract %x, %v {{.*}} -> tensor<2x4x5xf32>
+// CHECK-NEXT:    [[N:%.*]] = graph.reshape %n : (tensor<2x5x1xf32>) -> tensor<2x1x5xf32>
+// CHECK-NEXT:    [[Q:%.*]] = graph.div [[P]], [[N]] : (tensor<2x4x5xf32>, tensor<2x1x5xf32>)
+// CHECK-NEXT:    graph.transpose [[Q]] permutation [2, 1, 0] : (tensor<2x4x5xf32>) -> tensor<5x4x2xf32>
 func.func @permuted(
     %x: tensor<2x5x9xf32>, %n: tensor<2x5x1xf32>, %v: tensor<2x9x4xf32>)
     -> tensor<5x4x2xf32> {
@@ -144,4 +144,15 @@ func.func @exponents(%s: tensor<6x9xbf16>) -> tensor<6x9xbf16> {
   %t = graph.mul %s, %c : (tensor<6x9xbf16>, tensor<bf16>) -> tensor<6x9xbf16>
   %y = graph.softmax %t axis 1 : (tensor<6x9xbf16>) -> tensor<6x9xbf16>
   func.return %y : tensor<6x9xbf16>
+}
+
+// A few keys and longer heads: what is multiplied with values needs no sum of keys then.
+// CHECK-LABEL: func.func @few
+// ROWS-LABEL: func.func @few
+// ROWS:         [[Y:%.*]] = graph.matmul
+// ROWS-NEXT:    graph.mul [[Y]], {{%.*}} : (tensor<64x32xf32>, tensor<64x1xf32>)
+func.func @few(%x: tensor<64x16xf32>, %v: tensor<16x32xf32>) -> tensor<64x32xf32> {
+  %p = graph.softmax %x axis 1 : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  %y = graph.matmul %p, %v : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
+  func.return %y : tensor<64x32xf32>
 }
