@@ -214,8 +214,8 @@ def windows(
 @case(lambda n: [(n.b, n.d, n.d, n.h, n.d)] * 3)
 def axial(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attention along the rows of images."""
-    found = scores(query.transpose(2, 3), key.transpose(2, 3))
-    return (T.softmax(found, -1) @ value.transpose(2, 3)).transpose(2, 3)
+    rows = (each.flatten(0, 1).transpose(1, 2) for each in (query, key, value))
+    return plain(*rows).transpose(1, 2).unflatten(0, query.shape[:2])
 
 
 @case(lambda n: [*[(n.b * n.h, n.s, n.d)] * 3, (n.b, 1, n.s, n.s)])

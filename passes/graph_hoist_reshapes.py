@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -177,7 +178,8 @@ class SplitProductPattern(RewritePattern):
 @dataclass
 class SplitPermutedPattern(RewritePattern):
     """
-    Split axes before they are permuted.
+    Split axes before they are permuted, if something computes with them: of a result,
+    they are a view.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -185,6 +187,8 @@ class SplitPermutedPattern(RewritePattern):
             return
         before = op.operand.owner
         if not isinstance(before, graph.TransposeOp) or is_planned(before):
+            return
+        if all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses):
             return
         of = dict(zip(before.axis_list, factors, strict=True))
         source = tuple(of[axis] for axis in range(len(factors)))

@@ -60,14 +60,26 @@ func.func @stays(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>, %y: tensor<4x6xf32>)
 // CHECK-NEXT:    [[T:%.*]] = graph.transpose [[S]] permutation [3, 0, 1, 2]
 // CHECK-DAG:     [[A:%.*]] = graph.slice %y offsets [2, 1] strides [3, 2] : (tensor<9x8xf32>) -> tensor<2x3xf32>
 // CHECK-DAG:     [[B:%.*]] = graph.transpose [[A]] permutation [1, 0]
-// CHECK:         func.return [[T]], [[B]]
+// CHECK-DAG:     [[E:%.*]] = graph.exp [[T]]
+// CHECK:         func.return [[E]], [[B]]
 func.func @permuted(%x: tensor<6x8x5xf32>, %y: tensor<9x8xf32>)
     -> (tensor<5x2x3x8xf32>, tensor<3x2xf32>) {
   %0 = graph.transpose %x permutation [2, 0, 1] : (tensor<6x8x5xf32>) -> tensor<5x6x8xf32>
   %1 = graph.reshape %0 : (tensor<5x6x8xf32>) -> tensor<5x2x3x8xf32>
+  %e = graph.exp %1 : tensor<5x2x3x8xf32>
   %2 = graph.transpose %y permutation [1, 0] : (tensor<9x8xf32>) -> tensor<8x9xf32>
   %3 = graph.slice %2 offsets [1, 2] strides [2, 3] : (tensor<8x9xf32>) -> tensor<3x2xf32>
-  func.return %1, %3 : tensor<5x2x3x8xf32>, tensor<3x2xf32>
+  func.return %e, %3 : tensor<5x2x3x8xf32>, tensor<3x2xf32>
+}
+
+// Axes of a result are split behind a permutation: that is a view.
+// CHECK-LABEL: func.func @returned
+// CHECK-NEXT:    [[T:%.*]] = graph.transpose %x permutation [2, 0, 1]
+// CHECK-NEXT:    graph.reshape [[T]]
+func.func @returned(%x: tensor<6x8x5xf32>) -> tensor<5x2x3x8xf32> {
+  %0 = graph.transpose %x permutation [2, 0, 1] : (tensor<6x8x5xf32>) -> tensor<5x6x8xf32>
+  %1 = graph.reshape %0 : (tensor<5x6x8xf32>) -> tensor<5x2x3x8xf32>
+  func.return %1 : tensor<5x2x3x8xf32>
 }
 
 // A product of what was computed under the shape that its result gets, and what follows
