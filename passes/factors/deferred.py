@@ -20,8 +20,8 @@ from tlf.passes.replacement import is_planned
 
 FREE = 4
 """
-So many times the products of an operand are few beside those of the contraction, and
-worth it where its operand is computed of fewer reductions then.
+A result of up to so many times the elements of an operand takes its factor where the
+operand then needs no reduction, though that takes more products.
 """
 
 
@@ -84,21 +84,14 @@ class Factor:
         )
 
     @property
-    def saved(self) -> int:
-        """How many products less it takes to multiply the result."""
-        own = tensor_type(self.op.result).element_count()
-        return own - tensor_type(self.product.op.results[0]).element_count()
-
-    @property
     def pays(self) -> bool:
         """
         Whether the result is to take it: for fewer products, or so that what the
         contraction reads needs no result of a reduction, and one loop may do for both.
         """
-        if self.saved > 0:
-            return True
         own = tensor_type(self.op.result).element_count()
-        return -self.saved < FREE * own and self._is_reduced()
+        made = tensor_type(self.product.op.results[0]).element_count()
+        return made < own or (made <= FREE * own and self._is_reduced())
 
     def _is_reduced(self) -> bool:
         """Whether a reduction makes the factor, or what it is computed of."""
