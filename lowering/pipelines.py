@@ -55,7 +55,8 @@ PIPELINES: Mapping[str, str] = {
         "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
         "tidy,graph-narrow-integers,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
-        "graph-fold-movements,graph-move-factors,graph-fold-constants,tidy,graph-expose-cascades,tidy,"
+        "graph-fold-movements,graph-move-factors,graph-fold-constants,tidy,"
+        "graph-expose-cascades,tidy,"
         "graph-split-reductions,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),

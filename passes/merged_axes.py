@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ContractionInterface, TilingInterface
-from tlf.dialects.types import tensor_type
-from tlf.passes.permutations import reshaped
-from tlf.passes.pointwise import is_pointwise
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    TilingInterface,
+)
+from tlf.dialects.types import like, tensor_type
+from tlf.passes.permutations import moves_alone, only_user, reshaped
+from tlf.passes.pointwise import is_pointwise, leaves
 from tlf.passes.product import Product
 from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     Factors,
+    factors_along,
+    flat,
     is_split,
     note_split,
     places,
     split_product,
     splits_of,
 )
-from tlf.passes.split_repeated import merge_late
 
 
 @dataclass
@@ -47,9 +53,7 @@ class SplitBatchPattern(RewritePattern):
                 continue
             note_split(op)
             rewriter.insertion_point = InsertPoint.before(op)
-            shape = tensor_type(op.results[0]).get_shape()
-            extents = zip(product.result, shape, strict=True)
-            result = tuple(parts.get(axis, (extent,)) for axis, extent in extents)
+            result = factors_along(op.results[0], product.result, parts)
             made = rewriter.insert(split_product(product, parts, rewriter).build())
             merge_late(op, made.result, result, rewriter)
             return
@@ -62,23 +66,21 @@ def _merged_before(value: SSAValue) -> Factors | None:
     """
     if not value.has_one_use():
         return None
-    pending, seen = [value], set[SSAValue]()
     shape = tensor_type(value).get_shape()
-    while pending:
-        found = pending.pop()
-        owner = found.owner
-        if found in seen or tensor_type(found).get_shape() != shape:
-            continue
-        seen.add(found)
-        if isinstance(owner, graph.ReshapeOp):
-            if is_computed(owner.operand) and (factors := merges(owner)) is not None:
+
+    def follows(each: SSAValue) -> bool:
+        is_left = is_pointwise(each.owner) and is_planned(each.owner)
+        return tensor_type(each).get_shape() == shape and not is_left
+
+    for leaf in leaves(value, follows):
+        owner = leaf.owner
+        if isinstance(owner, graph.ReshapeOp) and _is_computed(owner.operand):
+            if (factors := _merges(owner)) is not None:
                 return factors
-        elif is_pointwise(owner) and not is_planned(owner):
-            pending += owner.operands
     return None
 
 
-def merges(op: graph.ReshapeOp) -> Factors | None:
+def _merges(op: graph.ReshapeOp) -> Factors | None:
     """What a reshape merges axes of its result of, if it merges long ones alone."""
     factors = splits_of(op.result, op.operand)
     if factors is None or not any(map(is_split, factors)):
@@ -86,7 +88,7 @@ def merges(op: graph.ReshapeOp) -> Factors | None:
     return factors
 
 
-def is_computed(value: SSAValue) -> bool:
+def _is_computed(value: SSAValue) -> bool:
     """Whether an operation of the program computes a tensor, rather than show it."""
     owner = value.owner
     return isinstance(owner, TilingInterface) and not isinstance(owner, graph.ReshapeOp)
@@ -105,9 +107,9 @@ class MergePermutedPattern(RewritePattern):
         merged = op.operand.owner
         if not isinstance(merged, graph.ReshapeOp) or not op.operand.has_one_use():
             return
-        if not is_computed(merged.operand) or not merged.operand.has_one_use():
+        if not _is_computed(merged.operand) or not merged.operand.has_one_use():
             return
-        if (factors := merges(merged)) is None:
+        if (factors := _merges(merged)) is None:
             return
         users = [use.operation for use in op.result.uses]
         if any(isinstance(user, ContractionInterface) for user in users):
@@ -118,3 +120,37 @@ class MergePermutedPattern(RewritePattern):
         shape = [prod(factors[axis]) for axis in op.axis_list]
         rewriter.replace(op, [], [reshaped(moved.result, shape, rewriter)])
         rewriter.erase(merged)
+
+
+def merge_late(
+    op: Operation, split: SSAValue, factors: Factors, rewriter: PatternRewriter
+) -> None:
+    """
+    Replace a result by one whose axes are split: what alone follows computes with that,
+    as long as it takes nothing else, and axes are merged behind it.
+    """
+    replaced = [op]
+    while (user := only_user(replaced[-1].results[0])) is not None:
+        if isinstance(user, graph.TransposeOp) and not is_planned(user):
+            made: Operation = graph.TransposeOp(split, places(factors, user.axis_list))
+            factors = tuple(factors[axis] for axis in user.axis_list)
+        elif _is_unary(user):
+            element = tensor_type(user.results[0]).element_type
+            made = user.tiled(
+                [split], [like(tensor_type(split), flat(factors), element)]
+            )
+        else:
+            break
+        made.location = user.location
+        rewriter.insertion_point = InsertPoint.before(user)
+        split = rewriter.insert(made).results[0]
+        replaced.append(user)
+    rewriter.insertion_point = InsertPoint.before(replaced[-1])
+    merged = reshaped(split, [prod(parts) for parts in factors], rewriter)
+    for each in reversed(replaced):
+        rewriter.replace(each, [], [merged if each is replaced[-1] else None])
+
+
+def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
+    """Whether an operation computes with the elements of one tensor alone."""
+    return moves_alone(op) and len(op.operands) == 1

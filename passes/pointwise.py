@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from typing_extensions import TypeIs
 from xdsl.builder import Builder
@@ -21,6 +21,20 @@ def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
     return isinstance(owner, ElementwiseInterface) and not isinstance(
         owner, PositionInterface
     )
+
+
+def leaves(
+    value: SSAValue, follows: Callable[[SSAValue], bool] = lambda _: True
+) -> list[SSAValue]:
+    """What elementwise operations compute a value from, through what is followed."""
+    pending, seen = [value], dict[SSAValue, None]()
+    while pending:
+        each = pending.pop()
+        if each in seen or not follows(each):
+            continue
+        seen[each] = None
+        pending += each.owner.operands if is_pointwise(each.owner) else ()
+    return [each for each in seen if not is_pointwise(each.owner)]
 
 
 def computed(

@@ -86,14 +86,15 @@ def note_split(before: Operation) -> None:
     graph.remark(before, NAME, "passed", text)
 
 
-def split_shape(value: SSAValue, axes: Axes, parts: Parts) -> list[int]:
+def factors_along(value: SSAValue, axes: Axes, parts: Parts) -> Factors:
+    """The factors of a tensor's axes along these iterators once some are split."""
+    pairs = zip(axes, tensor_type(value).get_shape(), strict=True)
+    return tuple(parts.get(axis, (extent,)) for axis, extent in pairs)
+
+
+def split_shape(value: SSAValue, axes: Axes, parts: Parts) -> tuple[int, ...]:
     """The shape of an operand along these iterators once some are split."""
-    shape = tensor_type(value).get_shape()
-    return [
-        extent
-        for axis, whole in zip(axes, shape, strict=True)
-        for extent in parts.get(axis, (whole,))
-    ]
+    return flat(factors_along(value, axes, parts))
 
 
 def split_product(product: Product, parts: Parts, rewriter: PatternRewriter) -> Product:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import TypeGuard, cast
+from typing import cast
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.interfaces import ElementwiseInterface
-from tlf.dialects.types import like, tensor_type
-from tlf.passes.permutations import inverse, moves_alone, only_user, reshaped
+from tlf.dialects.types import tensor_type
+from tlf.passes.merged_axes import merge_late
+from tlf.passes.permutations import inverse, reshaped
 from tlf.passes.product import Axes, Product
-from tlf.passes.replacement import is_planned
 from tlf.passes.split_axes import (
     Factors,
+    factors_along,
     flat,
     note_split,
     places,
@@ -55,11 +54,7 @@ class SplitRepeatedPattern(RewritePattern):
         rewriter: PatternRewriter,
     ) -> None:
         parts = dict(zip(product.axes[side], found.parts, strict=True))
-        result = tensor_type(product.op.results[0]).get_shape()
-        factors = tuple(
-            parts.get(axis, (extent,))
-            for axis, extent in zip(product.result, result, strict=True)
-        )
+        factors = factors_along(product.op.results[0], product.result, parts)
         split = split_product(product, parts, rewriter)
         made = rewriter.insert(found.read_by(split, side, rewriter).build())
         merge_late(product.op, made.result, factors, rewriter)
@@ -132,37 +127,3 @@ class _Repeated:
             values=cast(tuple[SSAValue, SSAValue], tuple(values)),
             axes=cast(tuple[Axes, Axes], tuple(axes)),
         )
-
-
-def merge_late(
-    op: Operation, split: SSAValue, factors: Factors, rewriter: PatternRewriter
-) -> None:
-    """
-    Replace a result by one whose axes are split: what alone follows computes with that,
-    as long as it takes nothing else, and axes are merged behind it.
-    """
-    replaced = [op]
-    while (user := only_user(replaced[-1].results[0])) is not None:
-        if isinstance(user, graph.TransposeOp) and not is_planned(user):
-            made: Operation = graph.TransposeOp(split, places(factors, user.axis_list))
-            factors = tuple(factors[axis] for axis in user.axis_list)
-        elif _is_unary(user):
-            element = tensor_type(user.results[0]).element_type
-            made = user.tiled(
-                [split], [like(tensor_type(split), flat(factors), element)]
-            )
-        else:
-            break
-        made.location = user.location
-        rewriter.insertion_point = InsertPoint.before(user)
-        split = rewriter.insert(made).results[0]
-        replaced.append(user)
-    rewriter.insertion_point = InsertPoint.before(replaced[-1])
-    merged = reshaped(split, [prod(parts) for parts in factors], rewriter)
-    for each in reversed(replaced):
-        rewriter.replace(each, [], [merged if each is replaced[-1] else None])
-
-
-def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
-    """Whether an operation computes with the elements of one tensor alone."""
-    return moves_alone(op) and len(op.operands) == 1

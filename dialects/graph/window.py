@@ -81,8 +81,15 @@ class Window:
 
     def counts(self, images: Sequence[int]) -> Array:
         """How many elements of images, of extents along these axes, each window has."""
-        inside = np.ones((1, 1, *images), np.int64)
-        return reduce(np.add, self.elements(inside, 0))[0, 0]
+        counts = (self._counts(axis, extent) for axis, extent in enumerate(images))
+        return reduce(np.multiply.outer, counts)
+
+    def _counts(self, axis: int, extent: int) -> Array:
+        """How many places of an axis each window has."""
+        windows = np.arange(self._extent(axis, extent)) * self.strides[axis]
+        taps = np.arange(self.taps[axis]) * self.dilation[axis]
+        places = windows[:, None] + taps - self.padding[axis]
+        return ((places >= 0) & (places < extent)).sum(1)
 
     def extents(self, images: Sequence[int]) -> tuple[int, ...]:
         """How many windows there are along the axes of images of a shape."""

@@ -14,7 +14,7 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.factors.magnitude import stays_finite
 from tlf.passes.permutations import reshaped
-from tlf.passes.pointwise import is_pointwise
+from tlf.passes.pointwise import leaves
 from tlf.passes.product import Axes, Product
 from tlf.passes.replacement import is_planned
 
@@ -95,18 +95,9 @@ class Factor:
 
     def _is_reduced(self) -> bool:
         """Whether a reduction makes the factor, or what it is computed of."""
-        pending, seen = [self.value], set[SSAValue]()
         most = tensor_type(self.value).element_count()
-        while pending:
-            value = pending.pop()
-            if value in seen or tensor_type(value).element_count() > most:
-                continue
-            seen.add(value)
-            if isinstance(value.owner, graph.ReduceOp):
-                return True
-            if is_pointwise(value.owner):
-                pending += value.owner.operands
-        return False
+        found = leaves(self.value, lambda e: tensor_type(e).element_count() <= most)
+        return any(isinstance(each.owner, graph.ReduceOp) for each in found)
 
     def _is_apart(self) -> bool:
         """Whether the rest is a whole operand, and no sum runs along the factor."""

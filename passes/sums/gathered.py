@@ -15,7 +15,7 @@ from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import dtype_of, like, tensor_type
-from tlf.passes.pointwise import is_pointwise, varies_along
+from tlf.passes.pointwise import is_pointwise, leaves, varies_along
 from tlf.passes.postorder import in_postorder
 from tlf.passes.replacement import is_planned
 
@@ -31,23 +31,12 @@ def is_summable(op: Operation) -> bool:
     wanted = (*shape[:axis], 1, *shape[axis + 1 :])
     if tensor_type(op.result).get_shape() != wanted:
         return False
-    leaves = [
-        leaf for leaf in _leaves(op.operand) if varies_along(leaf, axis - len(shape))
+    found = [
+        leaf for leaf in leaves(op.operand) if varies_along(leaf, axis - len(shape))
     ]
-    return all(tensor_type(leaf).element_type != i1 for leaf in leaves) and any(
-        isinstance(leaf.owner, ContractionInterface) for leaf in leaves
+    return all(tensor_type(leaf).element_type != i1 for leaf in found) and any(
+        isinstance(leaf.owner, ContractionInterface) for leaf in found
     )
-
-
-def _leaves(value: SSAValue) -> set[SSAValue]:
-    """What elementwise operations compute a value from."""
-    pending, found = [value], set[SSAValue]()
-    while pending:
-        each = pending.pop()
-        if each not in found:
-            found.add(each)
-            pending += each.owner.operands if is_pointwise(each.owner) else ()
-    return {each for each in found if not is_pointwise(each.owner)}
 
 
 def sum_gathered(op: Operation) -> bool:

@@ -86,8 +86,6 @@ class AlongAxes(Total):
         return prod(self.shape[axis] for axis in self.axes)
 
     def counted(self, value: SSAValue, program: TensorProgram) -> SSAValue:
-        if self.count == 1:
-            return value
         return program.mul(value, program.number(self.count))
 
     def added(self, value: SSAValue, program: TensorProgram) -> SSAValue:
