@@ -14,7 +14,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ElementwiseInterface,
-    TilingInterface,
+    ReductionInterface,
 )
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.permutations import moves_alone, only_user, reshaped
@@ -89,9 +89,10 @@ def _merges(op: graph.ReshapeOp) -> Factors | None:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether an operation of the program computes a tensor, rather than show it."""
-    owner = value.owner
-    return isinstance(owner, TilingInterface) and not isinstance(owner, graph.ReshapeOp)
+    """Whether a tensor is computed, rather than moved, repeated or shown."""
+    return isinstance(
+        value.owner, ElementwiseInterface | ContractionInterface | ReductionInterface
+    )
 
 
 @dataclass

@@ -243,3 +243,22 @@ func.func @merged(%x: tensor<2x3x5x7xf32>, %q: tensor<2x4x7xf32>) -> (tensor<2x7
   %y = graph.matmul %q, %k : (tensor<2x4x7xf32>, tensor<2x7x15xf32>) -> tensor<2x4x15xf32>
   func.return %t, %y : tensor<2x7x15xf32>, tensor<2x4x15xf32>
 }
+
+// Keys that are repeated for heads are read once, whatever shape the product has.
+// CHECK-LABEL: func.func @shared
+// CHECK-NOT:     graph.broadcast
+// CHECK:         graph.contract {{.*}} -> tensor<2x2x2x5x5xf32>
+// CHECK-NOT:     graph.broadcast
+// CHECK:         func.return
+func.func @shared(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x5x8xf32>) -> tensor<2x4x5x5xf32> {
+  %0 = graph.reshape %k : (tensor<2x2x5x8xf32>) -> tensor<2x2x1x5x8xf32>
+  %1 = graph.broadcast %0 : (tensor<2x2x1x5x8xf32>) -> tensor<2x2x2x5x8xf32>
+  %2 = graph.reshape %1 : (tensor<2x2x2x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %3 = graph.transpose %2 permutation [0, 1, 3, 2] : (tensor<2x4x5x8xf32>) -> tensor<2x4x8x5xf32>
+  %4 = graph.reshape %q : (tensor<2x4x5x8xf32>) -> tensor<8x5x8xf32>
+  %5 = graph.reshape %3 : (tensor<2x4x8x5xf32>) -> tensor<8x8x5xf32>
+  %s = graph.matmul %4, %5 : (tensor<8x5x8xf32>, tensor<8x8x5xf32>) -> tensor<8x5x5xf32>
+  %6 = graph.reshape %s : (tensor<8x5x5xf32>) -> tensor<2x4x5x5xf32>
+  %7 = graph.exp %6 : tensor<2x4x5x5xf32>
+  func.return %7 : tensor<2x4x5x5xf32>
+}
