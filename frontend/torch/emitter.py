@@ -197,12 +197,6 @@ class Emitter:
         """The numbers from 0, `extent` of them."""
         return self.emit(graph.IotaOp(TensorType(element, [extent]), 0))
 
-    def flip(self, value: SSAValue, axis: int) -> SSAValue:
-        """The value with the elements along an axis in reverse order."""
-        extent = shape_of(value)[axis]
-        parts = [self.slice(value, axis, i, i + 1) for i in reversed(range(extent))]
-        return self.concat(parts, axis)
-
     def take(self, value: SSAValue, indices: Sequence[int], axis: int) -> SSAValue:
         """The elements at known indices along an axis."""
         places = self.array(np.asarray(indices, np.int64), i64)

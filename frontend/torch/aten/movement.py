@@ -124,9 +124,14 @@ def _cat(at: Emitter, values: Sequence[SSAValue], axis: int = 0) -> SSAValue:
 
 @converts("flip.default")
 def _flip(at: Emitter, x: SSAValue, axes: Sequence[int]) -> SSAValue:
-    for axis in axes:
-        x = at.flip(x, axis % len(at.shape))
-    return x
+    shape = shape_of(x)
+    rank = len(shape)
+    places = [AffineExpr.dimension(axis) for axis in range(rank)]
+    for axis in {axis % rank for axis in axes if rank}:
+        last = AffineExpr.constant(shape[axis] - 1)
+        places[axis] = places[axis] * -1 + last
+    map_ = AffineMap(rank, 0, tuple(places))
+    return at.emit(graph.UnfoldOp(x, map_, shape))
 
 
 @converts("roll.default")
