@@ -28,6 +28,7 @@ from tlf.passes.gathered_order import OrderTakenPattern, OrderUnfoldedPattern
 from tlf.passes.permutations import RaisePermutationPattern, SinkPermutationPattern
 from tlf.passes.product import Axes, Product, projection
 from tlf.passes.replacement import is_planned
+from tlf.passes.unit_axes import DropUnitPattern
 
 
 def moved_axes(op: Operation) -> tuple[Axes, Axes] | None:
@@ -127,6 +128,7 @@ def patterns() -> Sequence[RewritePattern]:
     return (
         ReadThroughPattern(),
         WriteThroughPattern(),
+        DropUnitPattern(),
         SinkPermutationPattern(),
         RaisePermutationPattern(),
         OrderTakenPattern(),

@@ -23,6 +23,7 @@ from tlf.dialects.tile import level_of
 from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
+from tlf.passes.fusion.between import behind_views
 from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
@@ -119,6 +120,7 @@ class Grouping:
             for producer in self._producers(op, groups):
                 if (reason := self._join(producer, op, groups)) is not None:
                     missed.append((producer, op, reason))
+            missed += [(maker, op, why) for maker, why in behind_views(op, groups)]
         self._hand_on(groups, missed)
         self._join_siblings(groups)
         self._join_cascades(groups)

@@ -134,3 +134,24 @@ func.func @residual(%q: tensor<4x3x5xf32>, %k: tensor<3x5x6xf32>, %r: tensor<3x4
   %2 = graph.matmul %1, %k : (tensor<3x4x5xf32>, tensor<3x5x6xf32>) -> tensor<3x4x6xf32>
   func.return %2 : tensor<3x4x6xf32>
 }
+
+// Axes of extent 1 that a reshape adds are those of the result alone, but for the only
+// axis of rows, and one along which both operands run.
+// CHECK-LABEL: func.func @units
+// CHECK-NEXT:    [[Y:%.*]] = graph.contract %v, %p maps [affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>] : (tensor<2x6x5xf32>, tensor<2x4x5xf32>) -> tensor<2x6x4xf32>
+// CHECK-NEXT:    [[R:%.*]] = graph.reshape [[Y]] : (tensor<2x6x4xf32>) -> tensor<2x6x1x4xf32>
+// CHECK-NEXT:    func.return [[R]]
+func.func @units(%v: tensor<2x6x5xf32>, %p: tensor<2x4x5xf32>) -> tensor<2x6x1x4xf32> {
+  %0 = graph.reshape %p : (tensor<2x4x5xf32>) -> tensor<2x1x4x5xf32>
+  %1 = graph.contract %v, %0 maps [affine_map<(b, d, u, i, j) -> (b, d, j)>, affine_map<(b, d, u, i, j) -> (b, u, i, j)>, affine_map<(b, d, u, i, j) -> (b, d, u, i)>] : (tensor<2x6x5xf32>, tensor<2x1x4x5xf32>) -> tensor<2x6x1x4xf32>
+  func.return %1 : tensor<2x6x1x4xf32>
+}
+
+// CHECK-LABEL: func.func @row
+// CHECK-NEXT:    graph.reshape
+// CHECK-NEXT:    graph.matmul
+func.func @row(%q: tensor<2x8xf32>, %k: tensor<2x8x5xf32>) -> tensor<2x1x5xf32> {
+  %0 = graph.reshape %q : (tensor<2x8xf32>) -> tensor<2x1x8xf32>
+  %1 = graph.matmul %0, %k : (tensor<2x1x8xf32>, tensor<2x8x5xf32>) -> tensor<2x1x5xf32>
+  func.return %1 : tensor<2x1x5xf32>
+}

@@ -1,0 +1,27 @@
+"""Why operations are apart that a view stands between, which no group holds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import ViewInterface
+
+
+def behind_views(
+    op: Operation, grouped: Collection[Operation]
+) -> Iterator[tuple[Operation, str]]:
+    """
+    The operations of groups whose results an operation reads through views of none,
+    and why it is apart from each.
+    """
+    for operand in op.operands:
+        view: Operation | None = None
+        owner = operand.owner
+        while isinstance(owner, ViewInterface) and owner not in grouped:
+            view, owner = owner, owner.operands[0].owner
+        if view is not None and owner in grouped:
+            assert isinstance(owner, Operation)
+            kind = view.name.partition(".")[2]
+            yield owner, f"no tile of one is a tile of the other behind the {kind}"
