@@ -194,7 +194,8 @@ class GraphFoldMovementsPass(ModulePass):
     """
     Let contractions read and write through the movements around them: a transposition
     becomes the order of axes in a map of `graph.contract`, and what a broadcast repeats
-    along new axes is read without them. So the heads of an attention are split and
+    along new axes is read without them, as are axes of extent 1 that a reshape adds
+    beside longer ones of the result alone. So the heads of an attention are split and
     merged without moving data. Of what a gather by a map repeats, the axis that it runs
     along side by side becomes the last one.
 

@@ -15,6 +15,7 @@ from tlf.dialects import graph
 from tlf.passes.factors.absorbed import Scaling, placement
 from tlf.passes.factors.deferred import Factor, defer
 from tlf.passes.factors.exponents import take_scale
+from tlf.passes.factors.logarithms import take_logarithm
 from tlf.passes.invariants import invariant_values
 from tlf.passes.product import Product
 
@@ -64,6 +65,14 @@ def _defer(block: Block) -> None:
                 break
 
 
+def _take_logarithms(block: Block) -> None:
+    """Let exponentials take logarithms of sums as divisors."""
+    for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
+        if (made := take_logarithm(op)) is not None:
+            text = "it takes the logarithm in its exponent as a divisor"
+            graph.remark(made, NAME, "passed", text)
+
+
 def _take_scales(block: Block) -> None:
     """Let exponentials of differences take the scale of what these are computed of."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
@@ -82,7 +91,8 @@ class GraphMoveFactorsPass(ModulePass):
 
     So the rows of a softmax are divided by their sums behind the product with the
     values, and the scale of an attention goes into the weights of its queries, or into
-    the exponents of its softmax, where the base of exponentials is one, too. Sums of
+    the exponents of its softmax, where the base of exponentials is one, too. What
+    `exp(a - log(l))` computes of a sum `l` of `exp(a)` is a quotient first. Sums of
     products are rounded at other points by this, never by more: a number moves to
     16-bit operands, and from 16-bit scores to an exponent in f32, only if it is a power
     of two of at most 1, and what a contraction reads without its factor has to stay
@@ -95,6 +105,7 @@ class GraphMoveFactorsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
+                    _take_logarithms(block)
                     _absorb(block)
                     _defer(block)
                     _take_scales(block)

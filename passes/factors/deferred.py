@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
@@ -47,8 +47,6 @@ class Factor:
         op = scaled.owner
         if not isinstance(op, graph.MulOp | graph.DivOp) or is_planned(op):
             return None
-        if not (value.has_one_use() and scaled.has_one_use()):
-            return None
         if not _are_floats(scaled, value):
             return None
         for number in (1,) if isinstance(op, graph.DivOp) else (0, 1):
@@ -86,12 +84,32 @@ class Factor:
     @property
     def pays(self) -> bool:
         """
-        Whether the result is to take it: for fewer products, or so that what the
-        contraction reads needs no result of a reduction, and one loop may do for both.
+        Whether the result is to take it, with those of all products that read the
+        same: for fewer products, or so that what contractions read needs no result of
+        a reduction, and one loop may do for both.
         """
+        uses = list(self._uses())
+        readers = {use.operation for use in uses}
+        if len(readers) < len(uses) or not all(map(self._is_taken_by, uses)):
+            return False
         own = tensor_type(self.op.result).element_count()
-        made = tensor_type(self.product.op.results[0]).element_count()
-        return made < own or (made <= FREE * own and self._is_reduced())
+        made = [tensor_type(each.results[0]).element_count() for each in readers]
+        return sum(made) < own or (max(made) <= FREE * own and self._is_reduced())
+
+    def _uses(self) -> Iterator[Use]:
+        """What reads the operand, rounded or not."""
+        for use in self.op.result.uses:
+            if isinstance(cast := use.operation, graph.CastOp):
+                yield from cast.result.uses
+            else:
+                yield use
+
+    def _is_taken_by(self, use: Use) -> bool:
+        """Whether what reads the operand is a product whose result can take it."""
+        if (product := Product.of(use.operation)) is None:
+            return False
+        found = Factor.of(product, use.index)
+        return found is not None and found.op is self.op
 
     def _is_reduced(self) -> bool:
         """Whether a reduction makes the factor, or what it is computed of."""

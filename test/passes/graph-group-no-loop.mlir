@@ -54,3 +54,15 @@ func.func @longer(%x: tensor<8192x256xbf16>, %w: tensor<256x2048xbf16>) -> tenso
   %y = graph.div %p, %s : (tensor<8192x2048xf32>, tensor<8192x1xf32>) -> tensor<8192x2048xf32>
   func.return %y : tensor<8192x2048xf32>
 }
+
+// Rows that a reshape shifts against each other, as for relative positions.
+// CHECK-LABEL: func.func @shifted
+// CHECK-SAME:    #graph.remark<missed "graph-group" "apart from its operand: no tile of one is a tile of the other behind the reshape" at "%t">
+func.func @shifted(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %s: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %y = graph.matmul %x, %w : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  %p = graph.pad %y low [0, 1] high [0, 0] fill 0.0 : (tensor<64x64xf32>) -> tensor<64x65xf32>
+  %r = graph.reshape %p : (tensor<64x65xf32>) -> tensor<65x64xf32>
+  %t = graph.slice %r offsets [1, 0] strides [1, 1] : (tensor<65x64xf32>) -> tensor<64x64xf32>
+  %z = graph.add %t, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %z : tensor<64x64xf32>
+}

@@ -119,7 +119,44 @@ func.func @columns(%x: tensor<6x9xf32>, %n: tensor<9xf32>, %v: tensor<9x4xf32>)
   func.return %y : tensor<6x4xf32>
 }
 
-// So does one that nothing is saved without.
+// Products of the same rows take it together, not where something else reads these.
+// CHECK-LABEL: func.func @shared
+// CHECK-DAG:     [[P:%.*]] = graph.matmul %x, %v
+// CHECK-DAG:     [[Q:%.*]] = graph.matmul %x, %w
+// CHECK-DAG:     [[Y:%.*]] = graph.div [[P]], %n
+// CHECK-DAG:     [[Z:%.*]] = graph.div [[Q]], %n
+// CHECK:         func.return [[Y]], [[Z]]
+func.func @shared(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>, %v: tensor<9x4xf32>,
+    %w: tensor<9x3xf32>) -> (tensor<6x4xf32>, tensor<6x3xf32>) {
+  %p = graph.div %x, %n : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %y = graph.matmul %p, %v : (tensor<6x9xf32>, tensor<9x4xf32>) -> tensor<6x4xf32>
+  %z = graph.matmul %p, %w : (tensor<6x9xf32>, tensor<9x3xf32>) -> tensor<6x3xf32>
+  func.return %y, %z : tensor<6x4xf32>, tensor<6x3xf32>
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK:         [[P:%.*]] = graph.div %x, %n
+// CHECK-DAG:     graph.matmul [[P]], %v
+// CHECK-DAG:     graph.reduce [[P]]
+func.func @kept(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>, %v: tensor<9x4xf32>)
+    -> (tensor<6x4xf32>, tensor<6xf32>) {
+  %p = graph.div %x, %n : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %y = graph.matmul %p, %v : (tensor<6x9xf32>, tensor<9x4xf32>) -> tensor<6x4xf32>
+  %z = graph.reduce %p <max> axes [1] : (tensor<6x9xf32>) -> tensor<6xf32>
+  func.return %y, %z : tensor<6x4xf32>, tensor<6xf32>
+}
+
+// A product of rows with themselves has two factors, and takes neither.
+// CHECK-LABEL: func.func @twice
+// CHECK:         [[P:%.*]] = graph.div %x, %n
+// CHECK-NEXT:    graph.contract [[P]], [[P]]
+func.func @twice(%x: tensor<6x9xf32>, %n: tensor<6x1xf32>) -> tensor<6x6xf32> {
+  %p = graph.div %x, %n : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %y = graph.contract %p, %p maps [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] : (tensor<6x9xf32>, tensor<6x9xf32>) -> tensor<6x6xf32>
+  func.return %y : tensor<6x6xf32>
+}
+
+// A factor that nothing is saved without stays.
 // CHECK-LABEL: func.func @wide
 // CHECK:         [[P:%.*]] = graph.mul %x, %n
 // CHECK-NEXT:    graph.matmul [[P]], %v
@@ -155,4 +192,37 @@ func.func @few(%x: tensor<64x16xf32>, %v: tensor<16x32xf32>) -> tensor<64x32xf32
   %p = graph.softmax %x axis 1 : (tensor<64x16xf32>) -> tensor<64x16xf32>
   %y = graph.matmul %p, %v : (tensor<64x16xf32>, tensor<16x32xf32>) -> tensor<64x32xf32>
   func.return %y : tensor<64x32xf32>
+}
+
+// Exponentials of a log-softmax are quotients; those of no distance from a maximum stay,
+// whose sum may be 0.
+// ROWS-LABEL: func.func @logarithms
+// ROWS-SAME:    "it takes the logarithm in its exponent as a divisor"
+// ROWS:         [[E:%.*]] = graph.exp
+// ROWS-NEXT:    [[S:%.*]] = graph.reduce [[E]] <sum>
+// ROWS-NEXT:    [[Y:%.*]] = graph.div [[E]], [[S]]
+// ROWS-NEXT:    func.return [[Y]]
+func.func @logarithms(%s: tensor<6x9xf32>) -> tensor<6x9xf32> {
+  %m = graph.reduce %s <max> axes [1] keepdims : (tensor<6x9xf32>) -> tensor<6x1xf32>
+  %d = graph.sub %s, %m : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %e = graph.exp %d : tensor<6x9xf32>
+  %k = graph.reduce %e <sum> axes [1] keepdims : (tensor<6x9xf32>) -> tensor<6x1xf32>
+  %l = graph.log %k : tensor<6x1xf32>
+  %u = graph.sub %d, %l : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %y = graph.exp %u : tensor<6x9xf32>
+  func.return %y : tensor<6x9xf32>
+}
+
+// ROWS-LABEL: func.func @unlimited
+// ROWS:         graph.log
+// ROWS-NEXT:    graph.sub
+// ROWS-NEXT:    graph.exp
+// ROWS-NEXT:    func.return
+func.func @unlimited(%s: tensor<6x9xf32>) -> tensor<6x9xf32> {
+  %e = graph.exp %s : tensor<6x9xf32>
+  %k = graph.reduce %e <sum> axes [1] keepdims : (tensor<6x9xf32>) -> tensor<6x1xf32>
+  %l = graph.log %k : tensor<6x1xf32>
+  %u = graph.sub %s, %l : (tensor<6x9xf32>, tensor<6x1xf32>) -> tensor<6x9xf32>
+  %y = graph.exp %u : tensor<6x9xf32>
+  func.return %y : tensor<6x9xf32>
 }
