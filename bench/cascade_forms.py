@@ -201,6 +201,28 @@ def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
 
 
+@case(lambda n: [n.heads] * 3)
+def logarithms(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Probabilities by their logarithms."""
+    found = T.log_softmax(scores(query, key).float(), -1)
+    return found.exp().to(value.dtype) @ value
+
+
+@case(lambda n: [*[n.heads] * 3, (n.b, n.h, n.s, 3 * n.d // 4)])
+def two_values(
+    query: Tensor, key: Tensor, value: Tensor, place: Tensor
+) -> Sequence[Tensor]:
+    """What tokens hold, and where they are, as for the atoms of a molecule."""
+    weights = T.softmax(scores(query, key), -1)
+    return weights @ value, weights @ place
+
+
+@case(lambda n: [n.heads, n.heads, (n.b, n.h, n.d, n.s)])
+def channels_first(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    weights = T.softmax(scores(query, key), -1)
+    return T.einsum("bhij,bhdj->bhdi", weights, value)
+
+
 @case(lambda n: [*[(16 * n.b, n.h, 49, n.d)] * 3, (n.h, 49, 49), (16, 49, 49)])
 def windows(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor, mask: Tensor

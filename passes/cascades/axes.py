@@ -67,18 +67,39 @@ class AxisClasses:
         value has then one element for all of it. None at all where the value has other
         axes, or has them in another order.
         """
+        places = self.places(value, result)
+        if places is None or len(self.own(value, places)):
+            return None
+        found: list[int | None] = [None] * len(tensor_type(result).get_shape())
+        for axis, place in enumerate(places):
+            if place is not None:
+                found[place] = axis
+        return tuple(found)
+
+    def places(self, value: SSAValue, result: SSAValue) -> Places | None:
+        """
+        For each axis of a value the axis of a result that runs along it, or None where
+        there is none. None at all where the value has axes of it in another order.
+        """
         wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
-        found: list[int | None] = [None] * len(wide)
+        nodes = [self._find((result, axis)) for axis in range(len(wide))]
+        found: list[int | None] = [None] * len(narrow)
         at = len(wide)
         for axis in reversed(range(len(narrow))):
-            if narrow[axis] == 1:
-                continue
             node = self._find((value, axis))
-            matches = (n for n in range(at) if self._find((result, n)) == node)
-            if (at := max(matches, default=-1)) < 0:
+            if narrow[axis] == 1 or node not in nodes:
+                continue
+            at = max((n for n in range(at) if nodes[n] == node), default=-1)
+            if at < 0:
                 return None
-            found[at] = axis
+            found[axis] = at
         return tuple(found)
+
+    @staticmethod
+    def own(value: SSAValue, places: Places) -> tuple[int, ...]:
+        """The axes of more than one element that a value has for itself."""
+        pairs = enumerate(zip(tensor_type(value).get_shape(), places, strict=True))
+        return tuple(at for at, (n, place) in pairs if n > 1 and place is None)
 
     def _runs(self, op: TilingInterface) -> Iterator[tuple[SSAValue, int, Hashable]]:
         """Values of an operation, with an axis and the iterator that runs along it."""

@@ -152,7 +152,10 @@ class Members:
     @cached_property
     def _beside(self) -> Beside:
         """What is known of results beside the first one."""
-        return Beside(self.operations, self.forms)
+        steps = () if self.cascade is None else self.cascade.steps
+        found = {op for op in steps if isinstance(op, ContractionInterface)}
+        products = frozenset(found) if len(found) > 1 else frozenset[Operation]()
+        return Beside(self.operations, self.forms, products)
 
     def axes(self, rules: Rules) -> Axes:
         """

@@ -5,6 +5,7 @@ Which part of a result one tile of a group writes, so that no two write the same
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects.access import Box, Interval, Linear
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
+from tlf.passes.analysis.computing import computing_operations
 from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.tiling.form import Forms
 from tlf.passes.tiling.model import GroupTiling, Loop, TilingError
@@ -52,17 +54,20 @@ class Beside:
 
     operations: Sequence[TilingInterface]
     forms: Forms
+    products: AbstractSet[Operation] = frozenset()
+    """The contractions that one loop adds up side by side."""
 
     def piece(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
         """
-        The part of a further result that belongs to a tile of the first one.
+        The part of a further result that belongs to a tile of the first one. Of axes
+        that a product of its own has, as two of the same rows do, that is all.
 
-        Raises `TilingError` where it has axes of more than one element that are none of
-        the first one, or has them in another order.
+        Raises `TilingError` where it has other axes of more than one element that are
+        none of the first one, or has them in another order.
         """
         shape = tensor_type(op.results[0]).get_shape()
         return tuple(
-            Interval.whole(1) if extent == 1 or place is None else piece[place]
+            Interval.whole(extent) if extent == 1 or place is None else piece[place]
             for extent, place in zip(shape, self._places(op, first), strict=True)
         )
 
@@ -71,22 +76,23 @@ class Beside:
         For each axis of a further result the axis of the first, if it is long: one with
         the same iterators, or else, in results of one shape, the one in its place.
         """
-        whole, shape = (
-            tensor_type(each).get_shape() for each in (first, op.results[0])
+        value = op.results[0]
+        whole, shape = (tensor_type(each).get_shape() for each in (first, value))
+        places = self._axes.places(value, first)
+        if places is not None and not self._axes.own(value, places):
+            return places
+        if len(shape) == len(whole) and all(
+            extent in (1, most) for extent, most in zip(shape, whole, strict=True)
+        ):
+            return range(len(shape))
+        made = computing_operations(value, set[Operation](self.operations))
+        if places is not None and not self.products.isdisjoint(made):
+            return places
+        raise TilingError(
+            op,
+            "expected a further result with axes of the first one in their order, "
+            "and others of extent 1",
         )
-        aligned = self._axes.aligned(op.results[0], first)
-        if aligned is None:
-            if len(shape) == len(whole) and all(
-                extent in (1, most) for extent, most in zip(shape, whole, strict=True)
-            ):
-                return range(len(shape))
-            raise TilingError(
-                op,
-                "expected a further result with axes of the first one in their order, "
-                "and others of extent 1",
-            )
-        found = {axis: place for place, axis in enumerate(aligned) if axis is not None}
-        return [found.get(axis) for axis in range(len(shape))]
 
     @cached_property
     def _axes(self) -> AxisClasses:

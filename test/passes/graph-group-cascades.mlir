@@ -81,3 +81,22 @@ func.func @gate(%x: tensor<8192x256xbf16>, %w: tensor<256x16xbf16>) -> tensor<81
   %p = graph.softmax %s axis 1 : (tensor<8192x16xf32>) -> tensor<8192x16xf32>
   func.return %p : tensor<8192x16xf32>
 }
+
+// -----
+
+// Two products of the same rows of a softmax, of 64 and 48 columns, are one loop.
+// CHECK-LABEL: func.func @two
+// CHECK-COUNT-1: graph.group ins
+// CHECK-NOT:     graph.group ins
+// NPU-LABEL: func.func @two
+// NPU-COUNT-1: graph.group ins
+// NPU-NOT:     graph.group ins
+// APART-LABEL: func.func @two
+// APART-COUNT-4: graph.group ins
+func.func @two(%q: tensor<8x1024x64xf16>, %k: tensor<8x64x1024xf16>, %v: tensor<8x1024x64xf16>, %w: tensor<8x1024x48xf16>) -> (tensor<8x1024x64xf16>, tensor<8x1024x48xf16>) {
+  %s = graph.matmul %q, %k : (tensor<8x1024x64xf16>, tensor<8x64x1024xf16>) -> tensor<8x1024x1024xf16>
+  %p = graph.softmax %s axis 2 : (tensor<8x1024x1024xf16>) -> tensor<8x1024x1024xf16>
+  %o = graph.matmul %p, %v : (tensor<8x1024x1024xf16>, tensor<8x1024x64xf16>) -> tensor<8x1024x64xf16>
+  %u = graph.matmul %p, %w : (tensor<8x1024x1024xf16>, tensor<8x1024x48xf16>) -> tensor<8x1024x48xf16>
+  func.return %o, %u : tensor<8x1024x64xf16>, tensor<8x1024x48xf16>
+}
