@@ -7,8 +7,9 @@ its norms in kernels of their own, by Inductor and not at all.
 
 The layer normalizes before attention, by the function that PyTorch has, and before an
 MLP with four times as many channels, in bf16. Times are microseconds of all kernels of
-a call, the median of five turns, followed by how many these are. Errors are distances
-from the same in f32, in multiples of those of PyTorch in bf16.
+a call, the median of turns in which all ways take place, every other one backwards,
+followed by how many these are. `saved` is by what folding takes less in the same turn.
+Errors are distances from the same in f32, in multiples of those of PyTorch in bf16.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ from tlf.passes import graph_expose_cascades
 from tlf.tools.torch_backend import tlf
 
 Run: TypeAlias = Callable[[], object]
+Taken: TypeAlias = tuple[float, int]
+"""Microseconds of kernels, and how many these are."""
+
+FOLDED, APART = "folded", "norms apart"
 
 
 def kernels(run: Run) -> Iterator[str]:
@@ -52,14 +57,22 @@ def with_norms_apart(
         return tlf(source, inputs, options=options)
 
 
-def measured(ways: Mapping[str, Run], tells: bool) -> Iterator[str]:
-    """What ways to run the layer take, in the median of rounds of all of them."""
-    rounds = [{name: kernel_time(run) for name, run in ways.items()} for _ in range(5)]
-    for name, run in ways.items():
-        found = [each[name] for each in rounds]
-        yield f"{name:<16}{median(time for time, _ in found):>9,.1f}{found[0][1]:>4}"
-        if tells:
-            yield from kernels(run)
+def turns(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
+    """What ways to run the layer take, time after time, every other one backwards."""
+    order = list(ways)
+    for _ in range(count):
+        yield {name: kernel_time(ways[name]) for name in order}
+        order.reverse()
+
+
+def summary(ways: Sequence[str], taken: Sequence[Mapping[str, Taken]]) -> Iterator[str]:
+    """The times of all turns, in the median, and what folding saves in one."""
+    for name in ways:
+        time = median(each[name][0] for each in taken)
+        yield f"{name:<16}{time:>9,.1f}{taken[0][name][1]:>4}"
+    saved = [each[APART][0] - each[FOLDED][0] for each in taken]
+    less = sum(each > 0 for each in saved)
+    yield f"{'saved':<16}{median(saved):>9,.1f}  in {less} of {len(saved)} turns"
 
 
 def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
@@ -70,13 +83,17 @@ def lines(found: argparse.Namespace, settings: Settings) -> Iterator[str]:
     shape = found.batches, found.tokens, found.width
     x = T.randn(*shape, dtype=T.bfloat16, device="cuda")
     eager = outputs(layer(x))
-    backends = {"folded": tlf, "norms apart": with_norms_apart, "Inductor": "inductor"}
+    backends = {FOLDED: tlf, APART: with_norms_apart, "Inductor": "inductor"}
     compiled = {name: settings.beside(layer, each) for name, each in backends.items()}
     ways = {
         name: partial(run, x) for name, run in (*compiled.items(), ("eager", layer))
     }
-    result = outputs(ways["folded"]())
-    yield from measured(ways, found.kernels)
+    result = outputs(ways[FOLDED]())
+    yield from summary([*ways], [*turns(ways, found.turns)])
+    if found.kernels:
+        for name, run in ways.items():
+            yield name
+            yield from kernels(run)
     right = outputs(layer.float()(x.float()))
     error = float((result - right).norm() / (eager - right).norm())
     yield f"{'error':<16}{error:>9.2f}x"
@@ -88,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=1024)
     parser.add_argument("--width", type=int, default=1024, help="64 for each head")
+    parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--autotune", action="store_true", help="in Inductor")
     parser.add_argument("--relaxed", action="store_true", help="numerics, in TLF")
     parser.add_argument("--kernels", action="store_true", help="the time of each")
