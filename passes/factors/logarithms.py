@@ -65,13 +65,12 @@ def _sum_of(value: SSAValue) -> graph.ReduceOp | None:
 
 
 def _is_limited(terms: Terms, total: graph.ReduceOp) -> bool:
-    """Whether a term is, with a minus, computed of the maximum of another one."""
-    added = {value for sign, value in terms if sign > 0}
+    """Whether a term is, with a minus, computed of the maximum of what others add."""
     return any(
         isinstance(op := leaf.owner, graph.ReduceOp)
         and op.combination is ReduceKind.MAX
-        and op.operand in added
         and op.axes == total.axes
+        and not _terms(op.operand) - terms
         for sign, value in terms
         if sign < 0
         for leaf in leaves(value)
