@@ -16,10 +16,15 @@ def place_of(op: Operation) -> FileLineColLoc | None:
     """Where `op` or the nearest operation around it was written, if known."""
     at: Operation | None = op
     while at is not None:
-        if (found := _place(at.location)) is not None:
+        if (found := own_place_of(at)) is not None:
             return found
         at = at.parent_op()
     return None
+
+
+def own_place_of(op: Operation) -> FileLineColLoc | None:
+    """Where `op` itself was written, if known."""
+    return _place(op.location)
 
 
 def _place(location: Attribute) -> FileLineColLoc | None:

@@ -14,6 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.parts import part_of
+from tlf.dialects.places import own_place_of
 
 Kind: TypeAlias = Literal["passed", "missed"]
 """Whether something was done, or was not where it might have been, as LLVM's
@@ -135,8 +136,15 @@ def _function_of(op: Operation) -> func.FuncOp | None:
 
 
 def _place(op: Operation) -> tuple[str, ...]:
-    """The part of a module that an operation comes from, or the name of its result."""
+    """
+    The part of a module that an operation comes from, the name of its result, or else
+    the line and column where it was written.
+    """
     if (part := part_of(op)) is not None:
         return (part,)
     hints = [each.name_hint for each in op.results if each.name_hint]
-    return (f"%{hints[0]}",) if hints else ()
+    if hints:
+        return (f"%{hints[0]}",)
+    if (found := own_place_of(op)) is None:
+        return ()
+    return (f"{found.line.data}:{found.column.data}",)

@@ -120,7 +120,7 @@ func.func @norm(%x: tensor<8x1024x1024xbf16>, %g: tensor<1024xbf16> {tlf.paramet
 
 // The mean of rows behind a linear layer is one of what the layer reads.
 // CHECK-LABEL: func.func @pooled
-// CHECK-SAME:    #graph.remark<passed "graph-expose-cascades" "reduce sums the factors of products">
+// CHECK-SAME:    #graph.remark<passed "graph-expose-cascades" "reduce sums the factors of products" at "{{[0-9]+:[0-9]+}}">
 // CHECK:         graph.reduce {{.*}} <sum> axes [1] keepdims : (tensor<64x256x512xf32>) -> tensor<64x1x512xf32>
 // CHECK:         graph.contract {{.*}} -> tensor<64x1x1024xf32>
 // CHECK-NOT:     tensor<64x256x1024x

@@ -2,7 +2,7 @@
 
 // An operand is computed in the loops of a contraction where that moves fewer bytes.
 // CHECK-LABEL: func.func @dequantized
-// CHECK-SAME:    #graph.remark<passed "graph-group" "run together: cast, mul, relu, matmul">
+// CHECK-SAME:    #graph.remark<passed "graph-group" "run together: cast, mul, relu, matmul" at "{{[0-9]+:[0-9]+}}">
 // CHECK-NEXT:    graph.group ins([[W:%.*]] = %w, [[S:%.*]] = %s, [[X:%.*]] = %x : {{.*}}) -> (tensor<40x20xf32>) {
 // CHECK-NEXT:      [[A:%.*]] = graph.cast [[W]]
 // CHECK-NEXT:      [[B:%.*]] = graph.mul [[A]], [[S]]
@@ -21,7 +21,7 @@ func.func @dequantized(%x: tensor<40x30xf32>, %w: tensor<30x20xi8>, %s: tensor<2
 
 // It is not where the tiles of many columns would each compute it again,
 // CHECK-LABEL: func.func @columns
-// CHECK-SAME:    #graph.remark<missed "graph-group" "apart from its operand: to compute an operand of a contraction for every tile of it does not pay">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "apart from its operand: to compute an operand of a contraction for every tile of it does not pay" at "{{[0-9]+:[0-9]+}}">
 // CHECK-NEXT:    graph.group
 // CHECK-NEXT:      graph.relu
 // CHECK-NEXT:      graph.yield

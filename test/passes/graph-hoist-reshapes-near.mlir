@@ -4,7 +4,7 @@
 // Where tensors may stay near between groups, none is to be reshaped there: a sum along an
 // axis that was merged runs along its parts.
 // CHECK-LABEL: func.func @heads
-// CHECK-SAME:    #graph.remark<passed "graph-hoist-reshapes" "axes are split before matmul">
+// CHECK-SAME:    #graph.remark<passed "graph-hoist-reshapes" "axes are split before matmul" at "{{[0-9]+:[0-9]+}}">
 // CHECK-NEXT:    [[W:%.*]] = graph.reshape %w : (tensor<24x7xf32>) -> tensor<3x8x7xf32>
 // CHECK-NEXT:    [[Y:%.*]] = graph.contract %x, [[W]] maps [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>, affine_map<(d0, d1, d2, d3) -> (d0, d1)>] : (tensor<5x3x8xf32>, tensor<3x8x7xf32>) -> tensor<5x7xf32>
 // CHECK-NEXT:    func.return [[Y]]
