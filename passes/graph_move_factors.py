@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -20,6 +21,10 @@ from tlf.passes.invariants import invariant_values
 from tlf.passes.product import Product
 
 NAME = "graph-move-factors"
+
+LOGARITHM = "it takes the logarithm in its exponent as a divisor"
+SCALE = "it takes the scale of the scores in its exponent"
+"""What is said of exponentials that were changed."""
 
 
 def _absorb(block: Block) -> None:
@@ -65,19 +70,12 @@ def _defer(block: Block) -> None:
                 break
 
 
-def _take_logarithms(block: Block) -> None:
-    """Let exponentials take logarithms of sums as divisors."""
+def _change_exponents(
+    block: Block, change: Callable[[graph.ExpOp], Operation | None], text: str
+) -> None:
+    """Change exponentials of a block where that is possible, and note it."""
     for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
-        if (made := take_logarithm(op)) is not None:
-            text = "it takes the logarithm in its exponent as a divisor"
-            graph.remark(made, NAME, "passed", text)
-
-
-def _take_scales(block: Block) -> None:
-    """Let exponentials of differences take the scale of what these are computed of."""
-    for op in [each for each in block.ops if isinstance(each, graph.ExpOp)]:
-        if (made := take_scale(op)) is not None:
-            text = "it takes the scale of the scores in its exponent"
+        if (made := change(op)) is not None:
             graph.remark(made, NAME, "passed", text)
 
 
@@ -105,7 +103,7 @@ class GraphMoveFactorsPass(ModulePass):
         for function in op.walk():
             if isinstance(function, func.FuncOp):
                 for block in function.body.blocks:
-                    _take_logarithms(block)
+                    _change_exponents(block, take_logarithm, LOGARITHM)
                     _absorb(block)
                     _defer(block)
-                    _take_scales(block)
+                    _change_exponents(block, take_scale, SCALE)

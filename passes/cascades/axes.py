@@ -68,7 +68,7 @@ class AxisClasses:
         axes, or has them in another order.
         """
         places = self.places(value, result)
-        if places is None or len(self.own(value, places)):
+        if places is None or self.has_own(value, places):
             return None
         found: list[int | None] = [None] * len(tensor_type(result).get_shape())
         for axis, place in enumerate(places):
@@ -96,10 +96,10 @@ class AxisClasses:
         return tuple(found)
 
     @staticmethod
-    def own(value: SSAValue, places: Places) -> tuple[int, ...]:
-        """The axes of more than one element that a value has for itself."""
-        pairs = enumerate(zip(tensor_type(value).get_shape(), places, strict=True))
-        return tuple(at for at, (n, place) in pairs if n > 1 and place is None)
+    def has_own(value: SSAValue, places: Places) -> bool:
+        """Whether a value has axes of more than one element for itself."""
+        pairs = zip(tensor_type(value).get_shape(), places, strict=True)
+        return any(extent > 1 and place is None for extent, place in pairs)
 
     def _runs(self, op: TilingInterface) -> Iterator[tuple[SSAValue, int, Hashable]]:
         """Values of an operation, with an axis and the iterator that runs along it."""

@@ -152,10 +152,13 @@ class Members:
     @cached_property
     def _beside(self) -> Beside:
         """What is known of results beside the first one."""
+        return Beside(self.operations, self.forms, self._products_beside)
+
+    def _products_beside(self) -> AbstractSet[Operation]:
+        """The contractions of one loop, if it adds up several."""
         steps = () if self.cascade is None else self.cascade.steps
         found = {op for op in steps if isinstance(op, ContractionInterface)}
-        products = frozenset(found) if len(found) > 1 else frozenset[Operation]()
-        return Beside(self.operations, self.forms, products)
+        return found if len(found) > 1 else set()
 
     def axes(self, rules: Rules) -> Axes:
         """

@@ -4,7 +4,7 @@ Which part of a result one tile of a group writes, so that no two write the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -54,8 +54,8 @@ class Beside:
 
     operations: Sequence[TilingInterface]
     forms: Forms
-    products: AbstractSet[Operation] = frozenset()
-    """The contractions that one loop adds up side by side."""
+    products: Callable[[], AbstractSet[Operation]] = frozenset
+    """Finds the contractions that one loop adds up side by side: few groups need it."""
 
     def piece(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
         """
@@ -79,14 +79,14 @@ class Beside:
         value = op.results[0]
         whole, shape = (tensor_type(each).get_shape() for each in (first, value))
         places = self._axes.places(value, first)
-        if places is not None and not self._axes.own(value, places):
+        if places is not None and not self._axes.has_own(value, places):
             return places
         if len(shape) == len(whole) and all(
             extent in (1, most) for extent, most in zip(shape, whole, strict=True)
         ):
             return range(len(shape))
         made = computing_operations(value, set[Operation](self.operations))
-        if places is not None and not self.products.isdisjoint(made):
+        if places is not None and not self.products().isdisjoint(made):
             return places
         raise TilingError(
             op,
