@@ -250,8 +250,8 @@ def _carried_out(
         count = sum(isinstance(op, graph.GroupOp) for op in nodes)
         if group is not None and isinstance(plan, OuterPlan) and count > 1:
             text = (
-                f"{count} groups run as one: {plan.cost.cycles} cycles, "
-                f"{plan.cost.bytes} bytes by the model"
+                f"{count} groups run as one: {plan.cost.cycles:,} cycles, "
+                f"{plan.cost.bytes:,} bytes by the model"
             )
             notes.add(group, "passed", text)
     return made

@@ -51,38 +51,13 @@ class Price:
 
 @dataclass
 class Cascades:
-    """Finds groups to be joined, and prices them."""
+    """Prices groups that may be joined."""
 
     target: Target
     estimator: Estimator
     forms: Forms = field(default_factory=Forms)
     _structures: Structures = field(default_factory=Structures)
     _prices: dict[Hashable, Price] = field(default_factory=dict[Hashable, "Price"])
-
-    def candidates(self, groups: Mapping[Operation, Part]) -> Iterator[list[Part]]:
-        """
-        For each reduction of a block, the last one first, its group and those before it
-        that compute along the axis it reduces: for what it reduces, then for all of its
-        group; with all that read the same; then each alone that it reads from. Groups
-        may be joined on the way.
-        """
-        for op in reversed(list(groups)):
-            if not isinstance(op, AccumulatingInterface):
-                continue
-            if len(self.forms.of(op).reductions) != 1:
-                continue
-            for values in (op.inputs, read_by(groups[op])):
-                parts = leading_to(groups[op], values, groups)
-                if len(parts) > 1:
-                    yield parts
-            parts = reading_with(groups[op], op.inputs, groups)
-            if len(parts) > 1:
-                yield parts
-            for value in read_by(groups[op]):
-                owner = value.owner
-                before = groups.get(owner) if isinstance(owner, Operation) else None
-                if before is not None and before is not groups[op]:
-                    yield [groups[op], before]
 
     def pay(self, members: Members, parts: Sequence[Part]) -> bool:
         """
@@ -116,3 +91,29 @@ def is_piece(members: Members, around: Operation | None) -> bool:
     if not isinstance(around, tile.WhileOp) or around.parallel:
         return False
     return members.cascade is not None
+
+
+def candidates(groups: Mapping[Operation, Part], forms: Forms) -> Iterator[list[Part]]:
+    """
+    For each reduction of a block, the last one first, its group and those before it
+    that compute along the axis it reduces: for what it reduces, then for all of its
+    group; with all that read the same; then each alone that it reads from. Groups
+    may be joined on the way.
+    """
+    for op in reversed(list(groups)):
+        if not isinstance(op, AccumulatingInterface):
+            continue
+        if len(forms.of(op).reductions) != 1:
+            continue
+        for values in (op.inputs, read_by(groups[op])):
+            parts = leading_to(groups[op], values, groups)
+            if len(parts) > 1:
+                yield parts
+        parts = reading_with(groups[op], op.inputs, groups)
+        if len(parts) > 1:
+            yield parts
+        for value in read_by(groups[op]):
+            owner = value.owner
+            before = groups.get(owner) if isinstance(owner, Operation) else None
+            if before is not None and before is not groups[op]:
+                yield [groups[op], before]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -24,7 +24,7 @@ from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.between import behind_views
-from tlf.passes.fusion.cascades import Cascades
+from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
 from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
@@ -219,16 +219,13 @@ class Grouping:
     def _join_cascades(self, groups: Groups) -> None:
         """Let groups run as one whose reductions are one loop, where this pays."""
         if self.cascades is None:
+            self._note_no_loops(groups)
             return
         apart: dict[int, tuple[Part, str]] = {}
-        for parts in self.cascades.candidates(groups):
-            joined = [op for part in parts for op in part]
-            joined.sort(key=self.position.__getitem__)
-            if not is_convex(joined, self.position, groups):
-                continue
-            members = members_of(joined, self.cascades.forms)
+        for parts, members in self._loops(groups, self.cascades.forms):
             why = self._misfit(members)
             if why is None and self.cascades.pay(members, parts):
+                joined = list(members.operations)
                 groups.update((member, joined) for member in joined)
             elif self.tells:
                 self._note_no_loop(members)
@@ -239,6 +236,22 @@ class Grouping:
             if groups[part[-1]] is part:
                 text = f"one loop with what makes its operands: {why}"
                 self.notes.add(part[-1], "missed", text)
+
+    def _loops(
+        self, groups: Groups, forms: Forms
+    ) -> Iterator[tuple[list[Part], Members]]:
+        """Groups whose reductions may be one loop, and what they are together."""
+        for parts in candidates(groups, forms):
+            joined = [op for part in parts for op in part]
+            joined.sort(key=self.position.__getitem__)
+            if is_convex(joined, self.position, groups):
+                yield parts, members_of(joined, forms)
+
+    def _note_no_loops(self, groups: Groups) -> None:
+        """Tell why reductions are no loop in tiles of any level, where none are."""
+        if self.tells:
+            for _, members in self._loops(groups, self.forms):
+                self._note_no_loop(members)
 
     def _note_no_loop(self, members: Members) -> None:
         """Tell why reductions are no loop, if they are none."""

@@ -5,7 +5,7 @@
 
 // The three convolutions run on one tile, or hand it on in L2.
 // CHECK-LABEL: func.func @bottleneck(
-// CHECK-SAME:    #graph.remark<passed "graph-partition" "{{[0-9]+}} groups run as one: {{[0-9]+}} cycles, 877952 bytes by the model"
+// CHECK-SAME:    #graph.remark<passed "graph-partition" "{{[0-9]+}} groups run as one: {{[0-9,]+}} cycles, 877,952 bytes by the model"
 // CHECK:         graph.group {{.*}} plan #graph.plan<L2, tile [
 
 // Apart, each has a plan.
