@@ -20,7 +20,9 @@ from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.pass_manager import PassManager, PrintAfter, verify
+from tlf.tools.planned import has_plans, plan
 from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.remarks import remarks
 from tlf.tools.source import Source, read_source
 from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
@@ -178,10 +180,11 @@ class CompiledProgram:
         known, what it takes at least and by the model. Then what passes did, and what
         they left alone and why.
         """
-        chosen = [name for name in self._stages if name.startswith("graph-choose-t")]
-        if not chosen:
+        module = self.module.clone()
+        planned = plan(self._backend, self._context, module)
+        if not has_plans(module):
             return "the reference runs each operation by itself"
-        return told(self._stages[chosen[0]])
+        return told(module, remarks(self._context, module, planned))
 
 
 @cache

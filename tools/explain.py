@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.graph import GroupOp
 from tlf.dialects.target import Target, bytes_of, load
 from tlf.passes.explain.apart import Verdict, why_apart
 from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
@@ -28,8 +27,9 @@ from tlf.tools.explain_text import answer, details, overview
 from tlf.tools.group_costs import simulated
 from tlf.tools.kernel_costs import has_kernels
 from tlf.tools.pipeline import PipelineError
-from tlf.tools.planned import plan
+from tlf.tools.planned import Planned, has_plans, plan
 from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.remarks import remarks
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames, operations_named
 from tlf.tools.told_groups import told
@@ -56,7 +56,7 @@ def explain(options: Options) -> str:
 
 
 @dataclass(frozen=True)
-class _Planned:
+class _Explained:
     """A program that has plans, and what they were chosen from."""
 
     written: ModuleOp
@@ -65,7 +65,12 @@ class _Planned:
     backend: CompilingBackend
     target: str
     names: SourceNames
-    partitioner: RecordingPartitionPass | None
+    planned: Planned
+
+    @property
+    def partitioner(self) -> RecordingPartitionPass | None:
+        """The pass that put groups together, if there was one."""
+        return self.planned.partitioner
 
     @property
     def choices(self) -> Sequence[Choice]:
@@ -87,11 +92,11 @@ def _explain(options: Options) -> str:
     names = SourceNames(source)
     pair = _pair(options.why_not_fuse, module, names)
     written = module.clone()
-    partitioner = plan(backend, context, module)
-    planned = _Planned(written, module, backend, name, names, partitioner)
+    planned = plan(backend, context, module)
+    explained = _Explained(written, module, backend, name, names, planned)
     if pair is not None:
-        return _why_not_fuse(planned, pair, options.json)
-    functions = _functions(planned)
+        return _why_not_fuse(explained, pair, options.json)
+    functions = _functions(explained, context)
     if options.simulate:
         outcome = _simulated(context, written, backend)
         functions = [_achieved(each, outcome, target) for each in functions]
@@ -117,10 +122,10 @@ def _kernels(
                 f"expected a target of the backend npu for {option}, "
                 f"got {backend.target.name}"
             )
-    plan(backend, context, module)
-    if not any(isinstance(op, GroupOp) and op.plan is not None for op in module.walk()):
+    planned = plan(backend, context, module)
+    if not has_plans(module):
         raise ExplainError(NO_GROUPS)
-    return told(module)
+    return told(module, remarks(context, module, planned))
 
 
 def _pair(
@@ -158,15 +163,17 @@ def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
     return target, name
 
 
-def _functions(planned: _Planned) -> list[Function]:
-    with errors_located(planned.module, "the report"):
+def _functions(explained: _Explained, context: Context) -> list[Function]:
+    module = explained.module
+    with errors_located(module, "the report"):
         found = [
-            function_of(each, planned.target, planned.choices, planned.names)
-            for each in reports(planned.module)
+            function_of(each, explained.target, explained.choices, explained.names)
+            for each in reports(module)
         ]
     if not found:
         raise ExplainError(NO_GROUPS)
-    return found
+    said = remarks(context, module, explained.planned)
+    return [replace(each, remarks=said.get(each.name, ())) for each in found]
 
 
 def _only(function: Function, number: int | None) -> Function:
@@ -184,6 +191,8 @@ def _only(function: Function, number: int | None) -> Function:
 def _text(function: Function, number: int | None) -> str:
     parts = [] if number is not None else ["\n".join(overview(function))]
     parts += ["\n".join(details(each)) for each in function.groups]
+    if number is None and function.remarks:
+        parts.append("\n".join(map(str, function.remarks)))
     return "\n\n".join(parts)
 
 
@@ -217,17 +226,17 @@ def _achieved(function: Function, outcome: Outcome, target: Target) -> Function:
     return replace(function, groups=groups, simulated=whole)
 
 
-def _why_not_fuse(planned: _Planned, names: tuple[str, str], as_json: bool) -> str:
-    partitioner = planned.partitioner
+def _why_not_fuse(explained: _Explained, names: tuple[str, str], as_json: bool) -> str:
+    partitioner = explained.partitioner
     if partitioner is None or not partitioner.before:
         raise ExplainError("expected a pipeline with `graph-partition`")
     before = partitioner.before[0]
-    pairs = [_found(planned, before, name) for name in names]
+    pairs = [_found(explained, before, name) for name in names]
     with errors_located(before, "the search"):
         verdict = why_apart(
             before,
             _nearest(*pairs),
-            planned.backend.target,
+            explained.backend.target,
             partitioner,
             partitioner.choices,
         )
@@ -240,9 +249,9 @@ def _plain(verdict: Verdict) -> dict[str, object]:
     return {**asdict(verdict), "stake": verdict.stake}
 
 
-def _found(planned: _Planned, before: ModuleOp, name: str) -> Sequence[Operation]:
+def _found(explained: _Explained, before: ModuleOp, name: str) -> Sequence[Operation]:
     """The operations that come from what is called so, before groups are merged."""
-    found = operations_named(planned.written, before, planned.names, name)
+    found = operations_named(explained.written, before, explained.names, name)
     if not found:
         raise _unknown(name)
     return found

@@ -12,6 +12,7 @@ from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.explain.choices import Choice, Cost, Other, opened
 from tlf.passes.explain.memory import Peak
 from tlf.passes.explain.report import FunctionReport, GroupReport
+from tlf.tools.remarks import Remark
 from tlf.tools.source_names import SourceNames, spelled
 
 
@@ -137,6 +138,7 @@ class Function:
     gain: float | None
     """How many times longer that takes."""
     searches: Sequence[Search]
+    remarks: Sequence[Remark] = ()
     simulated: Cost | None = None
 
 

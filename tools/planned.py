@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.dialects.graph import GroupOp
 from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
 from tlf.passes.explain.choices import RecordingPartitionPass
 from tlf.passes.graph_partition import GraphPartitionPass
@@ -49,18 +50,28 @@ def with_watcher(
     return [*passes[:place], _WatchPass(watcher), *passes[place:]]
 
 
-def plan(
-    backend: Backend, context: Context, module: ModuleOp
-) -> RecordingPartitionPass | None:
+@dataclass(frozen=True)
+class Planned:
+    """What a pipeline did until outermost groups had plans, and what it has left."""
+
+    partitioner: RecordingPartitionPass | None
+    """The pass that put groups together, with what it chose from, if there was one."""
+    rest: Sequence[ModulePass]
+    """The passes that did not run."""
+
+
+def plan(backend: Backend, context: Context, module: ModuleOp) -> Planned:
     """
     Run the pipeline of a backend until the outermost groups of a program have plans.
-    Return the pass that put groups together, with what it chose from, if there was one.
     """
     recorded: list[RecordingPartitionPass] = []
+    rest: list[ModulePass] = []
 
     def manager(passes: Sequence[ModulePass]) -> PassManager:
         chosen: list[ModulePass] = []
-        for each in passes[: _planned(passes)]:
+        end = _planned(passes)
+        rest.extend(passes[end:])
+        for each in passes[:end]:
             if isinstance(each, GraphPartitionPass):
                 each = RecordingPartitionPass.like(each)
                 recorded.append(each)
@@ -68,7 +79,12 @@ def plan(
         return PassManager(chosen)
 
     backend.lower(context, module, manager)
-    return recorded[0] if recorded else None
+    return Planned(recorded[0] if recorded else None, rest)
+
+
+def has_plans(module: ModuleOp) -> bool:
+    """Whether groups of a program have plans."""
+    return any(isinstance(op, GroupOp) and op.plan is not None for op in module.walk())
 
 
 def _planned(passes: Sequence[ModulePass]) -> int:

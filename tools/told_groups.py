@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.dialects.graph import GroupOp, remarks_of
+from tlf.dialects.graph import GroupOp
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation
-from tlf.lowering.pipelines import PIPELINES
 from tlf.tools.group_costs import costs_of
+from tlf.tools.remarks import Remark
 
 
-def told(module: ModuleOp) -> str:
+def told(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
     """
     What runs together, and by which plan: a line for each group, and where time is
-    known, what it takes at least and by the model. Then what passes did, and what they
-    left alone and why.
+    known, what it takes at least and by the model. Then the remarks: what passes did,
+    and what they left alone and why.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     costs = costs_of(module)
@@ -27,8 +29,8 @@ def told(module: ModuleOp) -> str:
         for number, group in enumerate(groups):
             lines.append(_described(number, group))
             lines += [f"  {costs[group]}"] if group in costs else []
-    noted = [str(each) for op in functions for each in remarks_of(op)]
-    return "\n".join([*lines, *sorted(noted, key=_pass_of)])
+    lines += [str(each) for found in remarks.values() for each in found]
+    return "\n".join(lines)
 
 
 def _described(number: int, group: GroupOp) -> str:
@@ -37,10 +39,3 @@ def _described(number: int, group: GroupOp) -> str:
     plan = "" if group.plan is None else f"  {group.plan}"
     part = f"  {part_of(group)}" if part_of(group) else ""
     return f"group {number}: {', '.join(names[:-1])}{plan}{part}"
-
-
-def _pass_of(remark: str) -> int:
-    """Where the pass of a remark stands among those on whole tensors."""
-    name = remark.partition(":")[0]
-    order = PIPELINES["graph-pipeline"].split(",")
-    return order.index(name) if name in order else len(order)

@@ -70,7 +70,13 @@ from tlf.dialects.graph.plan import PlanAttr
 from tlf.dialects.graph.pooling import MaxPool2dOp, SumPool2dOp
 from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
-from tlf.dialects.graph.remark import RemarkAttr, remark, remark_all, remarks_of
+from tlf.dialects.graph.remark import (
+    RemarkAttr,
+    forget_remarks,
+    remark,
+    remark_all,
+    remarks_of,
+)
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
@@ -287,6 +293,7 @@ __all__ = [
     "YieldOp",
     "convert_scalar",
     "dense_attribute",
+    "forget_remarks",
     "remark",
     "remark_all",
     "remarks_of",

@@ -100,6 +100,11 @@ def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
     return tuple(each for each in found if isinstance(each, RemarkAttr))
 
 
+def forget_remarks(function: func.FuncOp) -> None:
+    """Take all remarks off a function."""
+    function.attributes.pop(ATTRIBUTE, None)
+
+
 def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
     """
     Note on the function around `op` what the pass `source` did there, or why it did

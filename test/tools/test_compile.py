@@ -78,6 +78,13 @@ def test_explanation():
     assert "each operation by itself" in tlf.compile(ADD).explain()
 
 
+def test_explanation_tells_of_groups_near_the_engines():
+    lines = tlf.compile(ADD, target="npu").explain().splitlines()
+
+    (outer,) = [line for line in lines if line.startswith("graph-group: passed: ")]
+    assert f"in L1: {outer}" in lines
+
+
 def test_several_results():
     types = "tensor<5x7xf32>, tensor<5x7xf32>"
     text = ADD.replace("-> tensor<5x7xf32> {", f"-> ({types}) {{")

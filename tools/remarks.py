@@ -1,0 +1,92 @@
+"""What passes told of a program: of whole tensors, and of loops nearer the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.graph import RemarkAttr, forget_remarks, remarks_of
+from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.graph_group import GraphGroupPass
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.planned import Planned
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a pass did, or why it did not."""
+
+    source: str
+    """The pass."""
+    kind: str
+    """Whether something was done: `passed` or `missed`."""
+    text: str
+    places: Sequence[str]
+    """Parts of an imported module, names of values, or places in the source."""
+    level: str | None
+    """The memory level of the groups that it is about, if they are in others."""
+
+    def __str__(self) -> str:
+        level = "" if self.level is None else f"in {self.level}: "
+        places = f"{', '.join(self.places)}: " if self.places else ""
+        return f"{level}{self.source}: {self.kind}: {places}{self.text}"
+
+
+def remarks(
+    context: Context, module: ModuleOp, planned: Planned
+) -> Mapping[str, Sequence[Remark]]:
+    """
+    What passes told of each function until its outermost groups had plans, then of the
+    groups that tiles of these become, level by level. `module` stays as it is.
+    """
+    found = {
+        name: [_remark(each, None) for each in told] for name, told in _told(module)
+    }
+    for told in found.values():
+        told.sort(key=_place_of)
+    copy = module.clone()
+    for level, passes in _nearer(planned.rest):
+        _forget(copy)
+        PassManager(passes).run(context, copy)
+        for name, told in _told(copy):
+            found.setdefault(name, []).extend(_remark(each, level) for each in told)
+    return found
+
+
+def _nearer(
+    passes: Sequence[ModulePass],
+) -> Iterator[tuple[str | None, Sequence[ModulePass]]]:
+    """The levels that tiles are still brought to, each with the passes until then."""
+    start = 0
+    for end, each in enumerate(passes, 1):
+        if isinstance(each, GraphGroupPass):
+            yield each.level, passes[start:end]
+            start = end
+
+
+def _told(module: ModuleOp) -> Iterator[tuple[str, Sequence[RemarkAttr]]]:
+    for op in module.ops:
+        if isinstance(op, func.FuncOp):
+            yield op.sym_name.data, remarks_of(op)
+
+
+def _forget(module: ModuleOp) -> None:
+    for op in module.ops:
+        if isinstance(op, func.FuncOp):
+            forget_remarks(op)
+
+
+def _remark(remark: RemarkAttr, level: str | None) -> Remark:
+    words = (remark.source.data, remark.kind.data, remark.text.data)
+    return Remark(*words, remark.place_names, level)
+
+
+def _place_of(remark: Remark) -> int:
+    """Where the pass of a remark stands among those on whole tensors."""
+    order = PIPELINES["graph-pipeline"].split(",")
+    return order.index(remark.source) if remark.source in order else len(order)
