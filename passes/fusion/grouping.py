@@ -326,9 +326,10 @@ class Grouping:
             return reason
         if not is_convex(operations, self.position, groups):
             return "a value would leave the group and come back to it"
-        if (fits := self.uniform.fit(operations)) is None:
+        if (needed := self.uniform.needed(operations)) is None:
             return self._misfit(members_of(operations, self.forms))
-        return None if fits else too_large(self.level)
+        fits = needed <= self.level.capacity
+        return None if fits else too_large(needed, self.level)
 
     def _forbids(self, operations: Sequence[TilingInterface]) -> str | None:
         """What a group may not hold together, whatever is around it."""

@@ -303,8 +303,12 @@ def fits(tiling: GroupTiling, level: Level, target: Target, stages: int = 1) -> 
     limit = target.tiling.max_elements
     if limit is not None and tiling.largest() > limit:
         return False
-    needed = tiling.bytes(stages) if level.kind == "buffer" else tiling.read_bytes()
-    return needed <= level.capacity
+    return _needed(tiling, level, stages) <= level.capacity
+
+
+def _needed(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
+    """The bytes of a memory level that the tiles of a group take."""
+    return tiling.bytes(stages) if level.kind == "buffer" else tiling.read_bytes()
 
 
 def misfit(members: Members, level: Level, target: Target) -> str | None:
@@ -316,12 +320,23 @@ def misfit(members: Members, level: Level, target: Target) -> str | None:
         return "nothing uses what it computes"
     if (tiling := smallest(members, level, target)) is None:
         return "no tile of one is computed from a tile of the other"
-    return None if fits(tiling, level, target) else too_large(level)
+    if fits(tiling, level, target):
+        return None
+    needed, limit = _needed(tiling, level), target.tiling.max_elements
+    if needed > level.capacity or limit is None:
+        return too_large(needed, level)
+    return (
+        f"a tile of it has {tiling.largest():,} elements at least, and {level.name} "
+        f"takes {limit:,}"
+    )
 
 
-def too_large(level: Level) -> str:
-    """What is said of a group whose smallest tiles do not fit in a level."""
-    return f"the smallest tiles of both do not fit into {level.name}"
+def too_large(needed: int, level: Level) -> str:
+    """What is said of a group whose smallest tiles need more bytes than a level has."""
+    return (
+        f"the smallest tiles of both need {needed:,} bytes, and {level.name} has "
+        f"{level.capacity:,}"
+    )
 
 
 def smallest(members: Members, level: Level, target: Target) -> GroupTiling | None:

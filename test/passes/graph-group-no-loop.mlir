@@ -66,3 +66,13 @@ func.func @shifted(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>, %s: tensor<64x6
   %z = graph.add %t, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   func.return %z : tensor<64x64xf32>
 }
+
+// A reduction along the columns of a product may take all of them at once, if they fit.
+// CHECK-LABEL: func.func @wide
+// CHECK-SAME:    <missed "graph-group" "one loop with what makes its operands: the smallest tiles of both need {{[0-9,]+}} bytes, and L1 has 232,448" at "%s">
+func.func @wide(%x: tensor<512x64xf32>, %w: tensor<64x50000xf32>) -> tensor<512x50000xf32> {
+  %y = graph.matmul %x, %w : (tensor<512x64xf32>, tensor<64x50000xf32>) -> tensor<512x50000xf32>
+  %s = graph.reduce %y <max> axes [1] keepdims : (tensor<512x50000xf32>) -> tensor<512x1xf32>
+  %z = graph.sub %y, %s : (tensor<512x50000xf32>, tensor<512x1xf32>) -> tensor<512x50000xf32>
+  func.return %z : tensor<512x50000xf32>
+}
