@@ -201,6 +201,23 @@ def sink(query: Tensor, key: Tensor, value: Tensor, number: Tensor) -> Tensor:
     return T.softmax(T.cat([found, extra], -1), -1)[..., :-1] @ value
 
 
+@case(lambda n: [*[n.heads] * 5, (1,), (n.d,)], weights=(6,))
+def normed(*inputs: Tensor) -> Tensor:
+    """Differential attention, each result divided by its root mean square."""
+    *operands, scale = inputs
+    found = differential(*operands)
+    return T.nn.functional.rms_norm(found, scale.shape, scale)
+
+
+@case(lambda n: [n.heads] * 3)
+def decaying(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Scores weaken with distance; each result is normalised."""
+    places = T.arange(query.shape[-2], device=query.device)
+    distance = (places[:, None] - places[None, :]).abs()
+    found = scores(query, key) * (distance * -0.01).exp().to(query.dtype)
+    return T.nn.functional.layer_norm(found @ value, value.shape[-1:])
+
+
 @case(lambda n: [n.heads] * 3)
 def logarithms(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Probabilities by their logarithms."""

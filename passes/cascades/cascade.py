@@ -1,8 +1,8 @@
 """
 Reductions along one axis that need each other's results, as one loop.
 
-The last accumulating operation of a group, its anchor, runs along an axis that others
-reduce, too: its steps. If a step needs the result of another one, as the exponentials
+The anchor, most often the last accumulating operation of a group, runs along an axis
+that others reduce, too: its steps. If a step needs the result of another one, as the exponentials
 of a softmax need the greatest score, then the loop goes on with what this is so far,
 and corrects what has been added up whenever it changes.
 """
@@ -81,7 +81,10 @@ class NoCascadeError(Exception):
 
 
 def cascade_of(
-    operations: Sequence[TilingInterface], forms: Forms, in_parts: bool = False
+    operations: Sequence[TilingInterface],
+    forms: Forms,
+    in_parts: bool = False,
+    anchor: AccumulatingInterface | None = None,
 ) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none: where the last
@@ -89,26 +92,35 @@ def cascade_of(
     along the same axis nor for each place of it, or one that needs others has no
     correction for what it adds up, and does not start again. With `in_parts`, parts of
     the axis are reduced one by one, each as a whole: what its sums change by with the
-    results of others may then be known as well.
+    results of others may then be known as well. With an anchor other than the last
+    reduction, those that need its result run whole, behind the loop.
     """
     try:
-        return build_cascade(operations, forms, in_parts)
+        return build_cascade(operations, forms, in_parts, anchor)
     except NoCascadeError:
         return None
 
 
 def build_cascade(
-    operations: Sequence[TilingInterface], forms: Forms, in_parts: bool = False
+    operations: Sequence[TilingInterface],
+    forms: Forms,
+    in_parts: bool = False,
+    anchor: AccumulatingInterface | None = None,
 ) -> Cascade:
-    """The loop of what accumulates. Raises `NoCascadeError`."""
+    """The loop of what accumulates, as `cascade_of` says. Raises `NoCascadeError`."""
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     if len(found) < 2:
         raise NoCascadeError(operations[-1], "there is no other reduction")
-    if len(forms.of(found[-1]).reductions) != 1:
-        raise NoCascadeError(found[-1], "it reduces several axes")
+    anchor = found[-1] if anchor is None else anchor
+    if len(forms.of(anchor).reductions) != 1:
+        raise NoCascadeError(anchor, "it reduces several axes")
     axes = AxisClasses.of(operations, forms)
-    iterators = _along(operations, axes, found[-1])
+    iterators = _along(operations, axes, anchor)
+    behind = _behind(operations, anchor, iterators)
+    found = [op for op in found if op not in behind]
     along = [op for op in found if op in iterators]
+    if behind and len(along) < 2:
+        raise NoCascadeError(anchor, "nothing else runs along its axis")
     steps = [op for op in along if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
     _check_starts(found, dependent, in_parts)
@@ -120,12 +132,30 @@ def build_cascade(
     alone: dict[Operation, Step] = {op: Step(op, iterators[op], None) for op in steps}
     known = _Corrected(dependent, axes, alone, rows, in_parts)
     return Cascade(
-        found[-1],
+        anchor,
         alone | known.steps(corrected) if corrected else alone,
         dependent - set(steps),
         tuple(rows),
         tuple(op for op in found if op not in iterators),
     )
+
+
+def _behind(
+    operations: Sequence[TilingInterface],
+    anchor: AccumulatingInterface,
+    iterators: Mapping[Operation, int],
+) -> frozenset[Operation]:
+    """
+    What accumulates after an anchor, of its result. Raises `NoCascadeError` where it
+    does not need that, or is computed of what runs along the axis.
+    """
+    needing = _dependent(operations, [anchor])
+    after = operations[operations.index(anchor) + 1 :]
+    found = [op for op in after if isinstance(op, AccumulatingInterface)]
+    for op in found:
+        if op not in needing or any(each in iterators for each in needing):
+            raise NoCascadeError(op, "it is not behind the loop of another one")
+    return frozenset(found)
 
 
 def _check_starts(

@@ -17,7 +17,8 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.target import Level, Target
 from tlf.passes.bands import SystolicArray
-from tlf.passes.cascades.cascade import Cascade, cascade_of
+from tlf.passes.cascades.anchors import longest_cascade
+from tlf.passes.cascades.cascade import Cascade
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
@@ -29,6 +30,9 @@ from tlf.passes.tiling.rules import Rules
 
 LONG = 512
 """Contractions of so many terms may have a loop of their own in that of a cascade."""
+
+LESS = 2
+"""The loop of a contraction is preferred to one whose tiles need so many times more."""
 
 
 def rules_of(target: Target, level: str) -> Rules:
@@ -93,6 +97,8 @@ class _Choice:
 
     loop: Looped
     axes: Axes
+    least: int = 0
+    """The bytes of its smallest tiles."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Members:
     @cached_property
     def cascade(self) -> Cascade | None:
         """The operations that may accumulate in one loop, if there are several."""
-        return cascade_of(self.operations, self.forms)
+        return longest_cascade(self.operations, self.forms)
 
     def tiling(
         self,
@@ -174,16 +180,22 @@ class Members:
     def _looped(self, rules: Rules) -> _Choice:
         """Which reduction has a loop, and the axes with it."""
         if rules not in self._choices:
-            found = map(partial(self._choice, rules), self._anchors(rules))
-            legal = next((each for each in found if each is not None), None)
-            whole = legal or _Choice(Looped(), self._parallel_axes(rules, Looped()))
-            self._choices[rules] = whole
+            self._choices[rules] = self._chosen(rules)
         return self._choices[rules]
+
+    def _chosen(self, rules: Rules) -> _Choice:
+        found = map(partial(self._choice, rules), self._anchors(rules))
+        legal = [each for each in found if each is not None]
+        if not legal:
+            return _Choice(Looped(), self._parallel_axes(rules, Looped()))
+        first, *others = legal
+        smaller = (each for each in others if LESS * each.least < first.least)
+        return next(smaller, first)
 
     def _anchors(self, rules: Rules) -> Iterator[Looped]:
         """
-        What may have a loop over its reduction: the only one, or the last one with all
-        that run along, or the only contraction, where the others run whole behind it.
+        What may have a loop over its reduction: the only one, or that of a cascade with
+        all that run along, or the only contraction, where the others run whole behind.
         """
         if len(self.accumulating) == 1:
             yield Looped(self.accumulating[0])
@@ -218,10 +230,10 @@ class Members:
         axes = self._with_reduction(whole, looped)
         least = axes.least(), axes.least_reduction()
         try:
-            self._tiled(*least, rules, looped)
+            tiling = self._tiled(*least, rules, looped)
         except TilingError:
             return None
-        return _Choice(looped, axes)
+        return _Choice(looped, axes, tiling.bytes())
 
     def _parallel_axes(self, rules: Rules, looped: Looped) -> Axes:
         """The axes, were reductions to run whole."""
