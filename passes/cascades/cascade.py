@@ -2,9 +2,9 @@
 Reductions along one axis that need each other's results, as one loop.
 
 The anchor, most often the last accumulating operation of a group, runs along an axis
-that others reduce, too: its steps. If a step needs the result of another one, as the exponentials
-of a softmax need the greatest score, then the loop goes on with what this is so far,
-and corrects what has been added up whenever it changes.
+that others reduce, too: its steps. If a step needs the result of another one, as the
+exponentials of a softmax need the greatest score, then the loop goes on with what this
+is so far, and corrects what has been added up whenever it changes.
 """
 
 from __future__ import annotations
