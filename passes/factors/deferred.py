@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.builder import Builder
+from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -141,6 +142,7 @@ def defer(found: Factor) -> None:
     element = tensor_type(operand).element_type
     values = list(found.product.values)
     values[found.side] = TensorProgram(builder, element).widened(found.rest)
+    _place_at(operand, values[found.side])
     order, result = found.order, tensor_type(op.results[0])
     product = replace(found.product, values=(values[0], values[1]), result=order)
     total = builder.insert(_built(product, found.product)).results[0]
@@ -157,6 +159,15 @@ def defer(found: Factor) -> None:
     for each in (operand.owner, found.op):
         if isinstance(each, Operation) and not any(r.uses for r in each.results):
             Rewriter.erase_op(each)
+
+
+def _place_at(before: SSAValue, after: SSAValue) -> None:
+    """Say of what computes a value that it was written where another one was."""
+    old, new = before.owner, after.owner
+    if not isinstance(old, Operation) or not isinstance(new, Operation):
+        return
+    if isinstance(new.location, UnknownLoc):
+        new.location = old.location
 
 
 def _built(product: Product, before: Product) -> Operation:
