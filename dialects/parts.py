@@ -1,4 +1,4 @@
-"""Which part of an imported module an operation comes from."""
+"""Which part of an imported module, or operation of a graph, an operation is of."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     if (converter := CONVERTERS.get(node.target)) is None:
         raise Unsupported(f"no conversion of {name_of(node.target)}")
     results = tuple(type_of(tensor) for tensor in _used(node) if tensor is not None)
-    emitter = Emitter(builder, results, location_of(node.meta))
+    emitter = Emitter(builder, results, location_of(node))
 
     def filled(argument: fx.Node) -> Value | Nothing:
         value = lookup(argument)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, fx
 from xdsl.builder import Builder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, NameLoc
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -34,7 +34,7 @@ from tlf.frontend.torch.elements import to_array, type_of
 from tlf.frontend.torch.emitter import NOTHING, Nothing
 from tlf.frontend.torch.errors import ImportFailure, Unsupported
 from tlf.frontend.torch.fx_arguments import map_nodes
-from tlf.frontend.torch.locations import location_of, named
+from tlf.frontend.torch.locations import module_around, named
 from tlf.frontend.torch.registry import CONVERTERS
 from tlf.frontend.torch.strides import order_of
 
@@ -189,11 +189,10 @@ class _Import:
         try:
             action(node)
         except Unsupported as error:
-            place = location_of(node.meta)
             text = str(error)
             what = name_of(node.target)
             text = text if what in text else f"{what}: {text}"
-            prefix = f"{place.desc.data}: " if isinstance(place, NameLoc) else ""
+            prefix = f"{path}: " if (path := module_around(node)) else ""
             raise ImportFailure(f"{prefix}{text}") from error
 
     def _call(self, node: fx.Node) -> None:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from torch import fx
 from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     NoneAttr,
     StringAttr,
-    UnknownLoc,
 )
 
 _SUBSCRIPT = re.compile(r"\[['\"]?(\w+)['\"]?\]")
 
 
-def location_of(meta: dict[str, Any]) -> LocationAttr:
-    """The innermost module around an operation, as `layers.3.attn`."""
-    stack: dict[str, Any] = meta.get("nn_module_stack") or {}
+def location_of(node: fx.Node) -> LocationAttr:
+    """The module around an operation, else what its graph calls it."""
+    return named(module_around(node) or node.name)
+
+
+def module_around(node: fx.Node) -> str:
+    """The innermost module around an operation, as `layers.3.attn`, if any."""
+    stack: dict[str, Any] = node.meta.get("nn_module_stack") or {}
     paths = [str(entry[0]) for entry in stack.values()]
-    path = next((path for each in reversed(paths) if (path := _path(each))), "")
-    return named(path) if path else UnknownLoc()
+    return next((path for each in reversed(paths) if (path := _path(each))), "")
 
 
 def named(path: str) -> LocationAttr:

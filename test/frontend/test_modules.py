@@ -170,3 +170,13 @@ def test_wrong_structure_is_refused():
         compiled(normal(3))
     with pytest.raises(TypeError, match=r"`y`: expected shape \(3,\), got \(4,\)"):
         compiled(normal(3), normal(4))
+
+
+def test_what_is_in_no_other_module_is_called_as_in_the_graph():
+    class Softmax(nn.Module):
+        def forward(self, x: Tensor, y: Tensor) -> Tensor:
+            return T.softmax(x @ y, -1).sum(-1)
+
+    told = compile_module(Softmax(), (normal(7, 9), normal(9, 5)), target="npu")
+
+    assert "softmax: softmax became" in told.explain()
