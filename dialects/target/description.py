@@ -31,7 +31,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.sizes import CORES, split_sizes
+from tlf.dialects.target.sizes import CORES, MOST_CORES, split_sizes
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
@@ -104,7 +104,7 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     backend: Literal["npu", "triton"] = "npu"
     clock_ghz: float = 1.0
     issue_cycles: Cycles = 1
-    cores: Count = 1
+    cores: Annotated[int, Meta(ge=1, le=MOST_CORES)] = 1
     engines: dict[str, Figures] = {}
     tiling: Tiling = Tiling()
     gpu: Gpu | None = None

@@ -15,6 +15,12 @@ _SET = re.compile(rf"(?P<target>.+?):(?P<settings>{_SETTING}(?:,{_SETTING})*)")
 CORES = "cores"
 """The setting that says how many cores there are."""
 
+MOST_CORES = 256
+"""A chip has no more: every core takes its own instructions."""
+
+LIMIT = 1 << 63
+"""Sizes are below this, as programs hold them as 64-bit integers."""
+
 
 def bytes_of(text: str) -> int:
     """Read a size such as `65536`, `512K` or `16MiB`; the units are powers of 1024."""
@@ -23,7 +29,11 @@ def bytes_of(text: str) -> int:
         raise DiagnosticException(f"expected a size such as 512K, got `{text}`")
     if int(match[1]) == 0:
         raise DiagnosticException(f"expected a size above 0, got `{text}`")
-    return int(match[1]) * _UNITS.get(match[2], 1)
+    if (size := int(match[1]) * _UNITS.get(match[2], 1)) >= LIMIT:
+        raise DiagnosticException(
+            f"expected a size below {LIMIT:,} bytes, got `{text}`"
+        )
+    return size
 
 
 def split_sizes(text: str) -> tuple[str, Mapping[str, int]]:
@@ -45,8 +55,8 @@ def split_sizes(text: str) -> tuple[str, Mapping[str, int]]:
 def _read(name: str, value: str) -> int:
     if name != CORES:
         return bytes_of(value)
-    if not value.isdecimal() or int(value) == 0:
+    if not value.isdecimal() or not 1 <= int(value) <= MOST_CORES:
         raise DiagnosticException(
-            f"expected a whole number of cores, at least 1, got `{value}`"
+            f"expected a whole number of cores from 1 to {MOST_CORES}, got `{value}`"
         )
     return int(value)

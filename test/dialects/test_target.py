@@ -128,8 +128,10 @@ def test_cores_by_the_name():
     with pytest.raises(DiagnosticException) as found:
         load("npu:cores=0")
     assert str(found.value) == (
-        "target `npu:cores=0`: expected a whole number of cores, at least 1, got `0`"
+        "target `npu:cores=0`: expected a whole number of cores from 1 to 256, got `0`"
     )
+    with pytest.raises(DiagnosticException, match="from 1 to 256, got `100000`"):
+        load("npu:cores=100000")
     with pytest.raises(DiagnosticException, match="expected cores of the backend npu"):
         load("h200:cores=2")
 
@@ -305,6 +307,8 @@ def test_wrong_sizes(text: str):
 def test_no_size():
     with pytest.raises(DiagnosticException, match="expected a size above 0, got `0K`"):
         bytes_of("0K")
+    with pytest.raises(DiagnosticException, match="expected a size below 9,223,372,"):
+        bytes_of("8388608T")
 
 
 def test_capacities_after_the_name(tmp_path: Path):
