@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from tlf.dialects.target import Target
 from tlf.passes.engine.problem import problems_of
 from tlf.passes.explain.choices import Choice, Cost, opened
-from tlf.passes.explain.trial import Trial, cost_of, steps_with
+from tlf.passes.explain.trial import Trial, cost_of, steps_of_same
 from tlf.passes.graph_group import level_named
 from tlf.passes.graph_partition import GraphPartitionPass
 from tlf.passes.layouts.declared import free_values
@@ -251,13 +251,14 @@ def _amount(size: int) -> str:
 
 
 def _compared(trial: Trial, best: Result, together: Result) -> str:
-    """What makes the difference between two schedules."""
+    """What makes the difference between two schedules, where they differ."""
     step = trial.joint(together)
     assert step is not None
-    own = sum(each.option.time for each in steps_with(best, step.group))
+    steps = steps_of_same(step.group, best, together)
+    own, joined = (sum(each.option.time for each in part) for part in steps)
     more = together.schedule.payload - best.schedule.payload
     moved = f"{abs(more):,} bytes {'more' if more > 0 else 'less'} are moved"
-    return (
-        f"as one group they take {step.option.time:,} cycles, apart {own:,}; "
-        f"together {moved if more else 'as much is moved'}"
-    )
+    times = f"as one group they take {joined:,} cycles, apart {own:,}"
+    if (count := len(steps[1])) > 1:
+        times = f"with both in one, {count} groups take {joined:,} cycles, else {own:,}"
+    return f"{times}; together {moved if more else 'as much is moved'}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from xdsl.ir import Operation, SSAValue
 
@@ -132,6 +133,13 @@ def cost_of(found: Result) -> Cost:
     return Cost(found.schedule.time, found.schedule.payload)
 
 
-def steps_with(found: Result, nodes: int) -> Iterable[Step]:
-    """The steps of a schedule that run one of some operations."""
-    return (step for step in found.schedule.steps if step.group & nodes)
+def steps_of_same(nodes: int, *found: Result) -> Sequence[Sequence[Step]]:
+    """
+    The steps of schedules that run some operations, and as many of the others as it
+    takes for each of these to run the same.
+    """
+    steps = [[e for e in each.schedule.steps if e.group & nodes] for each in found]
+    more = nodes
+    for step in chain.from_iterable(steps):
+        more |= step.group
+    return steps if more == nodes else steps_of_same(more, *found)
