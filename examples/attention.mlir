@@ -1,5 +1,4 @@
-// Attention of several heads with a mask that is added to the scores, as separate
-// groups: the scores of all queries and keys rest in the outermost memory.
+// Attention of several heads with a mask that is added to the scores.
 func.func @attention(%q: tensor<2x3x50x24xf32>, %k: tensor<2x3x50x24xf32>,
                      %v: tensor<2x3x50x24xf32>, %mask: tensor<50x50xf32>)
     -> tensor<2x3x50x24xf32> {

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.graph import RemarkAttr, forget_remarks, remarks_of
 from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.fusion.notes import NO_LOOP
 from tlf.passes.graph_group import GraphGroupPass
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.planned import Planned
@@ -42,10 +43,12 @@ def remarks(
 ) -> Mapping[str, Sequence[Remark]]:
     """
     What passes told of each function until its outermost groups had plans, then of the
-    groups that tiles of these become, level by level. `module` stays as it is.
+    groups that tiles of these become, level by level. `module` stays as it is. What
+    groups were before `graph-partition` is left out.
     """
     found = {
-        name: [_remark(each, None) for each in told] for name, told in _told(module)
+        name: [_remark(each, None) for each in told if not _is_over(each, planned)]
+        for name, told in _told(module)
     }
     for told in found.values():
         told.sort(key=_place_of)
@@ -79,6 +82,16 @@ def _forget(module: ModuleOp) -> None:
     for op in module.ops:
         if isinstance(op, func.FuncOp):
             forget_remarks(op)
+
+
+def _is_over(remark: RemarkAttr, planned: Planned) -> bool:
+    """
+    Whether a remark is about groups that another pass merged, and not about what no
+    group can do.
+    """
+    if planned.partitioner is None or remark.source.data != GraphGroupPass.name:
+        return False
+    return not remark.text.data.startswith(NO_LOOP)
 
 
 def _remark(remark: RemarkAttr, level: str | None) -> Remark:

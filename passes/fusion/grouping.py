@@ -27,7 +27,13 @@ from tlf.passes.fusion.between import behind_views
 from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
-from tlf.passes.fusion.notes import Notes, listed, too_many_contractions
+from tlf.passes.fusion.notes import (
+    NO_LOOP,
+    Notes,
+    listed,
+    others,
+    too_many_contractions,
+)
 from tlf.passes.fusion.order import is_convex
 from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.identity import is_copy
@@ -221,7 +227,7 @@ class Grouping:
         if self.cascades is None:
             self._note_no_loops(groups)
             return
-        apart: dict[int, tuple[Part, str]] = {}
+        apart: dict[int, tuple[list[Part], str]] = {}
         for parts, members in self._loops(groups, self.cascades.forms):
             why = self._misfit(members)
             if why is None and self.cascades.pay(members, parts):
@@ -231,11 +237,11 @@ class Grouping:
                 self._note_no_loop(members)
                 if members.cascade is not None or members.product is not None:
                     why = why or self.cascades.price(members, parts).text
-                    apart.setdefault(id(parts[0]), (parts[0], why))
-        for part, why in apart.values():
-            if groups[part[-1]] is part:
-                text = f"one loop with what makes its operands: {why}"
-                self.notes.add(part[-1], "missed", text)
+                    apart.setdefault(id(parts[0]), (parts, why))
+        for parts, why in apart.values():
+            *_, last = part = parts[0]
+            if groups[last] is part:
+                self.notes.add(last, "missed", f"one loop with {others(parts)}: {why}")
 
     def _loops(
         self, groups: Groups, forms: Forms
@@ -260,7 +266,7 @@ class Grouping:
         try:
             build_cascade(members.operations, members.forms)
         except NoCascadeError as error:
-            text = f"no loop with other reductions: {error.reason}"
+            text = f"{NO_LOOP}: {error.reason}"
             self.notes.add(error.op, "missed", text)
 
     def _note(

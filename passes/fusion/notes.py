@@ -12,6 +12,9 @@ from xdsl.ir import Operation
 from tlf.dialects.graph import remark_all
 from tlf.dialects.graph.remark import Kind
 
+NO_LOOP = "no loop with other reductions"
+"""What begins the remark on a reduction that algebra keeps out of a loop."""
+
 
 @dataclass
 class Notes:
@@ -50,3 +53,12 @@ def listed(operations: Sequence[Operation]) -> str:
 def too_many_contractions(most: int) -> str:
     """What is said of a group with more contractions than it may have."""
     return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"
+
+
+def others(parts: Sequence[Sequence[Operation]]) -> str:
+    """What the groups behind the first one are to it."""
+    first, *rest = parts
+    inside = {op for part in rest for op in part}
+    owners = (operand.owner for op in first for operand in op.operands)
+    is_reader = any(owner in inside for owner in owners)
+    return "what makes its operands" if is_reader else "what reads its results"
