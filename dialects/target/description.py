@@ -31,7 +31,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.sizes import CORES, MOST_CORES, split_sizes
+from tlf.dialects.target.sizes import CORES, MOST_BYTES, MOST_CORES, split_sizes
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
@@ -62,7 +62,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: LevelName
     kind: LevelKind
-    capacity: Count
+    capacity: Annotated[int, Meta(ge=1, le=MOST_BYTES)]
     bandwidth: Count
     latency: Cycles
     burst: Count

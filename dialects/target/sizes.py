@@ -18,8 +18,8 @@ CORES = "cores"
 MOST_CORES = 256
 """A chip has no more: every core takes its own instructions."""
 
-LIMIT = 1 << 63
-"""Sizes are below this, as programs hold them as 64-bit integers."""
+MOST_BYTES = (1 << 63) - 1
+"""The largest size: programs hold them as 64-bit integers."""
 
 
 def bytes_of(text: str) -> int:
@@ -29,9 +29,9 @@ def bytes_of(text: str) -> int:
         raise DiagnosticException(f"expected a size such as 512K, got `{text}`")
     if int(match[1]) == 0:
         raise DiagnosticException(f"expected a size above 0, got `{text}`")
-    if (size := int(match[1]) * _UNITS.get(match[2], 1)) >= LIMIT:
+    if (size := int(match[1]) * _UNITS.get(match[2], 1)) > MOST_BYTES:
         raise DiagnosticException(
-            f"expected a size below {LIMIT:,} bytes, got `{text}`"
+            f"expected at most {MOST_BYTES:,} bytes bytes, got `{text}`"
         )
     return size
 

@@ -307,7 +307,7 @@ def test_wrong_sizes(text: str):
 def test_no_size():
     with pytest.raises(DiagnosticException, match="expected a size above 0, got `0K`"):
         bytes_of("0K")
-    with pytest.raises(DiagnosticException, match="expected a size below 9,223,372,"):
+    with pytest.raises(DiagnosticException, match="expected at most 9,223,372,"):
         bytes_of("8388608T")
 
 
