@@ -179,7 +179,7 @@ class ConvertGraphToTilePass(ModulePass):
 
     The loops run over the parallel axes of the operation that computes the first
     result; all others are computed, tile by tile, from its result backwards, as their
-    interfaces tell. The last reduction or contraction may have a loop of its own.
+    interfaces tell. One reduction or contraction may have a loop of its own.
     Every group needs a plan; operations outside of groups stay, but for those that join
     tensors: these are put into the result, each in its place.
     """

@@ -25,7 +25,7 @@ from tlf.passes.fusion.cascades import Cascades
 from tlf.passes.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
 from tlf.passes.fusion.witness import witness
 from tlf.passes.returned_values import copy_returned_values
-from tlf.passes.tiling.group import Members, members_of, smallest
+from tlf.passes.tiling.group import Members, members_of, rules_of, smallest
 
 
 def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.GroupOp:
@@ -109,7 +109,7 @@ def group_block(block: Block, grouping: Grouping) -> None:
         if members.results:
             build_group(members, apart)
             if grouping.cascades is not None:
-                witness(members)
+                witness(members, rules_of(grouping.target, grouping.level.name))
     if groups:
         sort_block(block)
 

@@ -241,27 +241,27 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 "expected no reduce sizes for a body without reductions, "
                 f"got {len(plan.reduce)}"
             )
-        counts = self._reduce_counts(reducing)
+        counts = self._reduce_counts()
         if len(plan.reduce) not in counts:
             raise VerifyException(
                 f"expected {counts[0]} reduce sizes, one per reduction iterator of "
                 f"{reducing.name}, got {len(plan.reduce)}"
             )
 
-    def _reduce_counts(self, last: AccumulatingInterface) -> list[int]:
+    def _reduce_counts(self) -> list[int]:
         """
-        How many reduce sizes there may be: one for each reduction of the last operation
-        that reduces, of a contraction before it, or of both where that has a loop
-        inside of the other one's.
+        How many reduce sizes there may be: one for each reduction of some operation
+        that accumulates, the last one first, and of contractions before it where these
+        have a loop inside of its loop.
         """
-        contractions = [
-            _count(op, IteratorKind.REDUCTION)
-            for op in self.body.block.ops
-            if isinstance(op, ContractionInterface) and op is not last
+        found = [
+            op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
         ]
-        counts = [_count(last, IteratorKind.REDUCTION)]
-        for each in contractions:
-            counts += [each, *(count + each for count in counts)]
+        counts = [_count(op, IteratorKind.REDUCTION) for op in reversed(found)]
+        for op in found[:-1]:
+            if isinstance(op, ContractionInterface):
+                nested = _count(op, IteratorKind.REDUCTION)
+                counts += [count + nested for count in counts]
         return counts
 
 

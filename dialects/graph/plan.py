@@ -38,11 +38,11 @@ class PlanAttr(ParametrizedAttribute):
 
     Tiles live in the memory level `level`. `tile` gives a tile size for each parallel
     iterator of the operation that defines the first result; `reduce`, one for each
-    reduction iterator of the group's last accumulating operation, or none to run its
-    reductions whole. `mapping` says what the loops over tiles become, `order` the loops
-    from the outermost on as positions in `tile`, and `stages` how many iterations are
-    in flight; of loops over the pieces of a reduction, as many are unless `pieces` says
-    otherwise.
+    reduction iterator of the accumulating operation that has a loop, most often the
+    last one, or none to run reductions whole. `mapping` says what the loops over tiles
+    become, `order` the loops from the outermost on as positions in `tile`, and `stages`
+    how many iterations are in flight; of loops over the pieces of a reduction, as many
+    are unless `pieces` says otherwise.
 
     Where tiles overlap (a halo), what they share is computed, or read, again for each.
     Along the axis `roll`, a position in `tile`, it is kept from one tile to the next

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
-from tlf.passes.cascades.cascade import Cascade, cascade_of
+from tlf.passes.cascades.cascade import (
+    Cascade,
+    NoAnchorError,
+    NoCascadeError,
+    build_cascade,
+    cascade_of,
+)
 from tlf.passes.tiling.form import Forms
 
 
@@ -18,13 +25,30 @@ def longest_cascade(
     longer axis, as an attention whose results are normalised. Then what comes behind
     that loop runs whole.
     """
+    loops = (
+        cascade_of(operations, forms, anchor=op) for op in _anchors(operations, forms)
+    )
+    return next((each for each in loops if each is not None), None)
+
+
+def why_no_cascade(
+    operations: Sequence[TilingInterface], forms: Forms
+) -> NoCascadeError | None:
+    """What stands in the way of the longest loop, where reductions are none."""
+    for op in _anchors(operations, forms):
+        try:
+            build_cascade(operations, forms, anchor=op)
+        except NoAnchorError:
+            continue
+        except NoCascadeError as error:
+            return error
+    return None
+
+
+def _anchors(
+    operations: Sequence[TilingInterface], forms: Forms
+) -> Sequence[AccumulatingInterface]:
+    """The reductions along one axis, the longest first, and among equals the last."""
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
-    loops = (cascade_of(operations, forms, anchor=op) for op in reversed(found))
-    legal = [each for each in loops if each is not None]
-    return max(legal, key=lambda each: _length(each, forms), default=None)
-
-
-def _length(cascade: Cascade, forms: Forms) -> int:
-    """How long the axis of a loop is."""
-    (extent,) = forms.of(cascade.anchor).reduction_extents
-    return extent
+    lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
+    return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

@@ -65,7 +65,7 @@ class Cascade:
     rows: tuple[Operation, ...]
     """
     Those of them that do not run along the axis, but have one result for all of it, in
-    the order of the program.
+    the order of the program, but for what reduces that behind the loop.
     """
     before: tuple[AccumulatingInterface, ...] = ()
     """What accumulates along other axes, for all of this one, and needs no step."""
@@ -78,6 +78,10 @@ class NoCascadeError(Exception):
         super().__init__(reason)
         self.op = op
         self.reason = reason
+
+
+class NoAnchorError(NoCascadeError):
+    """A reduction before the last one has no loop that others may run behind."""
 
 
 def cascade_of(
@@ -120,14 +124,15 @@ def build_cascade(
     found = [op for op in found if op not in behind]
     along = [op for op in found if op in iterators]
     if behind and len(along) < 2:
-        raise NoCascadeError(anchor, "nothing else runs along its axis")
+        raise NoAnchorError(anchor, "nothing else runs along its axis")
     steps = [op for op in along if iterators[op] in forms.of(op).reductions]
     dependent = _dependent(operations, steps)
     _check_starts(found, dependent, in_parts)
     for op in found:
         if op in dependent and op not in iterators:
             raise NoCascadeError(op, "it reduces another axis of what is reduced")
-    rows = [op for op in operations if op in dependent and op not in iterators]
+    whole = {*iterators, *behind}
+    rows = [op for op in operations if op in dependent and op not in whole]
     corrected = [op for op in steps if op in dependent]
     alone: dict[Operation, Step] = {op: Step(op, iterators[op], None) for op in steps}
     known = _Corrected(dependent, axes, alone, rows, in_parts)
@@ -146,16 +151,15 @@ def _behind(
     iterators: Mapping[Operation, int],
 ) -> frozenset[Operation]:
     """
-    What accumulates after an anchor, of its result. Raises `NoCascadeError` where it
-    does not need that, or is computed of what runs along the axis.
+    What accumulates after an anchor, of its result. Raises `NoAnchorError` where some
+    needs no result of the anchor, or something that does runs along the axis.
     """
     needing = _dependent(operations, [anchor])
     after = operations[operations.index(anchor) + 1 :]
-    found = [op for op in after if isinstance(op, AccumulatingInterface)]
-    for op in found:
-        if op not in needing or any(each in iterators for each in needing):
-            raise NoCascadeError(op, "it is not behind the loop of another one")
-    return frozenset(found)
+    found = frozenset(op for op in after if isinstance(op, AccumulatingInterface))
+    if found and not (found <= needing and needing.isdisjoint(iterators)):
+        raise NoAnchorError(anchor, "what comes behind its loop is needed in it")
+    return found
 
 
 def _check_starts(

@@ -20,7 +20,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import level_of
-from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
+from tlf.passes.cascades.anchors import why_no_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import growth
 from tlf.passes.fusion.between import behind_views
@@ -31,7 +31,7 @@ from tlf.passes.fusion.notes import (
     NO_LOOP,
     Notes,
     listed,
-    others,
+    role_of_others,
     too_many_contractions,
 )
 from tlf.passes.fusion.order import is_convex
@@ -228,20 +228,25 @@ class Grouping:
             self._note_no_loops(groups)
             return
         apart: dict[int, tuple[list[Part], str]] = {}
+        failed, loops = list[Members](), list[Members]()
         for parts, members in self._loops(groups, self.cascades.forms):
             why = self._misfit(members)
             if why is None and self.cascades.pay(members, parts):
                 joined = list(members.operations)
                 groups.update((member, joined) for member in joined)
+                loops.append(members)
             elif self.tells:
-                self._note_no_loop(members)
+                failed.append(members)
                 if members.cascade is not None or members.product is not None:
                     why = why or self.cascades.price(members, parts).text
                     apart.setdefault(id(parts[0]), (parts, why))
+        self._note_no_loop(failed, loops)
         for parts, why in apart.values():
             *_, last = part = parts[0]
             if groups[last] is part:
-                self.notes.add(last, "missed", f"one loop with {others(parts)}: {why}")
+                self.notes.add(
+                    last, "missed", f"one loop with {role_of_others(parts)}: {why}"
+                )
 
     def _loops(
         self, groups: Groups, forms: Forms
@@ -256,18 +261,20 @@ class Grouping:
     def _note_no_loops(self, groups: Groups) -> None:
         """Tell why reductions are no loop in tiles of any level, where none are."""
         if self.tells:
-            for _, members in self._loops(groups, self.forms):
-                self._note_no_loop(members)
+            found = [members for _, members in self._loops(groups, self.forms)]
+            self._note_no_loop(found, [each for each in found if each.cascade])
 
-    def _note_no_loop(self, members: Members) -> None:
-        """Tell why reductions are no loop, if they are none."""
-        if members.cascade is not None or len(members.accumulating) < 2:
-            return
-        try:
-            build_cascade(members.operations, members.forms)
-        except NoCascadeError as error:
-            text = f"{NO_LOOP}: {error.reason}"
-            self.notes.add(error.op, "missed", text)
+    def _note_no_loop(self, found: Sequence[Members], loops: Sequence[Members]) -> None:
+        """Tell why reductions are no loop, if they are none and in none."""
+        looped = [set[Operation](each.operations) for each in loops]
+        for members in found:
+            if members.cascade is not None or len(members.accumulating) < 2:
+                continue
+            if any(each.issuperset(members.accumulating) for each in looped):
+                continue
+            error = why_no_cascade(members.operations, members.forms)
+            if error is not None:
+                self.notes.add(error.op, "missed", f"{NO_LOOP}: {error.reason}")
 
     def _note(
         self,

@@ -55,10 +55,17 @@ def too_many_contractions(most: int) -> str:
     return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"
 
 
-def others(parts: Sequence[Sequence[Operation]]) -> str:
+def role_of_others(parts: Sequence[Sequence[Operation]]) -> str:
     """What the groups behind the first one are to it."""
     first, *rest = parts
     inside = {op for part in rest for op in part}
-    owners = (operand.owner for op in first for operand in op.operands)
-    is_reader = any(owner in inside for owner in owners)
-    return "what makes its operands" if is_reader else "what reads its results"
+    pending, seen = list[Operation](first), set[Operation]()
+    while pending:
+        op = pending.pop()
+        if op in inside:
+            return "what makes its operands"
+        if op not in seen:
+            seen.add(op)
+            owners = (operand.owner for operand in op.operands)
+            pending += [each for each in owners if isinstance(each, Operation)]
+    return "what reads its results"

@@ -13,13 +13,17 @@ from tlf.passes.cascades.limits import is_carried, limited
 from tlf.passes.cascades.restarts import Restart
 from tlf.passes.combining import kind_of
 from tlf.passes.tiling.group import Members
+from tlf.passes.tiling.rules import Rules
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
-def witness(members: Members) -> None:
-    """Say of the reductions of a group what the steps of their loop are, if one is."""
-    cascade = members.cascade
+def witness(members: Members, rules: Rules) -> None:
+    """
+    Say of the reductions of a group what the steps of their loop are, if they are one
+    in tiles of a level, which have these rules.
+    """
+    cascade = members.loop(rules).cascade
     if cascade is None or len(cascade.steps) < 2:
         return
     values = [op for op in members.operations if is_carried(cascade, op)]

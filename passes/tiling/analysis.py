@@ -3,8 +3,9 @@ Which tile of every value a group needs, worked out backwards from its result.
 
 Loops run over the parallel iterators of the operation that computes the first result
 (the root). Every other operation computes what its consumers in the group need of it.
-The last accumulating operation (the anchor) may have a loop over its reduction
-iterators; operations that only feed this inner loop are computed inside of it.
+One accumulating operation (the anchor), most often the last, may have a loop over its
+reduction iterators; operations that only feed this inner loop are computed inside of
+it.
 """
 
 from __future__ import annotations

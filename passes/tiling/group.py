@@ -18,7 +18,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.anchors import longest_cascade
-from tlf.passes.cascades.cascade import Cascade
+from tlf.passes.cascades.cascade import Cascade, cascade_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
 from tlf.passes.tiling.form import Form, Forms
@@ -32,7 +32,7 @@ LONG = 512
 """Contractions of so many terms may have a loop of their own in that of a cascade."""
 
 LESS = 2
-"""The loop of a contraction is preferred to one whose tiles need so many times more."""
+"""A loop is built instead of a longer one whose tiles need so many times more bytes."""
 
 
 def rules_of(target: Target, level: str) -> Rules:
@@ -133,6 +133,16 @@ class Members:
         """The operations that may accumulate in one loop, if there are several."""
         return longest_cascade(self.operations, self.forms)
 
+    @property
+    def _cascades(self) -> Iterator[Cascade]:
+        """The longest one, and that of the last reduction, if it is another one."""
+        if (longest := self.cascade) is None:
+            return
+        yield longest
+        if longest.anchor is not self.accumulating[-1]:
+            last = cascade_of(self.operations, self.forms)
+            yield from () if last is None else (last,)
+
     def tiling(
         self,
         tile: Sequence[int],
@@ -166,6 +176,12 @@ class Members:
         found = {op for op in steps if isinstance(op, ContractionInterface)}
         return found if len(found) > 1 else set()
 
+    def loop(self, rules: Rules) -> Looped:
+        """
+        Which reduction has a loop. Raises `TilingError` where the group does not tile.
+        """
+        return self._looped(rules).loop
+
     def axes(self, rules: Rules) -> Axes:
         """
         The axes that can be tiled. Raises `TilingError` where the group does not tile.
@@ -195,13 +211,14 @@ class Members:
     def _anchors(self, rules: Rules) -> Iterator[Looped]:
         """
         What may have a loop over its reduction: the only one, or that of a cascade with
-        all that run along, or the only contraction, where the others run whole behind.
+        all that run along, the longest and the last one, or the only contraction, where
+        the others run whole behind.
         """
         if len(self.accumulating) == 1:
             yield Looped(self.accumulating[0])
         if len(self.accumulating) < 2 or not rules.cascades:
             return
-        if (cascade := self.cascade) is not None:
+        for cascade in self._cascades:
             nested = self._nested(cascade) if rules.nests else ()
             yield Looped(cascade.anchor, cascade, nested)
         if (product := self.product) is not None:
