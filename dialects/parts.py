@@ -7,7 +7,10 @@ from xdsl.ir import Operation
 
 
 def part_of(op: Operation) -> str | None:
-    """The name that the location of `op` has, as `layers.3.attn`, if it has one."""
+    """
+    The name that the location of `op` has, if it has one: of a module, as
+    `layers.3.attn`, or of what is in none, as the graph has it, `softmax`.
+    """
     match op.location:
         case NameLoc(desc=desc):
             return desc.data

@@ -185,13 +185,13 @@ def _only(function: Function, number: int | None) -> Function:
             f"expected a group from 0 to {len(function.groups) - 1} of "
             f"@{function.name}, got {number}"
         )
-    return replace(function, groups=[function.groups[number]])
+    return replace(function, groups=[function.groups[number]], remarks=())
 
 
 def _text(function: Function, number: int | None) -> str:
     parts = [] if number is not None else ["\n".join(overview(function))]
     parts += ["\n".join(details(each)) for each in function.groups]
-    if number is None and function.remarks:
+    if function.remarks:
         parts.append("\n".join(map(str, function.remarks)))
     return "\n\n".join(parts)
 

@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.dialects.graph import RemarkAttr, forget_remarks, remarks_of
+from tlf.dialects.graph import RemarkAttr, forget_remarks, remarks_of, sentence
 from tlf.lowering.pipelines import PIPELINES
 from tlf.passes.fusion.notes import NO_LOOP
 from tlf.passes.graph_group import GraphGroupPass
@@ -28,14 +28,16 @@ class Remark:
     """Whether something was done: `passed` or `missed`."""
     text: str
     places: Sequence[str]
-    """Parts of an imported module, names of values, or places in the source."""
+    """
+    Parts of an imported module, operations of its graph, names of values, or places in
+    the source.
+    """
     level: str | None
     """The memory level of the groups that it is about, if they are in others."""
 
     def __str__(self) -> str:
         level = "" if self.level is None else f"in {self.level}: "
-        places = f"{', '.join(self.places)}: " if self.places else ""
-        return f"{level}{self.source}: {self.kind}: {places}{self.text}"
+        return level + sentence(self.source, self.kind, self.text, self.places)
 
 
 def remarks(
@@ -47,17 +49,17 @@ def remarks(
     groups were before `graph-partition` is left out.
     """
     found = {
-        name: [_remark(each, None) for each in told if not _is_over(each, planned)]
-        for name, told in _told(module)
+        name: [_remark(each, None) for each in noted if not _is_over(each, planned)]
+        for name, noted in _noted(module)
     }
-    for told in found.values():
-        told.sort(key=_place_of)
+    for each in found.values():
+        each.sort(key=_place_of)
     copy = module.clone()
     for level, passes in _nearer(planned.rest):
         _forget(copy)
         PassManager(passes).run(context, copy)
-        for name, told in _told(copy):
-            found.setdefault(name, []).extend(_remark(each, level) for each in told)
+        for name, noted in _noted(copy):
+            found.setdefault(name, []).extend(_remark(each, level) for each in noted)
     return found
 
 
@@ -72,7 +74,7 @@ def _nearer(
             start = end
 
 
-def _told(module: ModuleOp) -> Iterator[tuple[str, Sequence[RemarkAttr]]]:
+def _noted(module: ModuleOp) -> Iterator[tuple[str, Sequence[RemarkAttr]]]:
     for op in module.ops:
         if isinstance(op, func.FuncOp):
             yield op.sym_name.data, remarks_of(op)
@@ -86,8 +88,8 @@ def _forget(module: ModuleOp) -> None:
 
 def _is_over(remark: RemarkAttr, planned: Planned) -> bool:
     """
-    Whether a remark is about groups that another pass merged, and not about what no
-    group can do.
+    Whether a remark is about groups that `graph-partition` merged, or might have, and
+    not about what no group can do.
     """
     if planned.partitioner is None or remark.source.data != GraphGroupPass.name:
         return False

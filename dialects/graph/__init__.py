@@ -76,6 +76,7 @@ from tlf.dialects.graph.remark import (
     remark,
     remark_all,
     remarks_of,
+    sentence,
 )
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
@@ -297,4 +298,5 @@ __all__ = [
     "remark",
     "remark_all",
     "remarks_of",
+    "sentence",
 ]

@@ -30,7 +30,7 @@ ATTRIBUTE = "tlf.remarks"
 class RemarkAttr(ParametrizedAttribute):
     """
     What a pass did, or why it did not, and at which places: parts of a module that was
-    imported, or names of values.
+    imported, operations of its graph, names of values, or lines and columns.
 
     ```mlir
     #graph.remark<passed "graph-fold-batch-norm" "folded into the weights" at "bn1">
@@ -87,8 +87,14 @@ class RemarkAttr(ParametrizedAttribute):
         return RemarkAttr(kind, source, text, places).parameters
 
     def __str__(self) -> str:
-        where = f"{', '.join(self.place_names)}: " if self.place_names else ""
-        return f"{self.source.data}: {self.kind.data}: {where}{self.text.data}"
+        words = self.source.data, self.kind.data, self.text.data
+        return sentence(*words, self.place_names)
+
+
+def sentence(source: str, kind: str, text: str, places: Sequence[str]) -> str:
+    """What a remark says, on one line."""
+    where = f"{', '.join(places)}: " if places else ""
+    return f"{source}: {kind}: {where}{text}"
 
 
 def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:

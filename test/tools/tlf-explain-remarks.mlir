@@ -1,5 +1,6 @@
 // RUN: tlf-explain %s --entry distances | filecheck %s
 // RUN: tlf-explain %s --entry distances --group 0 | filecheck %s --check-prefix=GROUP
+// RUN: tlf-explain %s --entry distances --group 0 --json | filecheck %s --check-prefix=ALONE
 // RUN: tlf-explain %s --entry deviation | filecheck %s --check-prefix=NEAR
 // RUN: tlf-explain %s --entry deviation --json | filecheck %s --check-prefix=JSON
 
@@ -13,6 +14,8 @@
 
 // GROUP:     group 0: %y
 // GROUP-NOT: passed
+
+// ALONE: "remarks": [],
 func.func @distances(%x: tensor<512x64xbf16>, %w: tensor<64x5000xbf16>) -> tensor<512x1xbf16> {
   %y = graph.matmul %x, %w : (tensor<512x64xbf16>, tensor<64x5000xbf16>) -> tensor<512x5000xbf16>
   %m = graph.reduce %y <max> axes [1] keepdims : (tensor<512x5000xbf16>) -> tensor<512x1xbf16>
