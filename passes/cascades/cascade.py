@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
+    ContractionInterface,
     ReductionInterface,
     TilingInterface,
 )
@@ -152,13 +153,18 @@ def _behind(
 ) -> frozenset[Operation]:
     """
     What accumulates after an anchor, of its result. Raises `NoAnchorError` where some
-    needs no result of the anchor, or something that does runs along the axis.
+    needs no result of the anchor, something that does runs along the axis, or one is a
+    contraction: that has terms to load, for which a loop of its own is better.
     """
     needing = _dependent(operations, [anchor])
     after = operations[operations.index(anchor) + 1 :]
     found = frozenset(op for op in after if isinstance(op, AccumulatingInterface))
-    if found and not (found <= needing and needing.isdisjoint(iterators)):
+    if not found:
+        return found
+    if not found <= needing or not needing.isdisjoint(iterators):
         raise NoAnchorError(anchor, "what comes behind its loop is needed in it")
+    if any(isinstance(op, ContractionInterface) for op in found):
+        raise NoAnchorError(anchor, "a contraction would run whole behind its loop")
     return found
 
 
