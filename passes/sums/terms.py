@@ -179,7 +179,7 @@ class Terms:
             case graph.NegOp():
                 return [-each for each in self.of(owner.operand)]
             case graph.MulOp():
-                return self._product(owner.lhs, owner.rhs)
+                return self._product(owner)
             case graph.DivOp():
                 below = Factors(below=(owner.rhs,))
                 varies = self.varies(owner.rhs)
@@ -211,10 +211,12 @@ class Terms:
         terms = [*left, *right]
         return self._shift(terms) if self.shifts else terms
 
-    def _product(self, left: SSAValue, right: SSAValue) -> list[Term]:
-        sides = self.of(left), self.of(right)
+    def _product(self, owner: graph.MulOp) -> list[Term]:
+        sides = self.of(owner.lhs), self.of(owner.rhs)
         if min(map(len, sides)) > 1:
-            sides = self._near_zero(left), self._near_zero(right)
+            sides = self._near_zero(owner.lhs), self._near_zero(owner.rhs)
+            if self.shifts and any(map(_cancels, sides)):
+                return [Term(1.0, Factors(), Factors((owner.result,)))]
         return [one * other for one in sides[0] for other in sides[1]]
 
     def _near_zero(self, value: SSAValue) -> list[Term]:
@@ -234,16 +236,17 @@ class Terms:
     def _shift(self, terms: list[Term]) -> list[Term]:
         rows = [each for each in terms if not each.varying]
         varying = [each for each in terms if each.varying]
-        if not rows or any(each.rows for each in varying):
+        if not rows or len({each.rows.key for each in varying}) != 1:
             return terms
+        scale = varying[0].rows
         total = added([(each.number, each.varying) for each in varying], self.program)
         about = self._about(total)
         rest = added(
-            [(1.0, Factors((about,))), *((e.number, e.rows) for e in rows)],
+            [(1.0, scale * Factors((about,))), *((e.number, e.rows) for e in rows)],
             self.program,
         )
         return [
-            Term(1.0, Factors(), Factors((self.program.sub(total, about),))),
+            Term(1.0, scale, Factors((self.program.sub(total, about),))),
             Term(1.0, Factors((rest,)), Factors()),
         ]
 
@@ -263,6 +266,11 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
         return ()
     is_passed = isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
     return owner.operands if is_passed else ()
+
+
+def _cancels(terms: Sequence[Term]) -> bool:
+    """Whether large terms that differ along an axis may come to a small sum."""
+    return sum(bool(each.varying) for each in terms) > 1
 
 
 def is_linear(owner: Operation) -> bool:
