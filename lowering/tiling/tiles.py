@@ -260,7 +260,8 @@ class Tiles:
         place = place_of(self.tiling, box, scope)
         moving = place is not Scope.OUTER
         boxes = self.tiling.reads[value, place]
-        number = next(n for n, each in enumerate(boxes) if covers(each, box))
+        holding = [n for n, each in enumerate(boxes) if covers(each, box)]
+        number = min(holding, key=lambda n: not same_box(boxes[n], box))
         whole, window = boxes[number], None
         if self._is_near(value):
             stays = not moving and not self._rolls(box)
