@@ -212,11 +212,14 @@ class Terms:
         return self._shift(terms) if self.shifts else terms
 
     def _product(self, owner: graph.MulOp) -> list[Term]:
+        whole = [Term(1.0, Factors(), Factors((owner.result,)))]
         sides = self.of(owner.lhs), self.of(owner.rhs)
         if min(map(len, sides)) > 1:
             sides = self._near_zero(owner.lhs), self._near_zero(owner.rhs)
             if self.shifts and any(map(_cancels, sides)):
-                return [Term(1.0, Factors(), Factors((owner.result,)))]
+                return whole
+        if self.shifts and all(map(_is_scaled, sides)):
+            return whole
         return [one * other for one in sides[0] for other in sides[1]]
 
     def _near_zero(self, value: SSAValue) -> list[Term]:
@@ -271,6 +274,14 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
 def _cancels(terms: Sequence[Term]) -> bool:
     """Whether large terms that differ along an axis may come to a small sum."""
     return sum(bool(each.varying) for each in terms) > 1
+
+
+def _is_scaled(terms: Sequence[Term]) -> bool:
+    """
+    Whether what differs along an axis is multiplied by what may be far from 1: squares
+    of both may be beyond what a type holds where the square of their product is not.
+    """
+    return any(each.rows and each.varying for each in terms)
 
 
 def is_linear(owner: Operation) -> bool:

@@ -5,10 +5,21 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from cascade_programs import run
-from far_rows import MEAN, SEEDS, SHAPES, SQUARES, UNIT, decomposed, errors, program
+from far_rows import (
+    MEAN,
+    SEEDS,
+    SHAPES,
+    SQUARES,
+    UNIT,
+    decomposed,
+    error,
+    errors,
+    program,
+)
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.dialects.interpreters.run import interpret
 from tlf.passes.sums.distribute import distribute
 
 NORM = (
@@ -107,6 +118,23 @@ def test_errors(seed: int, element: str, body: str):
 
         worst, usual = errors(exact, (changed, whole), rng, sizes, element)
         assert worst <= 4 * max(usual, 4 * UNIT[element])
+
+
+@pytest.mark.parametrize("size", [1e-21, 1e21])
+def test_squares_of_quotients(size: float):
+    """Squares of dividends may be out of range where those of quotients are not."""
+    text = program(SHARES + VARIANCE, (4, 50, 1), "f32", "R")
+    _, whole = decomposed(text)
+    context, changed = decomposed(text)
+    assert split(context, changed, 1) > 0
+
+    rng = np.random.default_rng(0)
+    rows = (size * rng.standard_normal((4, 50))).astype(np.float32)
+    inputs = {"x": rows, "w": np.zeros((50, 1), np.float32)}
+    inputs |= dict.fromkeys(("scale", "shift"), np.zeros(50, np.float32))
+    (found,), (wanted,) = (interpret(each, inputs) for each in (changed, whole))
+
+    assert error(found, wanted) <= 1e-5
 
 
 def test_terms_that_cancel():
