@@ -31,7 +31,7 @@ def bytes_of(text: str) -> int:
         raise DiagnosticException(f"expected a size above 0, got `{text}`")
     if (size := int(match[1]) * _UNITS.get(match[2], 1)) > MOST_BYTES:
         raise DiagnosticException(
-            f"expected at most {MOST_BYTES:,} bytes bytes, got `{text}`"
+            f"expected at most {MOST_BYTES:,} bytes, got `{text}`"
         )
     return size
 
