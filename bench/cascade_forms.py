@@ -206,7 +206,7 @@ def normed(*inputs: Tensor) -> Tensor:
     """Differential attention, each result divided by its root mean square."""
     *operands, scale = inputs
     found = differential(*operands)
-    return T.nn.functional.rms_norm(found, scale.shape, scale)
+    return T.nn.functional.rms_norm(found, scale.shape, scale, 1e-5)
 
 
 @case(lambda n: [n.heads] * 3)
