@@ -180,6 +180,10 @@ class CompiledProgram:
         known, what it takes at least and by the model. Then what passes did, and what
         they left alone and why.
         """
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> str:
         module = self.module.clone()
         planned = plan(self._backend, self._context, module)
         if not has_plans(module):

@@ -96,7 +96,10 @@ def _explain(options: Options) -> str:
     explained = _Explained(written, module, backend, name, names, planned)
     if pair is not None:
         return _why_not_fuse(explained, pair, options.json)
-    functions = _functions(explained, context)
+    functions = _functions(explained)
+    if options.group is None:
+        said = remarks(context, module, planned)
+        functions = [replace(e, remarks=said.get(e.name, ())) for e in functions]
     if options.simulate:
         outcome = _simulated(context, written, backend)
         functions = [_achieved(each, outcome, target) for each in functions]
@@ -163,17 +166,15 @@ def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
     return target, name
 
 
-def _functions(explained: _Explained, context: Context) -> list[Function]:
-    module = explained.module
-    with errors_located(module, "the report"):
+def _functions(explained: _Explained) -> list[Function]:
+    with errors_located(explained.module, "the report"):
         found = [
             function_of(each, explained.target, explained.choices, explained.names)
-            for each in reports(module)
+            for each in reports(explained.module)
         ]
     if not found:
         raise ExplainError(NO_GROUPS)
-    said = remarks(context, module, explained.planned)
-    return [replace(each, remarks=said.get(each.name, ())) for each in found]
+    return found
 
 
 def _only(function: Function, number: int | None) -> Function:
@@ -185,7 +186,7 @@ def _only(function: Function, number: int | None) -> Function:
             f"expected a group from 0 to {len(function.groups) - 1} of "
             f"@{function.name}, got {number}"
         )
-    return replace(function, groups=[function.groups[number]], remarks=())
+    return replace(function, groups=[function.groups[number]])
 
 
 def _text(function: Function, number: int | None) -> str:
