@@ -120,10 +120,14 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def reducing_operation(self) -> AccumulatingInterface | None:
         """The last accumulating operation of the body."""
-        found = [
+        return next(reversed(self._accumulating), None)
+
+    @property
+    def _accumulating(self) -> Sequence[AccumulatingInterface]:
+        """The accumulating operations of the body, in order."""
+        return [
             op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
         ]
-        return found[-1] if found else None
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -254,9 +258,7 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         that accumulates, the last one first, and of contractions before it where these
         have a loop inside of its loop.
         """
-        found = [
-            op for op in self.body.block.ops if isinstance(op, AccumulatingInterface)
-        ]
+        found = self._accumulating
         counts = [_count(op, IteratorKind.REDUCTION) for op in reversed(found)]
         for op in found[:-1]:
             if isinstance(op, ContractionInterface):

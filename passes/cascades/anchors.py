@@ -48,7 +48,7 @@ def why_no_cascade(
 def _anchors(
     operations: Sequence[TilingInterface], forms: Forms
 ) -> Sequence[AccumulatingInterface]:
-    """The reductions along one axis, the longest first, and among equals the last."""
+    """What accumulates, the longest first, and among equals the last one."""
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
     return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

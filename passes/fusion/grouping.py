@@ -240,13 +240,12 @@ class Grouping:
                 if members.cascade is not None or members.product is not None:
                     why = why or self.cascades.price(members, parts).text
                     apart.setdefault(id(parts[0]), (parts, why))
-        self._note_no_loop(failed, loops)
+        self._note_failed(failed, loops)
         for parts, why in apart.values():
             *_, last = part = parts[0]
             if groups[last] is part:
-                self.notes.add(
-                    last, "missed", f"one loop with {role_of_others(parts)}: {why}"
-                )
+                text = f"one loop with {role_of_others(parts)}: {why}"
+                self.notes.add(last, "missed", text)
 
     def _loops(
         self, groups: Groups, forms: Forms
@@ -262,10 +261,10 @@ class Grouping:
         """Tell why reductions are no loop in tiles of any level, where none are."""
         if self.tells:
             found = [members for _, members in self._loops(groups, self.forms)]
-            self._note_no_loop(found, [each for each in found if each.cascade])
+            self._note_failed(found, [each for each in found if each.cascade])
 
-    def _note_no_loop(self, found: Sequence[Members], loops: Sequence[Members]) -> None:
-        """Tell why reductions are no loop, if they are none and in none."""
+    def _note_failed(self, found: Sequence[Members], loops: Sequence[Members]) -> None:
+        """Tell why reductions are no loop, if they are none and in none of others."""
         looped = [set[Operation](each.operations) for each in loops]
         for members in found:
             if members.cascade is not None or len(members.accumulating) < 2:

@@ -163,11 +163,10 @@ class Terms:
     def _of(self, value: SSAValue) -> list[Term]:
         if not self.varies(value):
             return [Term(1.0, Factors((value,)), Factors())]
-        whole = [Term(1.0, Factors(), Factors((value,)))]
         if not self.is_mixed(value):
-            return whole
+            return _whole(value)
         found = self._split(value.owner)
-        return found if len(found) <= MOST else whole
+        return found if len(found) <= MOST else _whole(value)
 
     def _split(self, owner: Operation | object) -> list[Term]:
         match owner:
@@ -197,7 +196,7 @@ class Terms:
         """The terms of what is seen under another shape, as far as they can be."""
         found = self.of(owner.operand)
         if not all(is_seen(each, owner, self.axis) for term in found for each in term):
-            return [Term(1.0, Factors(), Factors((owner.result,)))]
+            return _whole(owner.result)
         # The same value is one factor in all terms.
         move = cache(
             partial(seen, op=owner, axis=self.axis, builder=self.program.builder)
@@ -212,14 +211,13 @@ class Terms:
         return self._shift(terms) if self.shifts else terms
 
     def _product(self, owner: graph.MulOp) -> list[Term]:
-        whole = [Term(1.0, Factors(), Factors((owner.result,)))]
         sides = self.of(owner.lhs), self.of(owner.rhs)
         if min(map(len, sides)) > 1:
             sides = self._near_zero(owner.lhs), self._near_zero(owner.rhs)
             if self.shifts and any(map(_cancels, sides)):
-                return whole
+                return _whole(owner.result)
         if self.shifts and all(map(_is_scaled, sides)):
-            return whole
+            return _whole(owner.result)
         return [one * other for one in sides[0] for other in sides[1]]
 
     def _near_zero(self, value: SSAValue) -> list[Term]:
@@ -269,6 +267,11 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
         return ()
     is_passed = isinstance(owner, ElementwiseInterface | graph.ReshapeOp)
     return owner.operands if is_passed else ()
+
+
+def _whole(value: SSAValue) -> list[Term]:
+    """A value that varies, not split."""
+    return [Term(1.0, Factors(), Factors((value,)))]
 
 
 def _cancels(terms: Sequence[Term]) -> bool:
