@@ -31,7 +31,10 @@ class Executable:
         self._buffers = {buffer.name: buffer for buffer in plan.buffers}
         self._arguments = [self._buffers[name] for name in plan.arguments]
         self._results = [self._buffers[name] for name in plan.results]
-        self._launchers = {kernel.name: Launcher(kernel) for kernel in plan.kernels}
+        is_interpreted = self.device.type != "cuda"
+        self._launchers = {
+            kernel.name: Launcher(kernel, is_interpreted) for kernel in plan.kernels
+        }
         self._static = {
             buffer.name: self._made(buffer)
             for buffer in plan.buffers

@@ -1,4 +1,4 @@
-"""Kernels, launched."""
+"""Kernels, compiled at their first launch, and launched."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import torch
 
+from tlf.runtime.triton.admission import Facts, Variant, admit
+from tlf.runtime.triton.compilation import compile_variant, read_facts, shared_limit
 from tlf.runtime.triton.errors import KernelError, TritonRuntimeError
 from tlf.runtime.triton.kernel_files import kernel_function
 from tlf.runtime.triton.plan import Kernel
@@ -24,10 +26,11 @@ class Launcher:
     such; what that was for buffers alone is kept, by which of them are aligned.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
         self._kernel = kernel
-        self._function: Any = kernel_function(kernel)
+        self._function: Any = kernel_function(kernel) if is_interpreted else None
         self._known: dict[tuple[bool, ...], Run] = {}
+        self._variant: Variant | None = None
 
     def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
         """Launch it. Raises `KernelError`, and what the interpreter finds."""
@@ -47,15 +50,42 @@ class Launcher:
         if key is not None and (known := self._known.get(key)) is not None:
             known(*arguments)
             return
+        if self._function is not None:
+            self._interpret(arguments)
+            return
+        run = self._compile(arguments, is_known=key is None)
+        if key is not None:
+            self._known[key] = run
+        run(*arguments)
+
+    def _interpret(self, arguments: Sequence[torch.Tensor | int]) -> None:
         kernel = self._kernel
         # The interpreter computes with numpy, which warns where a GPU does not.
         with np.errstate(all="ignore"):
-            compiled = self._function[kernel.grid](
+            self._function[kernel.grid](
                 *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
             )
-        if key is not None and compiled is not None:
-            ones = (1,) * (3 - len(kernel.grid))
-            self._known[key] = compiled[(*kernel.grid, *ones)]
+
+    def _compile(
+        self, arguments: Sequence[torch.Tensor | int], *, is_known: bool
+    ) -> Run:
+        """
+        Compile the kernel for such arguments, in a way that nothing speaks against; if
+        `is_known`, in the way that was found for the arguments before.
+        """
+        compiled: dict[Variant, Any] = {}
+        limit = shared_limit()
+
+        def compile_one(variant: Variant) -> Facts:
+            compiled[variant] = compile_variant(variant, arguments)
+            return read_facts(compiled[variant], limit)
+
+        if self._variant is None or not is_known:
+            self._variant = admit(self._kernel, compile_one, limit)
+        else:
+            compiled[self._variant] = compile_variant(self._variant, arguments)
+        ones = (1,) * (3 - len(self._kernel.grid))
+        return compiled[self._variant][(*self._kernel.grid, *ones)]
 
 
 def _alignment(arguments: Sequence[torch.Tensor | int]) -> tuple[bool, ...] | None:

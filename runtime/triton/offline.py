@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Self, cast
 
+from tlf.runtime.triton.admission import Facts, Variant, admit
 from tlf.runtime.triton.assembly import Assembly, read_assembly
 from tlf.runtime.triton.errors import KernelError, UnavailableError
 from tlf.runtime.triton.kernel_files import kernel_file
@@ -18,6 +19,9 @@ from tlf.runtime.triton.plan import Kernel, Launch, Loop, Plan
 
 CAPABILITY = 90
 """The compute capability of a Hopper GPU, times ten."""
+
+SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
+"""The most bytes of shared memory of a program, by compute capability times ten."""
 
 _TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 
@@ -35,6 +39,14 @@ class Resources:
     stages: int
     shared: int
     assembly: Assembly | None
+    wrong_descriptors: tuple[str, ...] = ()
+    """What is wrong with the descriptors of matrix products, if it was assembled."""
+
+    @property
+    def facts(self) -> Facts:
+        """What decides whether the kernel is admitted."""
+        spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
+        return Facts(self.shared, spilled, self.wrong_descriptors)
 
     def record(self) -> dict[str, object]:
         """
@@ -79,23 +91,52 @@ class OfflineCompiler:
             self._process.communicate()
             self._process = None
 
-    def compile(self, plan: Plan, *, assemble: bool = True) -> tuple[Resources, ...]:
+    def compile(
+        self, plan: Plan, *, assemble: bool = True, admits: bool = True
+    ) -> tuple[Resources, ...]:
         """
-        Compile all kernels of a plan. Without `assemble`, only see that they compile.
+        Compile all kernels of a plan: each in the way in which it is admitted, if there
+        is one and unless `admits` is false, else as the plan says. Without `assemble`,
+        only see that they compile.
 
         Raises `KernelError` for a kernel that does not compile, `UnavailableError` if
         there is no compiler.
         """
-        return tuple(self._compile(plan, kernel, assemble) for kernel in plan.kernels)
+        return tuple(
+            self._admitted(kernel, _types(plan, kernel))
+            if assemble and admits
+            else self._compile(Variant(kernel), _types(plan, kernel), assemble)
+            for kernel in plan.kernels
+        )
 
-    def _compile(self, plan: Plan, kernel: Kernel, assemble: bool) -> Resources:
+    def _admitted(self, kernel: Kernel, types: Sequence[str]) -> Resources:
+        """What a kernel takes as it is launched, or as the plan says if it is not."""
+        found: dict[Variant, Resources] = {}
+
+        def compile_one(variant: Variant) -> Facts:
+            found[variant] = self._compile(variant, types, True)
+            return found[variant].facts
+
+        limit = SHARED_LIMITS.get(self.capability, max(SHARED_LIMITS.values()))
+        try:
+            return found[admit(kernel, compile_one, limit)]
+        except KernelError:
+            if (first := found.get(Variant(kernel))) is None:
+                raise
+            return first
+
+    def _compile(
+        self, variant: Variant, types: Sequence[str], assemble: bool
+    ) -> Resources:
+        kernel = variant.kernel
         answer = self._ask(
             {
                 "path": str(kernel_file(kernel)),
                 "name": kernel.name,
-                "types": _types(plan, kernel),
+                "types": list(types),
                 "num_warps": kernel.num_warps,
                 "num_stages": kernel.num_stages,
+                "is_newest": variant.is_newest,
                 "capability": self.capability,
                 "assemble": assemble,
             }
@@ -105,9 +146,10 @@ class OfflineCompiler:
             if error.startswith("ModuleNotFoundError"):
                 raise UnavailableError(f"cannot compile kernels: {error}")
             raise KernelError(f"kernel '{kernel.name}': {error}")
-        assembly = None
+        assembly, wrong = None, list[str]()
         if assemble:
             assembly = read_assembly(str(answer["ptx"]), str(answer["log"]))
+            wrong = cast(list[str], answer["wrong_descriptors"])
         return Resources(
             kernel.name,
             kernel.grid,
@@ -115,6 +157,7 @@ class OfflineCompiler:
             kernel.num_stages,
             cast(int, answer["shared"]),
             assembly,
+            tuple(wrong),
         )
 
     def _ask(self, request: dict[str, object]) -> dict[str, object]:

@@ -2,9 +2,9 @@
 Compiles kernels for a GPU that need not be there, for `tlf.runtime.triton.offline`.
 
 A process of its own, because Triton must not interpret in it. Reads one JSON object per
-line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`, `capability`,
-`assemble`) and answers each with one: `error`, or `shared`, `warps`, `ptx` and `log`.
-The last two are there with `assemble`.
+line from stdin (`path`, `name`, `types`, `num_warps`, `num_stages`, `is_newest`,
+`capability`, `assemble`) and answers each with one: `error`, or `shared`, `warps`,
+`ptx`, `log` and `wrong_descriptors`. The last three are there with `assemble`.
 """
 
 import json
@@ -12,10 +12,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
+
+from tlf.runtime.triton.assembler import OPTIONS, newest_assembler
+from tlf.runtime.triton.descriptors import find_wrong_products
 
 Json = dict[str, object]
 
@@ -50,19 +54,26 @@ def _compile(request: Json) -> Json:
     pointers = [number for number, type_ in enumerate(types) if type_.startswith("*")]
     aligned = {(number,): [["tt.divisibility", 16]] for number in pointers}
     signature = dict(zip(function.arg_names, types, strict=True))
-    kernel: Any = triton.compile(
-        compiler.ASTSource(function, signature, {}, aligned),
-        target=targets.GPUTarget("cuda", capability, 32),
-        options={name: request[name] for name in ("num_warps", "num_stages")},
-    )
+    options = {name: request[name] for name in ("num_warps", "num_stages")}
+    is_newest = bool(request["is_newest"])
+    with newest_assembler() if is_newest else nullcontext():
+        kernel: Any = triton.compile(
+            compiler.ASTSource(function, signature, {}, aligned),
+            target=targets.GPUTarget("cuda", capability, 32),
+            options={**options, **(OPTIONS if is_newest else {})},
+        )
+        assembler = str(triton.knobs.nvidia.ptxas.path)
     answer: Json = {
         "shared": int(kernel.metadata.shared),
         "warps": int(kernel.metadata.num_warps),
     }
     if request["assemble"]:
         ptx = str(kernel.asm["ptx"])
-        assembler = str(triton.knobs.nvidia.ptxas.path)
-        answer |= {"ptx": ptx, "log": _assembled(ptx, assembler, capability)}
+        answer |= {
+            "ptx": ptx,
+            "log": _assembled(ptx, assembler, capability),
+            "wrong_descriptors": find_wrong_products(kernel),
+        }
     return answer
 
 

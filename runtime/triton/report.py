@@ -18,11 +18,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.runtime.triton.offline import CAPABILITY, OfflineCompiler, Resources
+from tlf.runtime.triton.offline import (
+    CAPABILITY,
+    SHARED_LIMITS,
+    OfflineCompiler,
+    Resources,
+)
 from tlf.runtime.triton.plan import Plan, load_plan
-
-SHARED_LIMITS: Mapping[int, int] = {80: 166912, 86: 101376, 89: 101376, 90: 232448}
-"""The most bytes of shared memory of a program, by compute capability times ten."""
 
 COLUMNS = (
     "kernel",
@@ -62,6 +64,10 @@ def faults(found: Resources, capability: int = CAPABILITY) -> list[str]:
             f"kernel '{found.kernel}' takes {found.shared} bytes of shared memory, "
             f"more than {limit}"
         )
+    sentences += [
+        f"kernel '{found.kernel}' is assembled wrongly: {each}"
+        for each in found.wrong_descriptors
+    ]
     return sentences
 
 

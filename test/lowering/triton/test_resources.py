@@ -24,9 +24,8 @@ from tlf.lowering.triton_target import build_plan
 from tlf.passes.cost.gpu.tiles import GpuTiles
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.runtime.triton.assembly import Assembly
-from tlf.runtime.triton.offline import OfflineCompiler, Resources
+from tlf.runtime.triton.offline import SHARED_LIMITS, OfflineCompiler, Resources
 from tlf.runtime.triton.plan import load_plan
-from tlf.runtime.triton.report import SHARED_LIMITS
 from tlf.tools.driver import PASSES
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes

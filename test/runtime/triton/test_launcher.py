@@ -1,12 +1,13 @@
 """What Triton compiled for buffers is found again without asking it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import torch
 
 from tlf.runtime.triton import launcher
+from tlf.runtime.triton.admission import Facts, Variant
 from tlf.runtime.triton.errors import KernelError
 from tlf.runtime.triton.launcher import Launcher
 from tlf.runtime.triton.plan import Kernel
@@ -15,19 +16,16 @@ KERNEL = Kernel("f", "", "", (3,), 4, 2, ("p0", "p1"))
 
 
 class Jit:
-    """A function of Triton that notes how it is called."""
+    """Triton's compiler, which notes for what it compiles and what is launched."""
 
-    def __init__(self, is_compiled: bool = True) -> None:
-        self.is_compiled = is_compiled
+    def __init__(self) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.run: list[tuple[object, ...]] = []
 
-    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., Any]:
-        def call(*arguments: object, num_warps: int, num_stages: int) -> Any:
-            self.asked.append((grid, num_warps, num_stages, *arguments))
-            return Compiled(self) if self.is_compiled else None
-
-        return call
+    def compile(self, variant: Variant, arguments: Sequence[object]) -> Any:
+        kernel = variant.kernel
+        self.asked.append((kernel.grid, kernel.num_warps, *arguments))
+        return Compiled(self)
 
 
 class Compiled:
@@ -40,24 +38,54 @@ class Compiled:
         return lambda *arguments: self.jit.run.append((grid, *arguments))
 
 
-def made(monkeypatch: pytest.MonkeyPatch, jit: object) -> Launcher:
-    def function(kernel: Kernel) -> object:
-        assert kernel is KERNEL
-        return jit
+class Interpreter:
+    """A function that Triton interprets, which notes how it is called."""
 
-    monkeypatch.setattr(launcher, "kernel_function", function)
+    def __init__(self) -> None:
+        self.asked: list[tuple[object, ...]] = []
+
+    def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
+        def call(*arguments: object, num_warps: int, num_stages: int) -> None:
+            self.asked.append((grid, num_warps, num_stages, *arguments))
+
+        return call
+
+
+def made(
+    monkeypatch: pytest.MonkeyPatch, jit: Jit, facts: Sequence[Facts] = ()
+) -> Launcher:
+    """A launcher; kernels that are compiled have `facts`, one after the other."""
+    following = iter(facts)
+
+    def read(compiled: object, limit: int) -> Facts:
+        return next(following, Facts(0, 0))
+
+    monkeypatch.setattr(launcher, "compile_variant", jit.compile)
+    monkeypatch.setattr(launcher, "read_facts", read)
+    monkeypatch.setattr(launcher, "shared_limit", lambda: 1000)
     return Launcher(KERNEL)
+
+
+def interpreted(monkeypatch: pytest.MonkeyPatch, function: object) -> Launcher:
+    """A launcher of a function that Triton interprets."""
+
+    def load(kernel: Kernel) -> object:
+        assert kernel is KERNEL
+        return function
+
+    monkeypatch.setattr(launcher, "kernel_function", load)
+    return Launcher(KERNEL, is_interpreted=True)
 
 
 def test_triton_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     jit, (x, y) = Jit(), torch.zeros(2, 64).unbind()
     launch = made(monkeypatch, jit)
     launch([x, y])
-    assert jit.asked == [((3,), 4, 2, x, y)]
-    assert not jit.run
+    assert jit.asked == [((3,), 4, x, y)]
+    assert jit.run == [((3, 1, 1), x, y)]
     launch([y, x])
     assert len(jit.asked) == 1
-    assert jit.run == [((3, 1, 1), y, x)]
+    assert jit.run[1:] == [((3, 1, 1), y, x)]
 
 
 def test_buffers_elsewhere_in_a_sector_have_another_kernel(
@@ -71,28 +99,38 @@ def test_buffers_elsewhere_in_a_sector_have_another_kernel(
     assert len(jit.asked) == 3
     launch([x, x[2:]])
     assert len(jit.asked) == 3
-    assert len(jit.run) == 1
+    assert len(jit.run) == 4
 
 
 def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first way to compile needs too much shared memory; it is not tried again.
     jit, x = Jit(), torch.zeros(64)
-    launch = made(monkeypatch, jit)
+    launch = made(monkeypatch, jit, [Facts(2000, 0)])
     for number in (1, 16, 16):
         launch([x, number])
-    assert len(jit.asked) == 3
-    assert not jit.run
+    assert len(jit.asked) == 4
+    assert len(jit.run) == 3
 
 
 def test_the_interpreter_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    jit, x = Jit(is_compiled=False), torch.zeros(64)
-    launch = made(monkeypatch, jit)
+    function, x = Interpreter(), torch.zeros(64)
+    launch = interpreted(monkeypatch, function)
     launch([x, x])
     launch([x, x])
-    assert len(jit.asked) == 2
+    assert function.asked == 2 * [((3,), 4, 2, x, x)]
+
+
+def test_kernels_that_cannot_run_are_not_launched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jit, x = Jit(), torch.zeros(64)
+    launch = made(monkeypatch, jit, 9 * [Facts(2000, 0)])
+    with pytest.raises(KernelError, match="kernel 'f': takes 2000 bytes"):
+        launch([x, x])
     assert not jit.run
 
 
 def test_errors_name_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    launch = made(monkeypatch, {})
+    launch = interpreted(monkeypatch, dict[object, object]())
     with pytest.raises(KernelError, match="kernel 'f': KeyError"):
         launch([torch.zeros(4), torch.zeros(4)])

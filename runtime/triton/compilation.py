@@ -1,0 +1,55 @@
+"""Compile kernels for the GPU at hand, and read what they take of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from tlf.runtime.triton.admission import Facts, Variant
+from tlf.runtime.triton.assembler import OPTIONS, newest_assembler
+from tlf.runtime.triton.descriptors import find_wrong_products
+from tlf.runtime.triton.kernel_files import kernel_function
+
+SPILL_UNIT = 4
+"""Bytes of what Triton counts as one spill."""
+
+
+def compile_variant(variant: Variant, arguments: Sequence[torch.Tensor | int]) -> Any:
+    """Compile a kernel for some arguments, without a launch."""
+    kernel = variant.kernel
+    function: Any = kernel_function(kernel)
+    settings: dict[str, object] = {
+        "grid": kernel.grid,
+        "num_warps": kernel.num_warps,
+        "num_stages": kernel.num_stages,
+    }
+    if not variant.is_newest:
+        return function.warmup(*arguments, **settings)
+    with newest_assembler():
+        return function.warmup(*arguments, **settings, **OPTIONS)
+
+
+def read_facts(compiled: Any, limit: int) -> Facts:
+    """
+    The facts of a kernel that Triton compiled; of one with more than `limit` bytes of
+    shared memory, which cannot be loaded, that alone.
+    """
+    shared = int(compiled.metadata.shared)
+    if shared > limit:
+        return Facts(shared, 0)
+    wrong = find_wrong_products(compiled)
+    # Only what is loaded tells its spills; what computes wrongly need not be.
+    if wrong:
+        return Facts(shared, 0, wrong)
+    _ = compiled.run
+    return Facts(shared, SPILL_UNIT * int(compiled.n_spills))
+
+
+def shared_limit() -> int:
+    """The bytes of shared memory that a program may have on the current device."""
+    driver: Any = import_module("triton.runtime").driver.active
+    properties = driver.utils.get_device_properties(driver.get_current_device())
+    return int(properties["max_shared_mem"])
