@@ -11,7 +11,7 @@ other constants: it adds to a register that has nothing to do with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -45,11 +45,13 @@ class Kind(Enum):
     ADDRESS = auto()
     """Bits that were masked to those of an address, and a constant added to it."""
     OTHER = auto()
-    """What is computed in any other way."""
+    """What is computed in any other way, or by nothing."""
+    UNKNOWN = auto()
+    """What comes from other registers, or differs between paths: it is not judged."""
 
 
 State = Mapping[str, Kind]
-"""By register; one that is not there may hold anything, and is not judged."""
+"""By register, of those that were set."""
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,10 @@ def _flow(blocks: Sequence[Block]) -> list[State]:
 
 
 def _join(left: State, right: State) -> State:
-    """What is known on both of two paths."""
+    """What is known where two paths meet."""
     return {
-        register: kind for register, kind in left.items() if right.get(register) is kind
+        register: kind if right.get(register) is kind else Kind.UNKNOWN
+        for register, kind in {**right, **left}.items()
     }
 
 
@@ -165,9 +168,9 @@ def _objections(instruction: Instruction, held: State) -> Iterator[str]:
         first = int(found["number"])
         # The left factor may come in registers, before the descriptor of the right one.
         for low in (first, first + 2) if position == 1 else (first + 2,):
-            if held.get(f"UR{low}") is Kind.OTHER:
+            if _kind(f"UR{low}", held) is Kind.OTHER:
                 yield f"the address in UR{low} of {instruction.code} is no masked one"
-            if held.get(f"UR{low + 1}") in (Kind.OTHER, Kind.ADDRESS):
+            if _kind(f"UR{low + 1}", held) in (Kind.OTHER, Kind.ADDRESS):
                 yield f"the upper word in UR{low + 1} of {instruction.code} varies"
 
 
@@ -182,21 +185,21 @@ def _step(instruction: Instruction, held: dict[str, Kind]) -> None:
     file, number = name.rstrip("0123456789"), int(found["number"])
     sources = [each.split(".")[0] for each in operands[1:]]
     if instruction.code == "UIADD3.64":
-        for part in (0, 1):
-            source = _beside(sources[0], part)
-            held[f"{file}{number + part}"] = _kind(source, held)
-        return
-    held[name] = _result(instruction, sources, held)
-    is_wide = ".64" in instruction.code or ".WIDE" in instruction.code
-    for part in range(1, 4 if ".128" in instruction.code else 2 if is_wide else 1):
-        held[f"{file}{number + part}"] = Kind.OTHER
-    if instruction.operation in ("R2UR", "S2UR", "S2R"):
-        held.pop(name, None)
+        parts = [_kind(_beside(sources[0], part), held) for part in (0, 1)]
+    else:
+        is_wide = ".64" in instruction.code or ".WIDE" in instruction.code
+        count = 4 if ".128" in instruction.code else 2 if is_wide else 1
+        parts = [_result(instruction, sources, held), *[Kind.OTHER] * (count - 1)]
+    for part, kind in enumerate(parts):
+        held[f"{file}{number + part}"] = kind
 
 
 def _result(instruction: Instruction, sources: Sequence[str], held: State) -> Kind:
+    """What an instruction leaves in its register."""
     operation = instruction.operation
     values = [each for each in sources if _REGISTER.match(each) or _is_number(each)]
+    if operation in ("R2UR", "S2UR", "S2R"):
+        return Kind.UNKNOWN
     if operation in ("UMOV", "MOV"):
         return _kind(values[0], held) if values else Kind.OTHER
     if operation in ("ULOP3", "LOP3") and any(map(_is_mask, values[:3])):
@@ -204,17 +207,25 @@ def _result(instruction: Instruction, sources: Sequence[str], held: State) -> Ki
     if operation in ("USGXT", "SGXT") and _number(values[-1]) == ADDRESS_BITS:
         return Kind.ADDRESS
     if operation in ("UIADD3", "IADD3", "VIADD", "ULOP3", "LOP3"):
-        kinds = {_kind(each, held) for each in values[:3]} - {Kind.CONSTANT}
-        return (
-            kinds.pop() if len(kinds) == 1 else (Kind.OTHER if kinds else Kind.CONSTANT)
-        )
+        return _sum(_kind(each, held) for each in values[:3])
     return Kind.OTHER
 
 
+def _sum(terms: Iterable[Kind]) -> Kind:
+    """What a sum is, or bits that are set beside others."""
+    kinds = set(terms)
+    if Kind.UNKNOWN in kinds:
+        return Kind.UNKNOWN
+    kinds -= {Kind.CONSTANT}
+    if not kinds:
+        return Kind.CONSTANT
+    return Kind.ADDRESS if kinds == {Kind.ADDRESS} else Kind.OTHER
+
+
 def _kind(source: str, held: State) -> Kind:
-    if _REGISTER.match(source):
-        return held.get(source, Kind.OTHER)
-    return Kind.CONSTANT
+    if not _REGISTER.match(source):
+        return Kind.CONSTANT
+    return held.get(source, Kind.OTHER)
 
 
 def _beside(register: str, part: int) -> str:

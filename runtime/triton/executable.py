@@ -11,6 +11,7 @@ from typing import cast
 import torch
 
 from tlf.runtime.triton import tensors
+from tlf.runtime.triton.admission import Facts
 from tlf.runtime.triton.errors import GuardError
 from tlf.runtime.triton.launcher import Launcher
 from tlf.runtime.triton.plan import Buffer, Launch, Loop, Plan
@@ -40,6 +41,12 @@ class Executable:
             for buffer in plan.buffers
             if buffer.kind in ("constant", "temporary")
         }
+
+    @property
+    def facts(self) -> Mapping[str, Facts]:
+        """What kernels take of the GPU, by name, of those that were launched on one."""
+        found = {name: each.facts for name, each in self._launchers.items()}
+        return {name: facts for name, facts in found.items() if facts is not None}
 
     def _made(self, buffer: Buffer) -> torch.Tensor:
         """A buffer that is there for all calls."""

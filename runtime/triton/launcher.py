@@ -31,6 +31,8 @@ class Launcher:
         self._function: Any = kernel_function(kernel) if is_interpreted else None
         self._known: dict[tuple[bool, ...], Run] = {}
         self._variant: Variant | None = None
+        self.facts: Facts | None = None
+        """Of the kernel as it was compiled last."""
 
     def __call__(self, arguments: Sequence[torch.Tensor | int]) -> None:
         """Launch it. Raises `KernelError`, and what the interpreter finds."""
@@ -76,12 +78,16 @@ class Launcher:
         compiled: dict[Variant, Any] = {}
         limit = shared_limit()
 
+        facts: dict[Variant, Facts] = {}
+
         def compile_one(variant: Variant) -> Facts:
             compiled[variant] = compile_variant(variant, arguments)
-            return read_facts(compiled[variant], limit)
+            facts[variant] = read_facts(compiled[variant], limit)
+            return facts[variant]
 
         if self._variant is None or not is_known:
             self._variant = admit(self._kernel, compile_one, limit)
+            self.facts = facts[self._variant]
         else:
             compiled[self._variant] = compile_variant(self._variant, arguments)
         ones = (1,) * (3 - len(self._kernel.grid))

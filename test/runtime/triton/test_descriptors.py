@@ -143,6 +143,8 @@ def test_descriptors_that_may_be_right(lines: tuple[str, ...]) -> None:
         (("UIADD3.64 UR8, UR6, 0x2, URZ",), "address in UR8"),
         (("L_x_1:", "USEL UR8, UR4, 0x10, UP0", "@UP0 BRA `(.L_x_1)"), "UR8"),
         (("UMOV UR6, UR4", "ULEA UR8, UR6, UR4, 0x4"), "address in UR8"),
+        # What was never set.
+        (("UIADD3 UR8, UP0, UR24, 0x20, URZ",), "address in UR8"),
     ],
 )
 def test_descriptors_that_are_wrong(lines: tuple[str, ...], said: str) -> None:

@@ -1,0 +1,94 @@
+"""Functions of tensors that rows of the GPU gate run, as users write them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch.nn import functional
+from torch_model import T
+
+F: Any = functional
+
+
+def gelu(x: Any) -> Any:
+    """GELU by tanh, written out."""
+    return x * 0.5 * (1.0 + T.tanh(x * 0.7978845608028654 + x**3 * 0.044715))
+
+
+def sin_cos(x: Any, y: Any) -> Any:
+    """sin x + cos y."""
+    return T.sin(x) + T.cos(y)
+
+
+def gelu_add(x: Any, y: Any) -> Any:
+    """GELU of x, and y."""
+    return F.gelu(x, approximate="tanh") + y
+
+
+def weighted_sum(x: Any, weights: Any) -> Any:
+    """The sum of each row, weighted."""
+    return (x * weights).sum(-1)
+
+
+def softmax(x: Any) -> Any:
+    """Softmax of rows."""
+    return T.softmax(x, -1)
+
+
+def norm(x: Any, scale: Any, shift: Any) -> Any:
+    """Layer norm of rows."""
+    return F.layer_norm(x, x.shape[-1:], scale, shift)
+
+
+def add_norm(x: Any, residual: Any, scale: Any, shift: Any) -> Any:
+    """A sum, and its layer norm."""
+    return x + residual, norm(x + residual, scale, shift)
+
+
+def linear_relu(x: Any, weight: Any, bias: Any) -> Any:
+    """A product of matrices, a bias, and ReLU."""
+    return F.relu(x @ weight + bias)
+
+
+def addmm(x: Any, weight: Any, bias: Any) -> Any:
+    """The product and bias of `linear_relu` alone."""
+    return T.addmm(bias, x, weight)
+
+
+def linear_gelu_add(x: Any, weight: Any, bias: Any, residual: Any) -> Any:
+    """A product of matrices, a bias, GELU, and a residual."""
+    return F.gelu(x @ weight + bias, approximate="tanh") + residual
+
+
+def linear_add_norm(
+    x: Any, weight: Any, bias: Any, residual: Any, scale: Any, shift: Any
+) -> Any:
+    """A product of matrices, a bias, a residual, and layer norm."""
+    return norm(x @ weight + bias + residual, scale, shift)
+
+
+def attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
+    """Attention written out; what is `hidden` does not count."""
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    return T.softmax(scores, -1) @ v
+
+
+def fused_attention(q: Any, k: Any, v: Any, hidden: Any = None) -> Any:
+    """The same by PyTorch's function; if something is hidden, the tokens behind."""
+    is_causal = hidden is not None
+    return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+
+
+def grouped_attention(q: Any, k: Any, v: Any) -> Any:
+    """Attention written out whose heads of keys and values are shared."""
+    times = q.shape[1] // k.shape[1]
+    keys, values = (T.repeat_interleave(each, times, 1) for each in (k, v))
+    return attention(q, keys, values)
+
+
+def fused_grouped_attention(q: Any, k: Any, v: Any) -> Any:
+    """The same by PyTorch's function."""
+    return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)

@@ -1,0 +1,272 @@
+"""The workloads of the GPU gate: networks, kernels and layers, and sizes drawn anew."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import gpu_gate_functions as functions
+import torch
+from torch import nn
+from torch_model import T, cast_all
+from torch_models import MODELS
+from torch_models_attention import PreNormLayer
+from torch_models_vision import Bottleneck
+
+CORE, FULL = "core", "full"
+
+DTYPES: Mapping[str, torch.dtype] = {
+    "f32": torch.float32,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+}
+
+CONVOLUTIONAL = ("resnet-18", "resnet-50", "mobilenet-v2", "mbconv", "u-net")
+"""Networks of images, which are run with channels last and in batches, too."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a row runs: a function of tensors, and peers that compute the same."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    peers: Mapping[str, Callable[..., Any]] = field(
+        default_factory=dict[str, Callable[..., Any]]
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A workload: `make` returns it on the GPU."""
+
+    name: str
+    tier: str
+    make: Callable[[], Work] | None
+    numerics: str = "strict"
+    program: Path | None = None
+    """A program that `tlf-run` checks, instead of what `make` returns."""
+
+
+def network(
+    name: str, dtype: str, *, batch: int = 0, is_channels_last: bool = False
+) -> Work:
+    """A network at full size; of `batch` images if that is given."""
+    (model,) = (model for model in MODELS if model.name == name)
+    module, arguments = model.build("full")
+    if batch:
+        arguments = tuple(T.randn(batch, *each.shape[1:]) for each in arguments)
+    arguments = cast_all(_on_gpu(arguments), DTYPES[dtype])
+    work = Work(module.to("cuda", DTYPES[dtype]), arguments)
+    return channels_last(work) if is_channels_last else work
+
+
+def _on_gpu(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_on_gpu(each) for each in cast(tuple[Any, ...], value))
+    return value.cuda() if isinstance(value, torch.Tensor) else value
+
+
+def drawn(*shapes: Sequence[int], dtype: str = "bf16") -> tuple[Any, ...]:
+    """Random tensors on the GPU."""
+    T.manual_seed(0)
+    return tuple(T.randn(*shape, device="cuda").to(DTYPES[dtype]) for shape in shapes)
+
+
+def elementwise(function: Callable[..., Any], *shapes: Sequence[int]) -> Work:
+    """A function of tensors of 16 bits."""
+    return Work(function, drawn(*shapes))
+
+
+def product(rows: int, columns: int, depth: int, *, last: str = "relu") -> Work:
+    """A product of matrices with a bias and what follows it."""
+    shapes = (rows, depth), (depth, columns), (columns,), (rows, columns)
+    x, weight, bias, residual = drawn(*shapes)
+    factors = x, weight / math.sqrt(depth), bias
+    if last == "relu":
+        return Work(functions.linear_relu, factors, {"addmm": functions.addmm})
+    if last == "gelu":
+        return Work(functions.linear_gelu_add, (*factors, residual))
+    scale, shift = drawn((columns,), (columns,))
+    return Work(functions.linear_add_norm, (*factors, residual, scale, shift))
+
+
+def attention(
+    sizes: tuple[int, int, int, int], *, is_causal: bool = False, dtype: str = "bf16"
+) -> Work:
+    """Attention written out; `sizes` are batch, heads, tokens, and width of a head."""
+    arguments = drawn(sizes, sizes, sizes, dtype=dtype)
+    if is_causal:
+        whole = T.ones(sizes[2], sizes[2], dtype=torch.bool, device="cuda")
+        arguments = (*arguments, whole.triu(1))
+    peers = {"sdpa": functions.fused_attention}
+    return Work(functions.attention, arguments, peers)
+
+
+def layer(batch: int, tokens: int, width: int, *, is_fused: bool = False) -> Work:
+    """A pre-norm layer of a transformer, with heads of 64."""
+    T.manual_seed(0)
+    module = (
+        PreNormLayer(width, width // 64, is_fused).eval().to("cuda", torch.bfloat16)
+    )
+    return Work(module, drawn((batch, tokens, width)))
+
+
+def bottleneck(
+    batch: int, channels: int, extent: int, *, is_channels_last: bool = False
+) -> Work:
+    """A bottleneck of ResNet in f16, whose middle has a quarter of the channels."""
+    T.manual_seed(0)
+    module: Any = Bottleneck(channels, channels // 4, 1).eval()
+    module = module.to("cuda", torch.float16)
+    (x,) = drawn((batch, channels, extent, extent), dtype="f16")
+    return channels_last(Work(module, (x,))) if is_channels_last else Work(module, (x,))
+
+
+def channels_last(work: Work) -> Work:
+    """A module and its images with channels as the last axis in memory."""
+    layout: Any = torch.channels_last
+    module: Any = work.function
+    images = tuple(each.to(memory_format=layout) for each in work.arguments)
+    return Work(module.to(memory_format=layout), images)
+
+
+def decode(tokens: int, heads: int, shared: int, width: int = 128) -> Work:
+    """Attention of one new token to those before, whose heads are shared."""
+    kept = 1, shared, tokens, width
+    peers = {"sdpa": functions.fused_grouped_attention}
+    arguments = drawn((1, heads, 1, width), kept, kept)
+    return Work(functions.grouped_attention, arguments, peers)
+
+
+def odd(seed: int) -> Work:
+    """An MLP whose extents are drawn, behind a norm."""
+    source = random.Random(seed)
+    rows, width, hidden = (source.randrange(17, 1500) for _ in range(3))
+    T.manual_seed(seed)
+    module = nn.Sequential(
+        nn.LayerNorm(width),
+        nn.Linear(width, hidden),
+        nn.GELU(),
+        nn.Linear(hidden, width),
+    )
+    dtype = source.choice(list(DTYPES))
+    return Work(
+        module.eval().to("cuda", DTYPES[dtype]), drawn((rows, width), dtype=dtype)
+    )
+
+
+def _networks() -> Iterator[Row]:
+    for model in MODELS:
+        for dtype in DTYPES:
+            name = f"{model.name} {dtype}"
+            tier = CORE if dtype == "bf16" or name in EXTRA else FULL
+            yield Row(name, tier, partial(network, model.name, dtype))
+            tier = CORE if name in RELAXED else FULL
+            make = partial(network, model.name, dtype)
+            yield Row(f"{name} relaxed", tier, make, "relaxed")
+    for name in CONVOLUTIONAL:
+        last = partial(network, name, "f16", is_channels_last=True)
+        many = partial(network, name, "f16", batch=32)
+        both = partial(network, name, "f16", batch=32, is_channels_last=True)
+        yield Row(f"{name} f16 channels last", FULL, last)
+        yield Row(f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, many)
+        yield Row(f"{name} f16 batch 32 channels last", FULL, both)
+
+
+EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
+"""Networks that the core tier has in another type than bf16."""
+
+RELAXED = ("transformer layer bf16", "bert block bf16", "mixer block bf16")
+"""Networks that are run with relaxed numerics in the core tier, too."""
+
+
+def _pointwise() -> Iterator[Row]:
+    wide, rows, weights = (16384, 8192), (32768, 4096), ((4096,), (4096,))
+    known: Sequence[tuple[str, str, Callable[..., Any], Sequence[Sequence[int]]]] = (
+        ("gelu", CORE, functions.gelu, [wide]),
+        ("sin + cos", CORE, functions.sin_cos, [wide, wide]),
+        ("gelu + add", FULL, functions.gelu_add, [wide, wide]),
+        ("weighted sum", CORE, functions.weighted_sum, [(65536, 4096), (4096,)]),
+        ("softmax", CORE, functions.softmax, [rows]),
+        ("layer norm", CORE, functions.norm, [rows, *weights]),
+        ("add + layer norm", CORE, functions.add_norm, [rows, rows, *weights]),
+    )
+    for name, tier, function, shapes in known:
+        yield Row(f"{name} bf16", tier, partial(elementwise, function, *shapes))
+
+
+def _suite() -> Iterator[Row]:
+    yield from _pointwise()
+    for sizes in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 4096, 1024)):
+        yield Row(f"matmul {_x(sizes)}", CORE, partial(product, *sizes))
+    for sizes in ((8192, 1024, 4096), (128, 4096, 4096)):
+        yield Row(f"matmul {_x(sizes)}", CORE, partial(product, *sizes))
+    sizes = 8192, 4096, 4096
+    yield Row(f"matmul gelu {_x(sizes)}", CORE, partial(product, *sizes, last="gelu"))
+    sizes = 16384, 1024, 4096
+    yield Row(f"matmul norm {_x(sizes)}", CORE, partial(product, *sizes, last="norm"))
+    for sizes, causal in (
+        ((4, 16, 4096, 64), False),
+        ((4, 16, 4096, 128), False),
+        ((4, 16, 4096, 128), True),
+    ):
+        name = f"{'causal ' if causal else ''}attention {_x(sizes)}"
+        yield Row(name, CORE, partial(attention, sizes, is_causal=causal))
+    sizes = 8, 1, 4096, 16
+    yield Row("attention f32", CORE, partial(attention, sizes, dtype="f32"))
+    for sizes in ((1, 128, 1024), (8, 1024, 1024), (8, 2048, 4096)):
+        tier = FULL if sizes[2] == 4096 else CORE
+        yield Row(f"layer {_x(sizes)}", tier, partial(layer, *sizes))
+    for sizes in ((32, 256, 56), (32, 1024, 14), (4, 256, 256)):
+        yield Row(f"bottleneck {_x(sizes)}", CORE, partial(bottleneck, *sizes))
+        last = partial(bottleneck, *sizes, is_channels_last=True)
+        yield Row(f"bottleneck {_x(sizes)} channels last", CORE, last)
+
+
+def _x(sizes: Sequence[int]) -> str:
+    return "x".join(map(str, sizes))
+
+
+SLOW = ("gpt-2", "bert", "vit", "resnet-50", "mobilenet-v2", "transformer", "layer")
+"""Parts of the names of rows that take long to compile, the longest first."""
+
+
+def rows(seed: int) -> list[Row]:
+    """
+    All rows, those that take long to compile first; `seed` draws sizes of some of the
+    full tier.
+    """
+    return sorted(_rows(seed), key=_rank)
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def _examples() -> Iterator[Row]:
+    """The programs of whole tensors among the examples."""
+    for path in sorted(EXAMPLES.glob("*.mlir")):
+        if "graph." in path.read_text(encoding="utf-8"):
+            yield Row(f"example {path.stem}", CORE, None, program=path)
+
+
+def _rank(row: Row) -> int:
+    return next((at for at, part in enumerate(SLOW) if part in row.name), len(SLOW))
+
+
+def _rows(seed: int) -> list[Row]:
+    source = random.Random(seed)
+    found = [*_networks(), *_suite(), *_examples()]
+    found.append(Row("decode 4096", CORE, partial(decode, 4096, 32, 8)))
+    tokens = source.randrange(100, 9000)
+    found.append(Row(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
+    found.append(Row("odd 0", CORE, partial(odd, 0)))
+    for number in range(3):
+        drawn_seed = source.randrange(1, 1 << 30)
+        found.append(Row(f"odd {number + 1}", FULL, partial(odd, drawn_seed)))
+    return found

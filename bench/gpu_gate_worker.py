@@ -1,0 +1,231 @@
+"""
+One row of the GPU gate, in a process of its own.
+
+    python bench/gpu_gate_worker.py "NAME" SEED LOCK
+
+Compiles, runs and checks it, prints `ready`, waits for a line, then times it. Prints
+one JSON object. What needs much memory runs while no other process holds LOCK.
+"""
+
+from __future__ import annotations
+
+import copy
+import fcntl
+import gc
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+import torch
+from gpu_gate_rows import Row, Work, rows
+from torch_model import T, cast_all
+
+from tlf.runtime.triton.executable import Executable
+from tlf.tools import torch_backend
+
+cuda: Any = torch.cuda
+
+Run = Callable[..., Any]
+
+WARMUP, TIMED = 20, 80
+"""Milliseconds of calls before and while times are taken."""
+
+
+def main(name: str, seed: int, lock: Path) -> None:
+    """Run one row."""
+    torch.set_num_threads(1)
+    (row,) = (row for row in rows(seed) if row.name == name)
+    record: dict[str, Any] = {}
+    try:
+        if row.program is not None:
+            record |= _example(row.program)
+        else:
+            record |= _measured(row, lock)
+    except Exception as error:
+        text = " ".join(str(error).split())
+        record["failed"] = f"{type(error).__name__}: {text[:300]}"
+    print(json.dumps(record), flush=True)
+
+
+def _example(path: Path) -> dict[str, Any]:
+    """What `tlf-run --check` says of a program: its error against the reference."""
+    command = "from tlf.tools.tlf_run import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", command, path, "--target", "triton", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    errors = re.findall(r"^error of .*? (\S+) relative", found.stdout, re.MULTILINE)
+    if found.returncode or not errors:
+        lines = (found.stderr or found.stdout).strip().splitlines()
+        raise RuntimeError(lines[-1] if lines else "no output")
+    return {"example error": max(map(float, errors))}
+
+
+def _measured(row: Row, lock: Path) -> dict[str, Any]:
+    """Check and time a row; wait for the word to do so between the two."""
+    record: dict[str, Any] = {}
+    assert row.make is not None
+    work = row.make()
+    with torch.no_grad(), exclusive(lock):
+        exact = _exact(work)
+    with torch.no_grad():
+        runs = _checked(row, work, exact, record, lock)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        _time(runs, work, record)
+    return record
+
+
+@contextmanager
+def exclusive(lock: Path) -> Generator[None]:
+    """Alone among the processes that use the same file."""
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            gc.collect()
+            cuda.empty_cache()
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _exact(work: Work) -> list[Any]:
+    """The results in f64, on the host."""
+    function: Any = work.function
+    if isinstance(function, torch.nn.Module):
+        function = cast(Any, copy.deepcopy(function).double())
+    found = function(*cast_all(work.arguments, torch.float64))
+    return [each.cpu() for each in tensors(found)]
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """The tensors of a result."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict):
+        for each in cast(dict[str, Any], value).values():
+            yield from tensors(each)
+    else:
+        for each in value:
+            yield from tensors(each)
+
+
+def error(found: Any, exact: list[Any]) -> float:
+    """The greatest relative error of the tensors of a result."""
+    return max(
+        float(T.norm(mine.cpu().double() - theirs) / T.norm(theirs))
+        for mine, theirs in zip(tensors(found), exact, strict=True)
+    )
+
+
+def _checked(
+    row: Row, work: Work, exact: list[Any], record: dict[str, Any], lock: Path
+) -> dict[str, Run]:
+    """Compile the row for all who run it, and note errors and what kernels take."""
+    runs: dict[str, Run] = {"eager": work.function, **work.peers}
+    T.backends.cudnn.allow_tf32 = False
+    runs["inductor"] = T.compile(work.function)
+    for name in ("eager", "inductor"):
+        started = time.perf_counter()
+        found = runs[name](*work.arguments)
+        cuda.synchronize()
+        record[f"{name} first s"] = round(time.perf_counter() - started, 2)
+        record[f"{name} error"] = error(found, exact)
+    torch_backend.REPORT.clear()
+    options = {"target": "triton", "numerics": row.numerics}
+    runs["tlf"] = T.compile(work.function, backend=torch_backend.tlf, options=options)
+    started = time.perf_counter()
+    found = runs["tlf"](*work.arguments)
+    cuda.synchronize()
+    record["tlf first s"] = round(time.perf_counter() - started, 2)
+    record["tlf error"] = error(found, exact)
+    # A hazard between launches shows when they follow each other closely.
+    record["tlf error again"] = error(runs["tlf"](*work.arguments), exact)
+    record["left to PyTorch"] = sorted(torch_backend.REPORT.eager)
+    del found
+    with exclusive(lock):
+        for name in ("eager", "tlf"):
+            record[f"{name} peak MB"] = _peak(runs[name], work.arguments)
+    record |= _facts()
+    return runs
+
+
+def _peak(run: Run, arguments: tuple[Any, ...]) -> float:
+    """Megabytes that a call allocates beside what was there."""
+    before = cuda.memory_allocated()
+    cuda.reset_peak_memory_stats()
+    run(*arguments)
+    cuda.synchronize()
+    return round((cuda.max_memory_allocated() - before) / 1e6, 1)
+
+
+def _facts() -> dict[str, Any]:
+    """What the kernels of the programs take, at worst."""
+    programs = [each for each in gc.get_objects() if isinstance(each, Executable)]
+    facts = [fact for program in programs for fact in program.facts.values()]
+    return {
+        "kernels": max((len(program.plan.kernels) for program in programs), default=0),
+        "spills": max((fact.spilled for fact in facts), default=0),
+        "shared": max((fact.shared for fact in facts), default=0),
+    }
+
+
+def _time(runs: dict[str, Run], work: Work, record: dict[str, Any]) -> None:
+    """Note how long calls take, in microseconds: as called, and in a CUDA graph."""
+    testing: Any = import_module("triton.testing")
+    for name, run in runs.items():
+
+        def call(run: Run = run) -> Any:
+            return run(*work.arguments)
+
+        for kind, timed in (("called", call), ("graph", _graphed(call))):
+            if timed is not None:
+                times: float = testing.do_bench(
+                    timed, warmup=WARMUP, rep=TIMED, return_mode="median"
+                )
+                record[f"{name} {kind} us"] = round(1e3 * times, 2)
+    peers = [
+        value
+        for key, value in record.items()
+        if key.endswith("graph us") and not key.startswith("tlf")
+    ]
+    if peers and "tlf graph us" in record:
+        record["ratio"] = round(min(peers) / record["tlf graph us"], 3)
+
+
+def _graphed(call: Run) -> Run | None:
+    """The replay of a graph of one call, or None where it cannot be captured."""
+    try:
+        side = cuda.Stream()
+        side.wait_stream(cuda.current_stream())
+        with cuda.stream(side):
+            for _ in range(2):
+                call()
+        cuda.current_stream().wait_stream(side)
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            kept = call()
+
+        def replay() -> Any:
+            graph.replay()
+            return kept
+
+        return replay
+    except RuntimeError:
+        return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

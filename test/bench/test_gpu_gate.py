@@ -1,0 +1,128 @@
+"""The gate for GPUs finds what is wrong, failed or slower, and goes on where it was."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gpu_gate
+import gpu_gate_record as record
+import pytest
+from gpu_gate_rows import CORE, rows
+
+GOOD: Mapping[str, Any] = {
+    "tlf error": 3e-3,
+    "tlf error again": 3e-3,
+    "eager error": 2e-3,
+    "left to PyTorch": [],
+    "ratio": 1.0,
+    "tlf first s": 2,
+    "inductor first s": 1,
+    "spills": 0,
+    "shared": 0,
+}
+
+WORKER = """
+import json, sys, time
+name = sys.argv[1]
+if name == "dies":
+    sys.exit(3)
+if name == "hangs":
+    time.sleep(60)
+if name == "fails":
+    print(json.dumps({"failed": "no such operation"}))
+    sys.exit()
+print("ready", flush=True)
+sys.stdin.readline()
+print(json.dumps(ROW))
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"ratio": 0.96}, []),
+        ({"ratio": 0.94}, ["ratio to the best peer 0.94, where it was 1.00"]),
+        ({"ratio": None}, ["no ratio to the best peer, where it was 1.00"]),
+        ({"tlf error": 0.1}, ["tlf error 1.0e-01, PyTorch's 2.0e-03"]),
+        ({"tlf error": float("nan")}, ["tlf error nan, PyTorch's 2.0e-03"]),
+        ({"tlf error again": 1.0}, ["tlf error again 1.0e+00, PyTorch's 2.0e-03"]),
+        ({"left to PyTorch": ["aten.f"]}, ["left to PyTorch: aten.f"]),
+        ({"failed": "KernelError"}, ["failed: KernelError"]),
+    ],
+)
+def test_what_is_a_fault(changes: Mapping[str, Any], said: list[str]) -> None:
+    row = {**GOOD, **changes}
+    before = {"a": GOOD} if "failed" not in row else {}
+    assert record.compare({"a": row}, before) == [f"a: {each}" for each in said]
+
+
+def test_rows_without_a_record_are_compared_with_none() -> None:
+    assert record.compare({"a": {**GOOD, "ratio": 0.1}}, {}) == []
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gpu_gate.Options:
+    worker = tmp_path / "worker.py"
+    worker.write_text(WORKER.replace("ROW", repr(dict(GOOD))))
+    monkeypatch.setattr(gpu_gate, "WORKER", worker)
+    monkeypatch.setattr(gpu_gate, "ROW_SECONDS", 2)
+    found = gpu_gate.parse_arguments(["--jobs", "2", "--minutes", "5"])
+    found.state = tmp_path / "state.json"
+    return found
+
+
+def test_rows_are_run_whatever_becomes_of_others(options: gpu_gate.Options) -> None:
+    found: dict[str, Any] = {}
+    assert gpu_gate.run(["good", "fails", "dies", "hangs", "last"], options, found)
+    assert found["good"] == found["last"] == GOOD
+    assert found["fails"] == {"failed": "no such operation"}
+    assert found["dies"] == {"failed": "ended with status 3"}
+    assert found["hangs"] == {"failed": "not compiled in 2 s"}
+    assert options.state is not None
+    assert record.read(options.state)["rows"] == found
+
+
+def test_nothing_is_started_when_the_time_is_over(options: gpu_gate.Options) -> None:
+    options.minutes = 0.5
+    found: dict[str, Any] = {}
+    assert not gpu_gate.run(["good"], options, found)
+    assert not found
+
+
+def test_a_record_keeps_cards_and_rows_apart(
+    tmp_path: Path, options: gpu_gate.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "records" / "gpu.json"
+    for card, name, ratio in (("A", "x", 1.0), ("B", "x", 2.0), ("A", "y", 3.0)):
+        monkeypatch.setattr(gpu_gate, "__file__", "")
+
+        def run(
+            names: object, options: object, found: dict[str, Any],
+            name: str = name, ratio: float = ratio,
+        ) -> bool:  # fmt: skip
+            found[name] = {**GOOD, "ratio": ratio}
+            return True
+
+        def described(commit: str, card: str = card) -> tuple[str, dict[str, Any]]:
+            return card, {"commit": commit}
+
+        monkeypatch.setattr(gpu_gate, "run", run)
+        monkeypatch.setattr(gpu_gate, "described", described)
+        monkeypatch.setattr(gpu_gate, "lacks_gpu", bool)
+        assert gpu_gate.main(["--record", str(path), "--commit", f"of {card}"]) == 0
+    cards = json.loads(path.read_text())["cards"]
+    assert {name: row["ratio"] for name, row in cards["A"]["rows"].items()} == {
+        "x": 1.0,
+        "y": 3.0,
+    }
+    assert cards["B"]["rows"]["x"]["ratio"] == 2.0
+
+
+def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:
+    names = [row.name for row in rows(0)]
+    assert len(names) == len(set(names))
+    assert {row.name for row in rows(1)} != set(names)
+    core = [row.name for row in rows(0) if row.tier == CORE]
+    assert core == [row.name for row in rows(1) if row.tier == CORE]
