@@ -18,11 +18,11 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.joining import JoiningInterface
-from tlf.dialects.target import Level, Target
+from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import level_of
 from tlf.passes.cascades.anchors import why_no_cascade
 from tlf.passes.cost.structure import Structures
-from tlf.passes.fusion import growth
+from tlf.passes.fusion import epilogue, growth
 from tlf.passes.fusion.between import behind_views
 from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
@@ -359,6 +359,9 @@ class Grouping:
         if contractions:
             if (reason := self.prologues.objection(operations)) is not None:
                 return reason
+            if self.level.kind is LevelKind.VALUE:
+                if (reason := epilogue.objection(operations)) is not None:
+                    return reason
         return growth.objection(operations, self.forms)
 
     def _misfit(self, members: Members) -> str | None:
