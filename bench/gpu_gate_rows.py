@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import gpu_gate_functions as functions
 import torch
+from networks import moved
 from torch import nn
 from torch_model import T, cast_all
 from torch_models import MODELS
@@ -43,88 +44,99 @@ class Work:
 
 @dataclass(frozen=True)
 class Row:
-    """A workload: `make` returns it on the GPU."""
+    """A workload: `make` returns it on a device of PyTorch."""
 
     name: str
     tier: str
-    make: Callable[[], Work] | None
+    make: Callable[[str], Work] | None
     numerics: str = "strict"
     program: Path | None = None
     """A program that `tlf-run` checks, instead of what `make` returns."""
 
 
 def network(
-    name: str, dtype: str, *, batch: int = 0, is_channels_last: bool = False
+    name: str,
+    dtype: str,
+    device: str,
+    *,
+    batch: int = 0,
+    is_channels_last: bool = False,
 ) -> Work:
     """A network at full size; of `batch` images if that is given."""
     (model,) = (model for model in MODELS if model.name == name)
     module, arguments = model.build("full")
     if batch:
         arguments = tuple(T.randn(batch, *each.shape[1:]) for each in arguments)
-    arguments = cast_all(_on_gpu(arguments), DTYPES[dtype])
-    work = Work(module.to("cuda", DTYPES[dtype]), arguments)
+    arguments = cast_all(moved(arguments, device), DTYPES[dtype])
+    work = Work(module.to(device, DTYPES[dtype]), arguments)
     return channels_last(work) if is_channels_last else work
 
 
-def _on_gpu(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_on_gpu(each) for each in cast(tuple[Any, ...], value))
-    return value.cuda() if isinstance(value, torch.Tensor) else value
-
-
-def drawn(*shapes: Sequence[int], dtype: str = "bf16") -> tuple[Any, ...]:
-    """Random tensors on the GPU."""
+def drawn(device: str, *shapes: Sequence[int], dtype: str = "bf16") -> tuple[Any, ...]:
+    """Random tensors on a device."""
     T.manual_seed(0)
-    return tuple(T.randn(*shape, device="cuda").to(DTYPES[dtype]) for shape in shapes)
+    return tuple(T.randn(*shape, device=device).to(DTYPES[dtype]) for shape in shapes)
 
 
-def elementwise(function: Callable[..., Any], *shapes: Sequence[int]) -> Work:
+def elementwise(
+    function: Callable[..., Any], shapes: Sequence[Sequence[int]], device: str
+) -> Work:
     """A function of tensors of 16 bits."""
-    return Work(function, drawn(*shapes))
+    return Work(function, drawn(device, *shapes))
 
 
-def product(rows: int, columns: int, depth: int, *, last: str = "relu") -> Work:
+def product(
+    rows: int, columns: int, depth: int, device: str, *, last: str = "relu"
+) -> Work:
     """A product of matrices with a bias and what follows it."""
     shapes = (rows, depth), (depth, columns), (columns,), (rows, columns)
-    x, weight, bias, residual = drawn(*shapes)
+    x, weight, bias, residual = drawn(device, *shapes)
     factors = x, weight / math.sqrt(depth), bias
     if last == "relu":
         return Work(functions.linear_relu, factors, {"addmm": functions.addmm})
     if last == "gelu":
         return Work(functions.linear_gelu_add, (*factors, residual))
-    scale, shift = drawn((columns,), (columns,))
+    scale, shift = drawn(device, (columns,), (columns,))
     return Work(functions.linear_add_norm, (*factors, residual, scale, shift))
 
 
 def attention(
-    sizes: tuple[int, int, int, int], *, is_causal: bool = False, dtype: str = "bf16"
+    sizes: tuple[int, int, int, int],
+    device: str,
+    *,
+    is_causal: bool = False,
+    dtype: str = "bf16",
 ) -> Work:
     """Attention written out; `sizes` are batch, heads, tokens, and width of a head."""
-    arguments = drawn(sizes, sizes, sizes, dtype=dtype)
+    arguments = drawn(device, sizes, sizes, sizes, dtype=dtype)
     if is_causal:
-        whole = T.ones(sizes[2], sizes[2], dtype=torch.bool, device="cuda")
+        whole = T.ones(sizes[2], sizes[2], dtype=torch.bool, device=device)
         arguments = (*arguments, whole.triu(1))
     peers = {"sdpa": functions.fused_attention}
     return Work(functions.attention, arguments, peers)
 
 
-def layer(batch: int, tokens: int, width: int, *, is_fused: bool = False) -> Work:
+def layer(batch: int, tokens: int, width: int, device: str) -> Work:
     """A pre-norm layer of a transformer, with heads of 64."""
     T.manual_seed(0)
-    module = (
-        PreNormLayer(width, width // 64, is_fused).eval().to("cuda", torch.bfloat16)
-    )
-    return Work(module, drawn((batch, tokens, width)))
+    module = PreNormLayer(width, width // 64, is_fused=False).eval()
+    arguments = drawn(device, (batch, tokens, width))
+    return Work(module.to(device, torch.bfloat16), arguments)
 
 
 def bottleneck(
-    batch: int, channels: int, extent: int, *, is_channels_last: bool = False
+    batch: int,
+    channels: int,
+    extent: int,
+    device: str,
+    *,
+    is_channels_last: bool = False,
 ) -> Work:
     """A bottleneck of ResNet in f16, whose middle has a quarter of the channels."""
     T.manual_seed(0)
     module: Any = Bottleneck(channels, channels // 4, 1).eval()
-    module = module.to("cuda", torch.float16)
-    (x,) = drawn((batch, channels, extent, extent), dtype="f16")
+    module = module.to(device, torch.float16)
+    (x,) = drawn(device, (batch, channels, extent, extent), dtype="f16")
     return channels_last(Work(module, (x,))) if is_channels_last else Work(module, (x,))
 
 
@@ -136,15 +148,16 @@ def channels_last(work: Work) -> Work:
     return Work(module.to(memory_format=layout), images)
 
 
-def decode(tokens: int, heads: int, shared: int, width: int = 128) -> Work:
+def decode(tokens: int, heads: int, shared: int, device: str) -> Work:
     """Attention of one new token to those before, whose heads are shared."""
+    width = 128
     kept = 1, shared, tokens, width
     peers = {"sdpa": functions.fused_grouped_attention}
-    arguments = drawn((1, heads, 1, width), kept, kept)
+    arguments = drawn(device, (1, heads, 1, width), kept, kept)
     return Work(functions.grouped_attention, arguments, peers)
 
 
-def odd(seed: int) -> Work:
+def odd(seed: int, device: str) -> Work:
     """An MLP whose extents are drawn, behind a norm."""
     source = random.Random(seed)
     rows, width, hidden = (source.randrange(17, 1500) for _ in range(3))
@@ -156,9 +169,8 @@ def odd(seed: int) -> Work:
         nn.Linear(hidden, width),
     )
     dtype = source.choice(list(DTYPES))
-    return Work(
-        module.eval().to("cuda", DTYPES[dtype]), drawn((rows, width), dtype=dtype)
-    )
+    arguments = drawn(device, (rows, width), dtype=dtype)
+    return Work(module.eval().to(device, DTYPES[dtype]), arguments)
 
 
 def _networks() -> Iterator[Row]:
@@ -198,7 +210,7 @@ def _pointwise() -> Iterator[Row]:
         ("add + layer norm", CORE, functions.add_norm, [rows, rows, *weights]),
     )
     for name, tier, function, shapes in known:
-        yield Row(f"{name} bf16", tier, partial(elementwise, function, *shapes))
+        yield Row(f"{name} bf16", tier, partial(elementwise, function, shapes))
 
 
 def _suite() -> Iterator[Row]:

@@ -77,7 +77,7 @@ def _measured(row: Row, lock: Path) -> dict[str, Any]:
     """Check and time a row; wait for the word to do so between the two."""
     record: dict[str, Any] = {}
     assert row.make is not None
-    work = row.make()
+    work = row.make("cuda")
     with torch.no_grad(), exclusive(lock):
         exact = _exact(work)
     with torch.no_grad():

@@ -130,13 +130,13 @@ class GpuTiles:
         matrices = (
             op
             for op in members.accumulating
-            if isinstance(op, ContractionInterface) and self._is_matrix(members, op)
+            if isinstance(op, ContractionInterface) and self.is_matrix(members, op)
         )
         first = next(matrices, None)
         is_known = first is None or first is members.accumulating[0]
         return [None] if is_known else [None, first]
 
-    def _is_matrix(self, members: Members, op: ContractionInterface) -> bool:
+    def is_matrix(self, members: Members, op: ContractionInterface) -> bool:
         """Whether a contraction is long enough along each axis of a matrix product."""
         form = members.forms.of(op)
         least = self.target.tiling.matrix_minimum

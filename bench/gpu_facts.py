@@ -1,0 +1,203 @@
+"""
+The facts gate: what the kernels of the GPU gate take of a Hopper GPU, without one.
+
+    python bench/gpu_facts.py
+    python bench/gpu_facts.py --tier full --jobs 4
+    python bench/gpu_facts.py --only attention
+
+Compiles every kernel for sm_90, as it is launched. A kernel must take no more shared
+memory than a program may have, spill at most 256 bytes of a thread in 16 bits and 2048
+in f32, and have right matrix descriptors; a product of 16 bits with axes as long as
+those of matrix instructions must use them. Exits with 1 where something does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from gpu_gate_rows import CORE, Row, Work, rows
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.target import load
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.frontend.torch.export import from_torch
+from tlf.lowering.pipelines import PIPELINES
+from tlf.lowering.triton_target import build_plan
+from tlf.passes.cost.gpu.tiles import GpuTiles
+from tlf.passes.graph_choose_tiles import members_of_group
+from tlf.passes.numerics import ATTRIBUTE
+from tlf.runtime.triton.offline import OfflineCompiler, Resources
+from tlf.runtime.triton.plan import Launch, Loop, Plan, load_plan
+from tlf.runtime.triton.report import faults
+from tlf.tools.driver import PASSES, new_context
+from tlf.tools.pass_manager import PassManager
+from tlf.tools.pipeline import build_passes
+
+SPILLS = {2: 256, 4: 2048}
+"""The most bytes of a thread that a kernel may spill, by bytes of its elements."""
+
+STEP = "graph-choose-tiles"
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    tier: str
+    only: str
+    seed: int
+    jobs: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the kernels of a row take, and what must not be."""
+
+    kernels: tuple[Resources, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """At most, in one line."""
+        assemblies = [each.assembly for each in self.kernels if each.assembly]
+        spills = max((each.spilled_bytes for each in assemblies), default=0)
+        registers = max((each.registers for each in assemblies), default=0)
+        shared = max((each.shared for each in self.kernels), default=0)
+        return (
+            f"{len(self.kernels)} kernels, {registers} registers, {spills} bytes "
+            f"spilled, {shared} shared"
+        )
+
+
+class Function(torch.nn.Module):
+    """A function of tensors as a module."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.function = work.function
+
+    def forward(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
+
+
+def facts_of(row: Row) -> Facts:
+    """Compile the kernels of a row."""
+    assert row.make is not None
+    work = row.make("cpu")
+    with torch.no_grad():
+        module = from_torch(Function(work), work.arguments).module
+    module.attributes[ATTRIBUTE] = StringAttr(row.numerics)
+    target = load("h200")
+    target.attach(module)
+    context = new_context()
+    before, after = PIPELINES["triton-pipeline"].split(f"{STEP},")
+    PassManager(build_passes(f"{before}{STEP}", PASSES, PIPELINES)).run(context, module)
+    wanted = _count_matrix_products(module)
+    PassManager(build_passes(after, PASSES, PIPELINES)).run(context, module)
+    plan = load_plan(build_plan(module).json)
+    with OfflineCompiler() as compiler:
+        found = compiler.compile(plan)
+    said = [each for kernel in found for each in objections(kernel, plan)]
+    if (count := _count_dots(plan)) < wanted:
+        said.append(f"{wanted - count} of {wanted} products use no matrix instructions")
+    return Facts(found, tuple(said))
+
+
+def _count_matrix_products(module: ModuleOp) -> int:
+    """The products of 16 bits in groups with tiles that matrix instructions suit."""
+    target = load("h200")
+    tiles = GpuTiles.of(target, target.tile_levels[0])
+    assert tiles is not None
+    count = 0
+    for group in module.walk():
+        if isinstance(group, graph.GroupOp):
+            members = members_of_group(group)
+            count += sum(
+                tiles.is_matrix(members, op) and _width(op) == 2
+                for op in members.operations
+                if isinstance(op, ContractionInterface)
+            )
+    return count
+
+
+def _width(op: ContractionInterface) -> int:
+    """The bytes of an element of the first factor."""
+    return dtype_of(tensor_type(op.operands[0]).element_type).itemsize
+
+
+def _count_dots(plan: Plan) -> int:
+    sources = {kernel.name: kernel.source for kernel in plan.kernels}
+    return sum(sources[name].count("tl.dot(") for name in _launched(plan.steps))
+
+
+def _launched(steps: Sequence[Launch | Loop]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _launched(step.steps)
+        else:
+            yield step.kernel
+
+
+def objections(found: Resources, plan: Plan) -> Iterator[str]:
+    """What must not be, of one kernel."""
+    (kernel,) = (each for each in plan.kernels if each.name == found.kernel)
+    is_narrow = any(f"tl.{name}" in kernel.source for name in ("float16", "bfloat16"))
+    for fault in faults(found):
+        spilled = found.facts.spilled
+        if "spills" not in fault or spilled > SPILLS[2 if is_narrow else 4]:
+            yield fault
+    assembly = found.assembly
+    if assembly is not None and is_narrow and "tl.dot(" in kernel.source:
+        if not assembly.wgmma + assembly.mma:
+            yield f"kernel '{found.kernel}' has no matrix instructions"
+
+
+def attempt(name: str, seed: int) -> tuple[str, str, tuple[str, ...]]:
+    """A row by its name: what it takes, and what must not be."""
+    (row,) = (row for row in rows(seed) if row.name == name)
+    try:
+        found = facts_of(row)
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return name, "", (f"{type(error).__name__}: {text[:200]}",)
+    return name, found.text, found.faults
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile the rows, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--tier", default="core", choices=("core", "full"))
+    parser.add_argument("--only", default="", help="part of the names of rows")
+    parser.add_argument("--seed", type=int, default=0, help="of drawn sizes")
+    parser.add_argument("--jobs", type=int, default=1, help="rows at a time")
+    options = parser.parse_args(arguments, namespace=Options())
+    names = [
+        row.name
+        for row in rows(options.seed)
+        if row.make is not None
+        and options.only in row.name
+        and (options.tier != CORE or row.tier == CORE)
+    ]
+    count = 0
+    context: Any = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        seeds = [options.seed] * len(names)
+        for name, text, said in pool.map(attempt, names, seeds):
+            print(f"{name:<40} {text}", flush=True)
+            for each in said:
+                print(f"  {each}", flush=True)
+            count += len(cast(Sequence[str], said))
+    print(f"{len(names)} rows, {count} faults")
+    return int(bool(count))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Kernels of the GPU gate take what a Hopper GPU has, and say so where they do not."""
+
+from dataclasses import replace
+
+import gpu_facts
+import pytest
+from gpu_gate_rows import Row, rows
+
+from tlf.runtime.triton.admission import Facts
+from tlf.runtime.triton.assembly import read_assembly
+from tlf.runtime.triton.offline import Resources
+from tlf.runtime.triton.plan import Kernel, Plan
+
+SAMPLE = (
+    "add + layer norm bf16",
+    "matmul gelu 8192x4096x4096",
+    "attention 4x16x4096x64",
+    "bottleneck 32x1024x14",
+    "decode 4096",
+)
+"""Rows that compile in seconds, one of each kind."""
+
+
+def row(name: str) -> Row:
+    (found,) = (row for row in rows(0) if row.name == name)
+    return found
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", SAMPLE)
+def test_kernels_hold_the_limits(name: str) -> None:
+    found = gpu_facts.facts_of(row(name))
+    assert found.kernels
+    assert not found.faults
+
+
+KERNEL = Kernel("f", "", "x = tl.dot(a.to(tl.float16), b)", (1,), 4, 3, ())
+
+PLAN = Plan("main", (KERNEL,), (), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (Facts(0, 256), []),
+        (Facts(0, 264), ["kernel 'f' spills 264 bytes"]),
+        (
+            Facts(232456, 0),
+            ["kernel 'f' takes 232456 bytes of shared memory, more than 232448"],
+        ),
+        (Facts(0, 0, ("UR4",)), ["kernel 'f' is assembled wrongly: UR4"]),
+    ],
+)
+def test_objections(facts: Facts, said: list[str]) -> None:
+    assembly = read_assembly(
+        "wgmma.mma_async",
+        f"Used 8 registers, {facts.spilled} bytes spill stores, 0 bytes spill loads",
+    )
+    found = Resources("f", (1,), 4, 3, facts.shared, assembly, facts.wrong_descriptors)
+    assert list(gpu_facts.objections(found, PLAN)) == said
+    bare = replace(found, assembly=replace(assembly, wgmma=0))
+    last = "kernel 'f' has no matrix instructions"
+    assert list(gpu_facts.objections(bare, PLAN)) == [*said, last]
