@@ -21,22 +21,29 @@ def is_seen(value: SSAValue, op: graph.ReshapeOp, axis: int) -> bool:
     Whether what broadcasts to the operand of a reshape, which keeps an axis, does so to
     its result under another shape: it differs along all of the axes in front, or none.
     """
-    whole, front = tensor_type(op.operand).get_shape()[:axis], _front(value, axis)
-    return front == whole or all(extent == 1 for extent in front)
+    front = _long(_front(value, axis))
+    return not front or front == _long(_front(op.operand, axis))
 
 
 def seen(value: SSAValue, op: graph.ReshapeOp, axis: int, builder: Builder) -> SSAValue:
     """It under that shape; what is cast is so afterwards."""
-    front, behind = _front(value, axis), tensor_type(value).get_shape()[axis:]
-    if all(extent == 1 for extent in front):
-        return reshaped(value, (*front, *behind), builder)
+    front, whole = _front(value, axis), _front(op.result, axis)
+    behind = tensor_type(value).get_shape()[axis:]
+    if not _long(front):
+        # Broadcasting adds axes in front, and takes none away.
+        return reshaped(value, (*front[: len(whole)], *behind), builder)
     if isinstance(cast := value.owner, graph.CastOp):
         inner = seen(cast.operand, op, axis, builder)
         element = tensor_type(value).element_type
         return builder.insert(graph.CastOp(inner, element)).result
-    whole = tensor_type(op.result).get_shape()[:axis]
     return reshaped(value, (*whole, *behind), builder)
 
 
 def _front(value: SSAValue, axis: int) -> tuple[int, ...]:
     return tensor_type(value).get_shape()[:axis]
+
+
+def _long(front: tuple[int, ...]) -> tuple[int, ...]:
+    """Extents without the axes of one element before the first of several."""
+    first = next((n for n, extent in enumerate(front) if extent > 1), len(front))
+    return front[first:]

@@ -120,6 +120,20 @@ def test_errors(seed: int, element: str, body: str):
         assert worst <= 4 * max(usual, 4 * UNIT[element])
 
 
+@pytest.mark.parametrize("element", UNIT)
+def test_one_row_under_another_shape(element: str):
+    """Axes of one element in front are not seen where the shape has none of them."""
+    text = program(BODIES["under another shape"], (1, 50, 3), element, "Y")
+    _, whole = decomposed(text)
+    context, changed = decomposed(text)
+    assert split(context, changed, 1) > 0
+
+    sizes, rng = (1, 50, 3), np.random.default_rng(0)
+    _, exact = decomposed(program(BODIES["under another shape"], sizes, "f64", "Y"))
+    worst, usual = errors(exact, (changed, whole), rng, sizes, element)
+    assert worst <= 4 * max(usual, 4 * UNIT[element])
+
+
 @pytest.mark.parametrize("size", [1e-21, 1e21])
 def test_squares_of_quotients(size: float):
     """Squares of dividends may be out of range where those of quotients are not."""
