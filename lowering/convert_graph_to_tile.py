@@ -19,13 +19,12 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.held import finds_kept, is_read_near
-from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.interfaces import IteratorKind, TilingInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
+from tlf.lowering.tiling.destinations import overwritten_by
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.lowering.tiling.joined import JoinPattern
-from tlf.lowering.tiling.running import running_places
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -66,7 +65,7 @@ class TileGroupPattern(RewritePattern):
             plan.loop_mapping,
             _order(plan.loop_order, tiling, members.root),
             InFlight(plan.stage_count, plan.piece_count),
-            {**running_places(op, tiling), **_overwritten(op)},
+            overwritten_by(op, tiling, inputs),
         )
         results = _built(op, plan, tiles)
         _inherit_location(op, results[0].owner)
@@ -135,18 +134,6 @@ def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool
             yield number, False
         if number in plan.kept:
             yield number, True
-
-
-def _overwritten(op: graph.GroupOp) -> dict[SSAValue, SSAValue]:
-    """
-    For what the group yields, the operand that may be overwritten with it. One that was
-    kept near is no place for it.
-    """
-    return {
-        value: op.inputs[number]
-        for value, number in zip(op.yielded, in_place_of(op), strict=True)
-        if number is not None and op.inputs[number].type == value.type
-    }
 
 
 def _order(

@@ -15,7 +15,6 @@ from tlf.dialects.cuts import is_cut
 from tlf.dialects.graph.in_place import ATTRIBUTE
 from tlf.dialects.interfaces import (
     ConstantInterface,
-    ContractionInterface,
     ElementwiseInterface,
     MovementInterface,
     TilingInterface,
@@ -23,11 +22,11 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
-from tlf.passes.analysis.computing import computing_operations
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import Members, rules_of
-from tlf.passes.tiling.model import GroupTiling, Scope, TilingError, same_box
+from tlf.passes.tiling.model import GroupTiling, TilingError
+from tlf.passes.tiling.overwriting import is_read_in_place
 
 GIVEN = "an argument, a constant or a part of a tensor keeps its elements"
 NEEDED = "its operand is needed later"
@@ -87,45 +86,15 @@ class Marker:
 
     def _reads_what_it_writes(self, number: int, position: int) -> bool:
         """Whether every tile of a result is all that is read for it of an operand."""
-        value, result = self.op.operands[position], self.members.results[number]
+        value = self.op.operands[position]
         if isinstance(self.op, graph.GroupOp):
             value = self.op.body.block.args[position]
-        if any(self._reads_anywhere(op, value) for op in self.members.operations):
-            return False
-        if (value, Scope.INNER) in self.tiling.reads or self._is_multiplied(value):
-            return False
-        boxes = self.tiling.reads.get((value, Scope.OUTER), [])
-        piece = self.tiling.pieces[self.members.results.index(result)]
-        return len(boxes) == 1 and same_box(boxes[0], piece)
-
-    def _reads_anywhere(self, op: TilingInterface, value: SSAValue) -> bool:
-        """Whether an operation reads of a value what no tile of it tells."""
-        pairs = zip(op.operands, op.operand_accesses(), strict=True)
-        return any(
-            operand is value and (accesses is None or op in self.tiling.gathered)
-            for operand, accesses in pairs
-        )
+        return is_read_in_place(self.tiling, value, self.members.results[number])
 
     def _moves_tiles(self) -> bool:
         """Whether engines move several tiles, known to them as one range of bytes."""
         loops = self.tiling.loops.values()
         return self.tiling.rules.views and any(loop.trips > 1 for loop in loops)
-
-    def _is_multiplied(self, value: SSAValue) -> bool:
-        """
-        Whether an operand of a contraction comes of a value, where threads share tiles:
-        one may read for its part of a sum what another has overwritten.
-        """
-        if self.tiling.rules.views:
-            return False
-        inside = set[Operation](self.members.operations)
-        return any(
-            value is operand or value in op.operands
-            for contraction in inside
-            if isinstance(contraction, ContractionInterface)
-            for operand in contraction.inputs
-            for op in computing_operations(operand, inside) or (contraction,)
-        )
 
 
 def _origin(value: SSAValue) -> SSAValue:

@@ -11,12 +11,6 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects import tile
 from tlf.dialects.access import Box, Interval
-from tlf.dialects.cuts import is_stored_cut
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ConstantInterface,
-    ViewInterface,
-)
 from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.indices import Indices
 from tlf.lowering.tiling.nest import Body, Nest, named
@@ -196,17 +190,9 @@ class TileBuilder:
         self.tiles.keep(builder, tiled, result)
 
     def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
-        """
-        Where a result goes: into what it was accumulated on or may overwrite, or a
-        place of its own.
-        """
-        if (operand := self.overwritten.get(result)) is not None:
-            return operand
-        owner = result.owner
-        if isinstance(owner, AccumulatingInterface) and owner.init_value is not None:
-            given = self.inputs.get(owner.init_value)
-            if given is not None and given.type == result.type and _is_spare(given):
-                return given
+        """Where a result goes: into what it overwrites, or a place of its own."""
+        if (place := self.overwritten.get(result)) is not None:
+            return place
         return builder.insert(tile.EmptyOp(result.type)).result
 
     def _put_back(
@@ -224,22 +210,3 @@ def _producer(value: SSAValue) -> Operation:
     owner = value.owner
     assert isinstance(owner, Operation)
     return owner
-
-
-def _is_spare(value: SSAValue) -> bool:
-    """Whether nothing but the group uses a value, which a loop carries or computed."""
-    owner = value.owner
-    if len(list(value.uses)) != 1:
-        return False
-    if isinstance(owner, Operation) and is_stored_cut(owner):
-        return False
-    if isinstance(owner, ViewInterface):
-        return _is_spare(owner.operands[0])
-    if isinstance(owner, tile.SliceOp):
-        # Another group may cut the same tile, which is then cut once. A view is a part
-        # of what others may use.
-        is_view = tile.level_of(owner.source.type) == tile.level_of(value.type)
-        return not is_view and isinstance(owner.parent_op(), tile.WhileOp)
-    if isinstance(owner, Operation):
-        return not isinstance(owner, ConstantInterface)
-    return isinstance(owner.parent_op(), tile.WhileOp)
