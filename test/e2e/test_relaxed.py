@@ -1,4 +1,7 @@
-"""Where numerics are relaxed, what is rounded less often is not further off."""
+"""
+Where numerics are relaxed, what is rounded less often is not further off, and networks
+compile.
+"""
 
 import numpy as np
 import pytest
@@ -9,10 +12,19 @@ import cascades
 from cascade_form_runs import named, wide
 from cascade_forms import CASES, Sizes, T
 from differential import compiled_results
-from torch_check import tensors
+from torch_check import relative_error, tensors
+from torch_model import Model, cast_all
+from torch_models import MODELS
+from xdsl.dialects.builtin import StringAttr
+
+from tlf.frontend.torch.export import from_torch
+from tlf.passes.numerics import ATTRIBUTE
+from tlf.tools.torch_module import CompiledModule
 
 SIZES = Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)
 MODULE = "builtin.module {"
+NETWORKS = sorted(MODELS, key=lambda model: model.name != "mixer block")
+"""All, first one that takes little time."""
 
 
 @pytest.mark.one_in(4)
@@ -32,3 +44,21 @@ def test_errors(name: str):
         errors.append(float(np.linalg.norm(distance)))
 
     assert errors[0] <= errors[1]
+
+
+@pytest.mark.one_in(len(MODELS))
+@pytest.mark.parametrize("model", NETWORKS, ids=lambda model: model.name)
+def test_networks(model: Model):
+    """Against f32, with errors as networks of bf16 have them."""
+    network, inputs = model.build("tiny")
+    narrow = network.bfloat16(), cast_all(inputs, T.bfloat16)
+    imported = from_torch(*narrow)
+    imported.module.attributes[ATTRIBUTE] = StringAttr("relaxed")
+    with T.no_grad():
+        found, theirs = (
+            CompiledModule(imported, "h200")(*narrow[1]),
+            narrow[0](*narrow[1]),
+        )
+        wanted = network.float()(*cast_all(narrow[1], T.float32))
+
+    assert relative_error(found, wanted) <= 2 * relative_error(theirs, wanted) + 1e-2
