@@ -178,14 +178,16 @@ class Grouping:
     ) -> None:
         """
         Let operations leave their group for that of the reader of the last one, where
-        they may join it. Others are apart for the reason that this was.
+        they may join it, and what is left may do without them. Others are apart for the
+        reason that this was.
         """
         *_, op = moved
         before, after = groups[op], groups[reader]
         rest = connected([member for member in before if member not in moved])
         groups.update((member, part) for part in rest for member in part)
         groups.update((member, moved) for member in moved)
-        if self._join(op, reader, groups) is not None:
+        is_left = all(self.objection(part, groups) is None for part in rest)
+        if not is_left or self._join(op, reader, groups) is not None:
             groups.update((member, before) for member in before)
             return
         why = next((why for a, b, why in missed if a is op and b in after), FEWER)
