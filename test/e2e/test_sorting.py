@@ -1,4 +1,4 @@
-"""Sorting and places of extremes, with NaN, infinities, zeros of both signs and ties."""
+"""Sorting and places of extremes, with NaN, infinities, signed zeros and ties."""
 
 import numpy as np
 import pytest
