@@ -27,6 +27,7 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.gathered_order import OrderTakenPattern, OrderUnfoldedPattern
 from tlf.passes.permutations import RaisePermutationPattern, SinkPermutationPattern
 from tlf.passes.product import Axes, Product, projection
+from tlf.passes.repeated_axes import DropRepeatedPattern
 from tlf.passes.replacement import is_planned
 from tlf.passes.unit_axes import DropUnitPattern
 
@@ -129,6 +130,7 @@ def patterns() -> Sequence[RewritePattern]:
         ReadThroughPattern(),
         WriteThroughPattern(),
         DropUnitPattern(),
+        DropRepeatedPattern(),
         SinkPermutationPattern(),
         RaisePermutationPattern(),
         OrderTakenPattern(),
@@ -194,10 +196,11 @@ class GraphFoldMovementsPass(ModulePass):
     """
     Let contractions read and write through the movements around them: a transposition
     becomes the order of axes in a map of `graph.contract`, and what a broadcast repeats
-    along new axes is read without them, as are axes of extent 1 that a reshape adds
-    beside longer ones of the result alone. So the heads of an attention are split and
-    merged without moving data. Of what a gather by a map repeats, the axis that it runs
-    along side by side becomes the last one.
+    along new axes is read without them, as are axes of extent 1 that stand for all
+    heads or a whole batch, and those that a reshape adds beside longer ones of the
+    result alone. So the heads of an attention are split and merged without moving data.
+    Of what a gather by a map repeats, the axis that it runs along side by side becomes
+    the last one.
 
     A movement stays where an axis is padded, cut or a window, where a broadcast repeats
     an axis of extent 1, and where the result of a contraction has other users.
