@@ -97,7 +97,7 @@ def _lines(
 
 
 def _machine(machine: target.Target) -> Iterator[str]:
-    scalars = {"name": re.sub(r"\s", "_", machine.name)}
+    scalars = {"name": re.sub(r"[\s\";]", "_", machine.name) or "unnamed"}
     for key in ("clock_ghz", "issue_cycles", "cores"):
         if key in machine.data:
             scalars[key] = str(machine.data[key])

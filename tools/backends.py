@@ -15,8 +15,9 @@ from xdsl.passes import ModulePass
 from tlf.dialects import npu
 from tlf.dialects.entry import result_count
 from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
-from tlf.dialects.target import Target, load
+from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
+from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit
 from tlf.tools.entry import entry_of
@@ -179,5 +180,5 @@ def backend_named(
     """
     if name == "reference":
         return ReferenceBackend(entry, passes)
-    target = load(name, ["reference"]) if isinstance(name, str) else name
+    target = load_target(name, ["reference"]) if isinstance(name, str) else name
     return CompilingBackend(target, entry, base, passes)

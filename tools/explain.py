@@ -12,12 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.dialects.target import Target, bytes_of, load
+from tlf.dialects.target import Target, bytes_of
 from tlf.passes.explain.apart import Verdict, why_apart
 from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import reports
 from tlf.tools.backends import CompilingBackend
+from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
@@ -159,7 +160,7 @@ def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
         target, name = Target.of(module), Target.of(module).name
     else:
         name = options.target or "npu"
-        target = load(name)
+        target = load_target(name)
     if options.l2 is not None:
         target = target.resized({"L2": bytes_of(options.l2)})
         name = f"{name} with L2 of {options.l2}"

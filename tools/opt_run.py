@@ -17,6 +17,7 @@ from xdsl.utils.target import Target
 
 from tlf.dialects import target as descriptions
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
+from tlf.tools.described import load_target
 from tlf.tools.diagnostics import CompileError, Diagnostic, errors_located
 from tlf.tools.driver import (
     PASSES,
@@ -65,6 +66,9 @@ def run(options: Options) -> bool:
             sys.stdout.write(text)
         elif succeeded:
             write_text(options.output, text)
+    except CompileError as error:
+        print(error.diagnostic, file=sys.stderr)
+        return False
     except (PipelineError, SourceError, DiagnosticException) as error:
         raise UsageError(str(error)) from error
     if options.timing:
@@ -177,7 +181,7 @@ def _target(options: Options) -> descriptions.Target | None:
         if options.l2 is not None:
             raise UsageError("expected `--target` with `--l2`")
         return None
-    target = descriptions.load(options.target)
+    target = load_target(options.target)
     if options.l2 is None:
         return target
     return target.resized({"L2": descriptions.bytes_of(options.l2)})

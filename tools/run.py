@@ -14,10 +14,11 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import Target, bytes_of, load
+from tlf.dialects.target import Target, bytes_of
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
 from tlf.tools.backends import Backend, backend_named
+from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
@@ -163,7 +164,7 @@ def _own_target(module: ModuleOp) -> str | Target:
 def _resized(target: str | Target, size: str) -> Target:
     if target == "reference":
         raise InputError("expected a target with levels for `--l2`, got reference")
-    chip = load(target) if isinstance(target, str) else target
+    chip = load_target(target) if isinstance(target, str) else target
     return chip.resized({"L2": bytes_of(size)})
 
 

@@ -46,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _table(options: Options) -> Table:
-    from tlf.dialects.target import load
     from tlf.tools.bench import chips, gains, strategies, ways
     from tlf.tools.bench.program import Program
+    from tlf.tools.described import load_target
 
-    target = load(options.target)
+    target = load_target(options.target)
     target.check_backend("npu")
     programs = [Program(each, options.layout is not None) for each in options.files]
     for program in programs:

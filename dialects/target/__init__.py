@@ -1,17 +1,17 @@
 """Target descriptions: chips as data, with presets and user files."""
 
 from tlf.dialects.target.description import (
-    Level,
-    LevelKind,
+    DescriptionError,
     Target,
-    Tiling,
     from_data,
     load,
     presets,
 )
+from tlf.dialects.target.schema import Level, LevelKind, Tiling
 from tlf.dialects.target.sizes import bytes_of
 
 __all__ = [
+    "DescriptionError",
     "Level",
     "LevelKind",
     "Target",

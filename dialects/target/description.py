@@ -7,15 +7,15 @@ with the module as the attribute `tlf.target`, so that all passes read the same 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import msgspec
-from msgspec import Meta, Struct
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
@@ -30,8 +30,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.target.faults import Fault, shape_faults, shape_of
 from tlf.dialects.target.gpu import Gpu
-from tlf.dialects.target.sizes import CORES, MOST_BYTES, MOST_CORES, split_sizes
+from tlf.dialects.target.rules import rule_faults
+from tlf.dialects.target.schema import Description, Figures, Level, Tiling
+from tlf.dialects.target.sizes import CORES, split_sizes
+from tlf.dialects.target.toml_places import Place, TomlPlaces
 
 PRESETS = Path(__file__).parent / "presets"
 ATTRIBUTE = "tlf.target"
@@ -41,73 +45,18 @@ ALIASES = {"triton": "h200"}
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
 """What TOML can say of a target."""
 
-Count: TypeAlias = Annotated[int, Meta(ge=1)]
-Cycles: TypeAlias = Annotated[int, Meta(ge=0)]
-LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
-Figures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
+_AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
-class LevelKind(StrEnum):
-    """Who manages a memory: the planner, the compiler below, or the hardware."""
+class DescriptionError(DiagnosticException):
+    """A file that is no description: what is wrong, and where it stands."""
 
-    BUFFER = "buffer"
-    VALUE = "value"
-    CACHE = "cache"
-
-
-class Level(Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    One memory. Sizes are in bytes, bandwidth in bytes per cycle, latency in cycles.
-    """
-
-    name: LevelName
-    kind: LevelKind
-    capacity: Annotated[int, Meta(ge=1, le=MOST_BYTES)]
-    bandwidth: Count
-    latency: Cycles
-    burst: Count
-    alignment: Count
-    scope: Literal["core", "chip"] = "chip"
-    """Whether every core has its own, or all share it."""
-    shared: bool = False
-    """Whether it is one channel for all moves, in program order; else one per queue."""
-    indexed_loads: bool = False
-    """Whether a move into it can find each element where an index says."""
-
-
-class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    What a tile may look like on the target.
-    """
-
-    power_of_two: bool = False
-    """Whether every dimension of a tile is a power of two."""
-    matrix_minimum: Count = 1
-    """The least extent of each axis of a matrix product."""
-    max_elements: Count | None = None
-    """The most elements a tile may have."""
-    tile_elements: Count | None = None
-    """The most elements that a tile has where there is a choice."""
-    matrix_tile: dict[str, tuple[Count, Count, Count]] = {}
-    """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
-    programs: Count = 1
-    """How many programs keep the whole chip busy: tiles shrink to make so many."""
-
-
-class Description(Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    A description as it is written.
-    """
-
-    levels: Annotated[list[Level], Meta(min_length=1)]
-    name: str = "unnamed"
-    backend: Literal["npu", "triton"] = "npu"
-    clock_ghz: float = 1.0
-    issue_cycles: Cycles = 1
-    cores: Annotated[int, Meta(ge=1, le=MOST_CORES)] = 1
-    engines: dict[str, Figures] = {}
-    tiling: Tiling = Tiling()
-    gpu: Gpu | None = None
+    def __init__(self, message: str, file: str, line: int, column: int) -> None:
+        super().__init__(f"{file}:{line}:{column}: error: {message}")
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
 
 
 @dataclass(frozen=True)
@@ -142,7 +91,7 @@ class Target:
             raise DiagnosticException(
                 "expected a module with a target description, got none: pass `--target`"
             )
-        return from_data(cast(Mapping[str, Data], _to_data(found)))
+        return _target_of(found)
 
     def check_backend(self, wanted: str) -> None:
         """Raise `DiagnosticException` where the compiler ends otherwise."""
@@ -218,16 +167,41 @@ def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
     if path.suffix != ".toml":
         raise DiagnosticException(_unknown(name_or_path, others))
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DiagnosticException(
             f"cannot read target `{name_or_path}`: {reason}"
         ) from error
+    data = _parsed(text, str(path))
     if CORES in settings:
         data[CORES] = settings[CORES]
+    for fault in faults(data):
+        if (place := _place_of(fault, text)) is not None:
+            raise DescriptionError(fault.message, str(path), *place)
     capacities = {name: each for name, each in settings.items() if name != CORES}
     return from_data(data, written).resized(capacities)
+
+
+def _parsed(text: str, file: str) -> dict[str, Data]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _AT.fullmatch(str(error))
+        message, place = (found[1], found.groups()[1:]) if found else (str(error), ())
+        line, column = (int(each) for each in place) if all(place) else _end(text)
+        message = f"{message[0].lower()}{message[1:]}"
+        raise DescriptionError(message, file, line, column) from error
+
+
+def _end(text: str) -> tuple[int, int]:
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+def _place_of(fault: Fault, text: str) -> Place | None:
+    places = TomlPlaces.of(text)
+    find = places.key if fault.at_key else places.value
+    return find(fault.path)
 
 
 def _unknown(name: str, others: Sequence[str]) -> str:
@@ -243,18 +217,20 @@ def _unknown(name: str, others: Sequence[str]) -> str:
     return f"expected a target ({known}) or a `.toml` file, got `{name}`"
 
 
+@lru_cache
+def _target_of(attribute: DictionaryAttr) -> Target:
+    return from_data(cast(Mapping[str, Data], _to_data(attribute)))
+
+
 def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
     """
     Build a target from its description, checking that nothing is missing or misspelt.
     `name` is what its user calls it.
     """
-    where = "target" if name is None else f"target `{name}`"
-    try:
-        description = msgspec.convert(data, Description)
-    except msgspec.ValidationError as error:
-        raise DiagnosticException(f"{where}: {_sentence(error)}") from error
-    for fault in (*_level_faults(description), *_core_faults(description)):
-        raise DiagnosticException(f"{where}: {fault}")
+    for fault in faults(data):
+        where = "target" if name is None else f"target `{name}`"
+        raise DiagnosticException(f"{where}: {fault.message}")
+    description = msgspec.convert(data, Description)
     return Target(
         name=description.name,
         backend=description.backend,
@@ -268,44 +244,14 @@ def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
     )
 
 
-def _level_faults(description: Description) -> Iterator[str]:
-    names = [level.name for level in description.levels]
-    if len(set(names)) != len(names):
-        yield f"expected levels of different names, got {', '.join(names)}"
-    for level in description.levels:
-        if level.indexed_loads and level.kind is not LevelKind.VALUE:
-            yield (
-                f"expected indexed loads into a level of values, got {level.name} of "
-                f"the kind {level.kind}"
-            )
-
-
-def _core_faults(description: Description) -> Iterator[str]:
-    """Where there are several cores, engines work in memories of the cores."""
-    if description.cores == 1:
-        return
-    if description.backend != "npu":
-        yield f"expected cores of the backend npu, got {description.backend}"
-    scopes = [level.scope for level in description.levels]
-    if scopes != sorted(scopes, reverse=True) or scopes[0] != "core":
-        yield (
-            "expected levels of the scope core, then of the scope chip, where there "
-            f"are {description.cores} cores, got {', '.join(scopes)}"
-        )
-    if scopes[-1] == "core":
-        yield "expected a last level of the scope chip, got core"
-    for level in description.levels:
-        if level.shared and level.scope == "core":
-            yield (
-                f"expected no channel of {level.name}, of which every core has its own"
-            )
-
-
-def _sentence(error: msgspec.ValidationError) -> str:
-    """The message of an error, as messages of this project are written."""
-    text, _, place = str(error).partition(" - at ")
-    text = f"{text[0].lower()}{text[1:]}"
-    return f"{text} at {place}" if place else text
+def faults(data: Mapping[str, Data]) -> Iterator[Fault]:
+    """What is wrong with a description."""
+    is_shaped = True
+    for fault in shape_faults(data, shape_of(Description)):
+        is_shaped = False
+        yield fault
+    if is_shaped:
+        yield from rule_faults(msgspec.convert(data, Description))
 
 
 def _to_attribute(data: Data) -> Attribute:

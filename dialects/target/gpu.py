@@ -6,8 +6,8 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-Count: TypeAlias = Annotated[int, Meta(ge=1)]
-Amount: TypeAlias = Annotated[int, Meta(ge=0)]
+from tlf.dialects.target.sizes import Amount, Count
+
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 
 

@@ -1,10 +1,12 @@
-"""Sizes of memories as people write them, and targets with other ones."""
+"""The figures of descriptions: their ranges, and sizes as people write them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Annotated, TypeAlias
 
+from msgspec import Meta
 from xdsl.utils.exceptions import DiagnosticException
 
 _SIZE = re.compile(r"([0-9]+)(?:([KMGT])(?:iB)?)?")
@@ -20,6 +22,14 @@ MOST_CORES = 256
 
 MOST_BYTES = (1 << 63) - 1
 """The largest size: programs hold them as 64-bit integers."""
+
+
+MOST_COUNT = (1 << 31) - 1
+"""The largest figure but sizes: sums of many have to stay numbers of 64 bits."""
+
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_COUNT)]
+Amount: TypeAlias = Annotated[int, Meta(ge=0, le=MOST_COUNT)]
+Rate: TypeAlias = Annotated[float, Meta(ge=1e-6, le=1e9)]
 
 
 def bytes_of(text: str) -> int:

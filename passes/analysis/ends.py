@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tlf.dialects.target import Target
-from tlf.dialects.target.description import Level
+from tlf.dialects.target.schema import Level
 from tlf.passes.analysis.dependence import starts_with
 from tlf.passes.analysis.efforts import Efforts
 from tlf.passes.analysis.engines import startup_of

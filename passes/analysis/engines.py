@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tlf.dialects.target import Target
-from tlf.dialects.target.description import Figures
+from tlf.dialects.target.schema import Figures
 
 
 @dataclass(frozen=True)

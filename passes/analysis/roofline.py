@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.target import Target
-from tlf.dialects.target.description import Figures
+from tlf.dialects.target.schema import Figures
 from tlf.passes.analysis.engines import figures_of
 from tlf.passes.analysis.work import Work
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tlf.dialects.target import LevelKind, Target
-from tlf.dialects.target.description import Figures
 from tlf.dialects.target.gpu import Gpu
+from tlf.dialects.target.schema import Figures
 from tlf.passes.analysis.engines import Engines, figures_of, number_of
 
 FALLBACK = "f32"

@@ -1,0 +1,79 @@
+"""What a description may say, field by field."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from tlf.dialects.target.engines import Precision
+from tlf.dialects.target.gpu import Gpu
+from tlf.dialects.target.sizes import MOST_BYTES, MOST_CORES, Amount, Count, Rate
+
+LevelName: TypeAlias = Annotated[str, Meta(pattern="^L[1-9][0-9]*$")]
+Figures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]]
+
+
+class LevelKind(StrEnum):
+    """Who manages a memory: the planner, the compiler below, or the hardware."""
+
+    BUFFER = "buffer"
+    VALUE = "value"
+    CACHE = "cache"
+
+
+class Level(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    One memory. Sizes are in bytes, bandwidth in bytes per cycle, latency in cycles.
+    """
+
+    name: LevelName
+    kind: LevelKind
+    capacity: Annotated[int, Meta(ge=1, le=MOST_BYTES)]
+    bandwidth: Count
+    latency: Amount
+    burst: Count
+    alignment: Count
+    scope: Literal["core", "chip"] = "chip"
+    """Whether every core has its own, or all share it."""
+    shared: bool = False
+    """Whether it is one channel for all moves, in program order; else one per queue."""
+    indexed_loads: bool = False
+    """Whether a move into it can find each element where an index says."""
+
+
+class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    What a tile may look like on the target.
+    """
+
+    power_of_two: bool = False
+    """Whether every dimension of a tile is a power of two."""
+    matrix_minimum: Count = 1
+    """The least extent of each axis of a matrix product."""
+    max_elements: Count | None = None
+    """The most elements a tile may have."""
+    tile_elements: Count | None = None
+    """The most elements that a tile has where there is a choice."""
+    matrix_tile: dict[Precision, tuple[Count, Count, Count]] = {}
+    """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
+    programs: Count = 1
+    """How many programs keep the whole chip busy: tiles shrink to make so many."""
+
+
+class Description(Struct, frozen=True, forbid_unknown_fields=True):
+    """
+    A description as it is written.
+    """
+
+    levels: Annotated[list[Level], Meta(min_length=1)]
+    name: str = "unnamed"
+    backend: Literal["npu", "triton"] = "npu"
+    clock_ghz: Rate = 1.0
+    issue_cycles: Amount = 1
+    cores: Annotated[int, Meta(ge=1, le=MOST_CORES)] = 1
+    engines: dict[str, dict[str, Any]] = {}
+    """What they say depends on the backend."""
+    tiling: Tiling = Tiling()
+    gpu: Gpu | None = None
