@@ -177,8 +177,8 @@ def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
     if CORES in settings:
         data[CORES] = settings[CORES]
     for fault in faults(data):
-        if (place := _place_of(fault, text)) is not None:
-            raise DescriptionError(fault.message, str(path), *place)
+        if fault.path != (CORES,) or CORES not in settings:
+            raise DescriptionError(fault.message, str(path), *_place_of(fault, text))
     capacities = {name: each for name, each in settings.items() if name != CORES}
     return from_data(data, written).resized(capacities)
 
@@ -198,10 +198,9 @@ def _end(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _place_of(fault: Fault, text: str) -> Place | None:
+def _place_of(fault: Fault, text: str) -> Place:
     places = TomlPlaces.of(text)
-    find = places.key if fault.at_key else places.value
-    return find(fault.path)
+    return places.key(fault.path) if fault.at_key else places.value(fault.path)
 
 
 def _unknown(name: str, others: Sequence[str]) -> str:

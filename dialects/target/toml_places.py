@@ -42,19 +42,15 @@ class TomlPlaces:
         found._document()
         return found
 
-    def key(self, path: Path) -> Place | None:
+    def key(self, path: Path) -> Place:
         """Where a key stands, or else the table that it would be in."""
         return self._place(self.keys[path]) if path in self.keys else self.value(path)
 
-    def value(self, path: Path) -> Place | None:
-        """
-        Where a value stands, or else what it would be in; None where that is the whole
-        text.
-        """
-        inner = path
-        while inner not in self.values:
-            inner = inner[:-1]
-        return None if path and not inner else self._place(self.values[inner])
+    def value(self, path: Path) -> Place:
+        """Where a value stands, or else what it would be in."""
+        while path not in self.values:
+            path = path[:-1]
+        return self._place(self.values[path])
 
     def _place(self, offset: int) -> Place:
         before = self.text[:offset]
