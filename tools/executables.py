@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.run import interpret_defined
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.npu_rows import Row, figures, rows
 
@@ -119,7 +119,7 @@ class Interpreted:
     def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
         with errors_located(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
-            results = interpret(self.module, arrays, self.entry)
+            results = interpret_defined(self.module, arrays, self.entry)
         return Outcome(dict(zip(self.names, results, strict=True)))
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.interpreters.run import interpret_defined
 from tlf.dialects.target import Target, bytes_of
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
@@ -176,7 +176,7 @@ def _references(
     module: ModuleOp, inputs: Mapping[str, Array], options: Options
 ) -> tuple[Array, ...]:
     with errors_located(module, "the reference"):
-        return interpret(module, inputs, options.entry)
+        return interpret_defined(module, inputs, options.entry)
 
 
 def _result_rows(results: Mapping[str, Array]) -> list[Row]:

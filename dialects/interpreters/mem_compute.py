@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineMap
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.flight import Flight
 from tlf.dialects.interpreters.mem_moves import offsets_of
 from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
 from tlf.dialects.linear_map import spread, spread_used
@@ -39,10 +40,14 @@ def _element(value: float, type_: Attribute) -> Array:
 class ComputeFunctions(InterpreterFunctions):
     """Run structured compute, fills and masks."""
 
+    def __init__(self, flight: Flight | None = None) -> None:
+        self._flight = flight or Flight()
+
     @impl(mem.MapOp)
     def run_map(
         self, interpreter: Interpreter, op: mem.MapOp, args: PythonValues
     ) -> PythonValues:
+        self._flight.touch_operands(op, args)
         inputs, outputs = args[: len(op.inputs)], args[len(op.inputs) :]
         elements = [
             spread(array, indexing, op.extents)
@@ -62,6 +67,7 @@ class ComputeFunctions(InterpreterFunctions):
     def run_reduce(
         self, interpreter: Interpreter, op: mem.ReduceOp, args: PythonValues
     ) -> PythonValues:
+        self._flight.touch_operands(op, args)
         outputs = _started(op, args)
         elements = [
             spread(array, indexing, op.extents)
@@ -87,6 +93,7 @@ class ComputeFunctions(InterpreterFunctions):
     def run_contract(
         self, interpreter: Interpreter, op: mem.ContractOp, args: PythonValues
     ) -> PythonValues:
+        self._flight.touch_operands(op, args)
         lhs, rhs, *_ = args
         (acc,) = _started(op, args)
         factors: list[Numbers] = []
@@ -104,6 +111,7 @@ class ComputeFunctions(InterpreterFunctions):
     def run_fill(
         self, interpreter: Interpreter, op: mem.FillOp, args: PythonValues
     ) -> PythonValues:
+        self._flight.touch_operands(op, args)
         value = _element(op.number, op.shaped_type.element_type)
         if args:
             args[0][...] = value
@@ -114,6 +122,7 @@ class ComputeFunctions(InterpreterFunctions):
     def run_mask(
         self, interpreter: Interpreter, op: mem.MaskOp, args: PythonValues
     ) -> PythonValues:
+        self._flight.touch_operands(op, args)
         source, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
         inside = np.ones(source.shape, np.bool_)

@@ -3,18 +3,17 @@ Buffers and moves of the `mem` dialect on numpy arrays.
 
 A buffer is an array, a view of it a numpy view. Undefined elements are poisoned: what
 an allocation holds at first, what a move has not yet brought, what lies outside its
-source without a fill. A move takes effect at its `mem.wait`; writing to either side of
-it before is an error.
+source without a fill. A move takes effect at its `mem.wait`; before, reading what it
+writes is an error, and so is writing to either side of it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -22,13 +21,14 @@ from xdsl.interpreter import (
     impl,
     register_impls,
 )
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.flight import Flight, Move
 from tlf.dialects.interpreters.gather import gather, gather_named
-from tlf.dialects.interpreters.tile import overlap, poison, undefined
+from tlf.dialects.interpreters.poison import OUTSIDE, UNAWAITED, UNWRITTEN, Poison
+from tlf.dialects.interpreters.tile import overlap
 from tlf.dialects.interpreters.windows import Place, Window, fetch, parts
 from tlf.dialects.mem import Index
 from tlf.dialects.stored_elements import stored_elements
@@ -39,81 +39,23 @@ def offsets_of(mixed: Sequence[Index], values: Iterator[int]) -> list[int]:
     return [each if isinstance(each, int) else int(next(values)) for each in mixed]
 
 
-def _bits(array: Array) -> bytes:
-    return np.ascontiguousarray(array).tobytes()
-
-
-@dataclass(eq=False)
-class Move:
-    """A move that has started, part by part."""
-
-    source: Sequence[Array]
-    """The elements that are read."""
-    destination: Sequence[Array]
-    """The elements that are written."""
-    expected: Sequence[Array]
-    """What was read at the start."""
-    arriving: Sequence[Array]
-    """What will be written."""
-    complete: bool = False
-
-    @staticmethod
-    def start(
-        op: mem.DmaOp,
-        source: Place,
-        source_offsets: Sequence[int],
-        destination: Place,
-        destination_offsets: Sequence[int],
-    ) -> "Move":
-        """Read the source and poison the destination."""
-        box: Sequence[int] = op.box
-        if op.clipped is not None:
-            whole, kept = overlap(source_offsets, box, source.shape)
-            box = [each.stop - each.start for each in whole]
-            source_offsets = [each.start for each in whole]
-            pairs = zip(destination_offsets, kept, strict=True)
-            destination_offsets = [offset + each.start for offset, each in pairs]
-        moved = fetch(source, source_offsets, box, op.fill_value)
-        read = [each for each, _ in parts(source, source_offsets, box)]
-        written = parts(destination, destination_offsets, box)
-        move = Move(
-            read,
-            [each for each, _ in written],
-            [each.copy() for each in read],
-            [moved[(*box, ...)] for _, box in written],
-        )
-        for each in move.destination:
-            each[...] = poison(each.dtype)
-        return move
-
-    def finish(self) -> None:
-        """Write the destination, once, if both sides were left alone."""
-        if self.complete:
-            return
-        for source, expected in zip(self.source, self.expected, strict=True):
-            if _bits(source) != _bits(expected):
-                raise InterpretationError(
-                    "the source of a move was written before its wait"
-                )
-        for each in self.destination:
-            if _bits(each) != _bits(np.full_like(each, poison(each.dtype))):
-                raise InterpretationError(
-                    "the destination of a move was written before its wait"
-                )
-        for each, arriving in zip(self.destination, self.arriving, strict=True):
-            each[...] = arriving
-        self.complete = True
-
-
 @register_impls
 class MoveFunctions(InterpreterFunctions):
     """Run allocations, moves and views."""
+
+    def __init__(
+        self, poison: Poison | None = None, flight: Flight | None = None
+    ) -> None:
+        self._poison = poison or Poison()
+        self._flight = flight or Flight()
 
     @impl(mem.AllocOp)
     def run_alloc(
         self, interpreter: Interpreter, op: mem.AllocOp, args: PythonValues
     ) -> PythonValues:
-        return (_empty(op.buffer_type),)
+        type_ = op.buffer_type
+        tensor = TensorType(type_.element_type, type_.get_shape())
+        return (self._poison.array(op, UNWRITTEN, tensor),)
 
     @impl(mem.DmaOp)
     def run_dma(
@@ -124,8 +66,38 @@ class MoveFunctions(InterpreterFunctions):
         source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
         destination = cast(Place, next(dynamic))
         destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
-        return (
-            Move.start(op, source, source_offsets, destination, destination_offsets),
+        move = self._move(op, source, source_offsets, destination, destination_offsets)
+        self._flight.start(move)
+        for each in move.destination:
+            each[...] = self._poison.value(op, UNAWAITED, each.dtype)
+        return (move,)
+
+    def _move(
+        self,
+        op: mem.DmaOp,
+        source: Place,
+        source_offsets: Sequence[int],
+        destination: Place,
+        destination_offsets: Sequence[int],
+    ) -> Move:
+        """What a move reads and writes, and what will arrive."""
+        box: Sequence[int] = op.box
+        if op.clipped is not None:
+            whole, kept = overlap(source_offsets, box, source.shape)
+            box = [each.stop - each.start for each in whole]
+            source_offsets = [each.start for each in whole]
+            pairs = zip(destination_offsets, kept, strict=True)
+            destination_offsets = [offset + each.start for offset, each in pairs]
+        outside = op.fill_value
+        if outside is None:
+            outside = self._poison.value(op, OUTSIDE, source.dtype)
+        moved = fetch(source, source_offsets, box, outside)
+        written = parts(destination, destination_offsets, box)
+        return Move(
+            op,
+            [each for each, _ in parts(source, source_offsets, box)],
+            [each for each, _ in written],
+            [moved[(*box, ...)] for _, box in written],
         )
 
     @impl(mem.WaitOp)
@@ -133,7 +105,7 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.WaitOp, args: PythonValues
     ) -> PythonValues:
         for move in args:
-            move.finish()
+            self._flight.finish(cast(Move, move))
         return ()
 
     @impl(mem.LoadOp)
@@ -142,15 +114,19 @@ class MoveFunctions(InterpreterFunctions):
     ) -> PythonValues:
         source, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
-        result = undefined(op.value_type)
+        whole = ...
+        if op.map is None:
+            whole, _ = overlap(offsets, op.box, source.shape)
+        self._flight.touch(op, [source[whole]], [])
+        result = self._poison.array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
+        outside = result.reshape(-1)[0]
         box = (*(slice(size) for size in op.box), ...)
         if op.map is not None:
-            outside = result.reshape(-1)[0]
             result[box] = gather(source, offsets, op.map.data, op.box, outside)
             return (result,)
-        result[box] = fetch(source, offsets, op.box, op.fill_value)
+        result[box] = fetch(source, offsets, op.box, outside)
         return (result,)
 
     @impl(mem.GatherOp)
@@ -158,7 +134,8 @@ class MoveFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic, indices = args
-        result = undefined(op.value_type)
+        self._flight.touch(op, [source], [])
+        result = self._poison.array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
             result[...] = op.fill_value
         result[(*(slice(size) for size in op.box), ...)] = gather_named(
@@ -179,6 +156,7 @@ class MoveFunctions(InterpreterFunctions):
         value, destination, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
         whole, box = overlap(offsets, op.box, destination.shape)
+        self._flight.touch(op, [], [destination[whole]])
         destination[whole] = value[box]
         return ()
 
@@ -260,10 +238,6 @@ def _inside(
         slice(offset, offset + (size - 1) * step + 1, step)
         for offset, size, step in boxes
     )
-
-
-def _empty(type_: MemRefType[Attribute]) -> Array:
-    return undefined(TensorType(type_.element_type, type_.get_shape()))
 
 
 def _constant(op: memref.GlobalOp) -> Array:

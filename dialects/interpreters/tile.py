@@ -1,13 +1,12 @@
 """
 The `tile` dialect on numpy arrays.
 
-Elements that the dialect leaves undefined are poisoned: NaN, or the least value of an
-integer type, so that a result that depends on one is seen to be wrong.
+Elements that the dialect leaves undefined are poisoned. Iterations of a parallel nest
+that write the same element are an error.
 """
 
 from collections.abc import Sequence
 from itertools import product
-from typing import cast
 
 import numpy as np
 from xdsl.dialects import affine
@@ -22,24 +21,10 @@ from xdsl.interpreter import (
 )
 
 from tlf.dialects import tile
-from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.gather import gather, gather_named
-from tlf.dialects.types import AnyTensor, dtype_of, scalar_value
-
-
-def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
-    """The value that stands for an undefined element."""
-    if dtype.kind == "b":
-        return True
-    if dtype.kind == "i":
-        return int(np.iinfo(cast(np.dtype[np.integer], dtype)).min)
-    return float("nan")
-
-
-def undefined(type_: AnyTensor) -> Array:
-    """An array of a tensor's type, all poison."""
-    dtype = dtype_of(type_.element_type)
-    return np.full(type_.get_shape(), poison(dtype), dtype)
+from tlf.dialects.interpreters.parallel_writes import ParallelWrites
+from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
+from tlf.dialects.types import scalar_value
 
 
 def overlap(
@@ -74,12 +59,16 @@ def _offsets(
 class TileFunctions(InterpreterFunctions):
     """Run the operations of the `tile` dialect."""
 
+    def __init__(self, poison: Poison | None = None) -> None:
+        self._poison = poison or Poison()
+        self._writes = ParallelWrites()
+
     @impl(tile.SliceOp)
     def run_slice(
         self, interpreter: Interpreter, op: tile.SliceOp, args: PythonValues
     ) -> PythonValues:
         source, *dynamic = args
-        result = undefined(op.result.type)
+        result = self._poison.array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         offsets = _offsets(op, tuple(dynamic))
@@ -97,7 +86,7 @@ class TileFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: tile.GatherOp, args: PythonValues
     ) -> PythonValues:
         source, indices, *dynamic = args
-        result = undefined(op.result.type)
+        result = self._poison.array(op, OUTSIDE, op.result.type)
         if op.fill is not None:
             result[...] = scalar_value(op.fill)
         result[tuple(slice(extent) for extent in op.extents)] = gather_named(
@@ -119,6 +108,7 @@ class TileFunctions(InterpreterFunctions):
         result = destination.copy()
         offsets = _offsets(op, tuple(dynamic))
         whole, box = overlap(offsets, op.extents, destination.shape)
+        self._writes.write(op, whole)
         result[whole] = source[box]
         return (result,)
 
@@ -142,7 +132,7 @@ class TileFunctions(InterpreterFunctions):
     def run_empty(
         self, interpreter: Interpreter, op: tile.EmptyOp, args: PythonValues
     ) -> PythonValues:
-        return (undefined(op.result.type),)
+        return (self._poison.array(op, UNTILED, op.result.type),)
 
     @impl(tile.FillOp)
     def run_fill(
@@ -167,7 +157,9 @@ class TileFunctions(InterpreterFunctions):
         if op.parallel:
             # Iterations are independent, so the last comes first: overlaps show.
             loops = [each[::-1] for each in loops]
+        self._writes.enter(op)
         for point in product(*loops):
+            self._writes.iterate(op, point)
             carried = interpreter.run_ssacfg_region(op.body, (*point, *carried))
         return carried
 

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tlf.dialects.collapsing import collapsed_shape
 from tlf.dialects.interfaces import Array
-from tlf.dialects.interpreters.tile import overlap, poison
+from tlf.dialects.interpreters.tile import overlap
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +79,10 @@ def parts(
 
 
 def fetch(
-    source: Place, offsets: Sequence[int], sizes: Sequence[int], fill: float | None
+    source: Place, offsets: Sequence[int], sizes: Sequence[int], outside: float
 ) -> Array:
-    """
-    Copy a box of elements; those that the source has not become `fill`, or poison
-    without one.
-    """
-    value = poison(source.dtype) if fill is None else fill
-    result = np.full(sizes, value, source.dtype)
+    """Copy a box of elements; those that the source has not become `outside`."""
+    result = np.full(sizes, outside, source.dtype)
     for elements, box in parts(source, offsets, sizes):
         result[(*box, ...)] = elements
     return result

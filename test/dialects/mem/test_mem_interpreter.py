@@ -176,6 +176,53 @@ def test_writing_to_a_side_of_a_move_before_its_wait(buffer: str, message: str) 
         run(text, x, y)
 
 
+NEAR = 'memref<4xf32, "L2">'
+BESIDE = f"%b = mem.alloc : {NEAR}"
+MAPS = "[affine_map<(d) -> (d)>, affine_map<(d) -> (d)>]"
+SCALARS = "{ ^bb0(%s: f32): mem.yield %s : f32 }"
+
+
+@pytest.mark.parametrize(
+    "access",
+    [
+        f"mem.map ins(%a : {NEAR}) outs(%b : {NEAR}) domain [4] maps {MAPS} {SCALARS}",
+        f"mem.mask %a at [0] bounds [2] fill 0.0 : {NEAR}",
+        f"%v = mem.dma %a[0] to %b[0] size [4] : {NEAR} to {NEAR}",
+        f"%v = mem.load %a[0] size [4] : {NEAR} -> tensor<4xf32>",
+    ],
+)
+def test_reading_what_a_move_has_not_brought(access: str) -> None:
+    x, y = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.float32)
+    text = MOVE.format(offset=0, back=0, before=f"{BESIDE}\n{access}")
+    with pytest.raises(InterpretationError, match=r"a move was (read|written) before"):
+        run(text, x, y)
+    text = MOVE.format(offset=0, back=0, before=f"mem.wait %t\n{BESIDE}\n{access}")
+    run(text, x, y)
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        (f"%v = mem.dma %x[2] to %a[2] size [2] : {NEAR} to {NEAR}", "destination"),
+        (f"%v = mem.dma %y[0] to %x[0] size [1] : {NEAR} to {NEAR}", "source"),
+        (f"{BESIDE}\n%v = mem.dma %x[0] to %b[0] size [4] : {NEAR} to {NEAR}", None),
+        (f"%v = mem.fill 0.0 -> tensor<2xf32>\nmem.store %v to %a[3] : {NEAR}", "dest"),
+        (f"%v = mem.fill 0.0 -> tensor<2xf32>\nmem.store %v to %a[4] : {NEAR}", None),
+    ],
+)
+def test_moves_beside_a_move(before: str, message: str | None) -> None:
+    """What touches other elements does no harm, nor does reading the same ones."""
+    before = before.replace(f"%a[3] : {NEAR}", f"%a[3] : tensor<2xf32> to {NEAR}")
+    before = before.replace(f"%a[4] : {NEAR}", f"%a[4] : tensor<2xf32> to {NEAR}")
+    text = MOVE.format(offset=0, back=0, before=before).replace("L3", "L2")
+    x, y = np.array([1, 2, 3, 4], np.float32), np.zeros(4, np.float32)
+    if message is None:
+        run(text, x, y)
+        return
+    with pytest.raises(InterpretationError, match=f"the {message}.* was written"):
+        run(text, x, y)
+
+
 def test_a_view_outside_its_buffer() -> None:
     text = """
     func.func @main(%x: memref<4xf32, "L3">) {

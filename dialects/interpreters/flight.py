@@ -1,0 +1,90 @@
+"""Moves in flight, and what must not be touched until they have been waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import MemoryEffectKind, get_effects
+from xdsl.utils.exceptions import InterpretationError
+
+from tlf.dialects import mem
+from tlf.dialects.interfaces import Array
+from tlf.dialects.places import place_of
+
+
+@dataclass(eq=False)
+class Move:
+    """A move that has started, part by part."""
+
+    op: mem.DmaOp
+    source: Sequence[Array]
+    """The elements that are read."""
+    destination: Sequence[Array]
+    """The elements that are written."""
+    arriving: Sequence[Array]
+    """What will be written."""
+
+    def conflict(self, reads: Sequence[Array], writes: Sequence[Array]) -> str | None:
+        """What an access does to the move, in words, if they do not go together."""
+        for touched, sides, done in (
+            (writes, self.source, "the source of a move was written"),
+            (writes, self.destination, "the destination of a move was written"),
+            (reads, self.destination, "the destination of a move was read"),
+        ):
+            if any(_meet(each, side) for each in touched for side in sides):
+                return f"{done} before its wait"
+        return None
+
+
+@dataclass
+class Flight:
+    """The moves that have started and have not been waited for."""
+
+    moves: list[Move] = field(default_factory=list[Move])
+
+    def start(self, move: Move) -> None:
+        """Let a move begin."""
+        self.touch(move.op, move.source, move.destination)
+        self.moves.append(move)
+
+    def finish(self, move: Move) -> None:
+        """Let a move take effect, once."""
+        if move not in self.moves:
+            return
+        self.moves.remove(move)
+        for each, arriving in zip(move.destination, move.arriving, strict=True):
+            each[...] = arriving
+
+    def touch(
+        self, op: Operation, reads: Sequence[Array], writes: Sequence[Array]
+    ) -> None:
+        """
+        Note what an operation accesses. Raises `InterpretationError` where a move is
+        not over.
+        """
+        for move in self.moves:
+            if (conflict := move.conflict(reads, writes)) is not None:
+                place = place_of(move.op)
+                where = "" if place is None else f" (started in line {place.line.data})"
+                raise InterpretationError(f"{op.name}: {conflict}{where}")
+
+    def touch_operands(self, op: Operation, values: Iterable[object]) -> None:
+        """Note the buffers that an operation accesses by the effects that it has."""
+        if not self.moves:
+            return
+        arrays = dict(zip(op.operands, values, strict=True))
+        touched = {kind: list[Array]() for kind in MemoryEffectKind}
+        for effect in get_effects(op) or ():
+            if isinstance(effect.value, SSAValue) and effect.value in arrays:
+                touched[effect.kind].append(cast(Array, arrays[effect.value]))
+        reads, writes = MemoryEffectKind.READ, MemoryEffectKind.WRITE
+        self.touch(op, touched[reads], touched[writes])
+
+
+def _meet(one: Array, other: Array) -> bool:
+    """Whether two views share an element."""
+    return np.may_share_memory(one, other) and np.shares_memory(one, other)

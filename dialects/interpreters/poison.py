@@ -1,0 +1,63 @@
+"""
+What stands for undefined elements, and what leaves them undefined.
+
+An undefined element is NaN, or the least value of an integer type, so that a result
+that depends on one is seen to be wrong. Whether a result does can be told for sure by
+running again with other values for some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+import numpy as np
+from xdsl.ir import Operation
+
+from tlf.dialects.interfaces import Array
+from tlf.dialects.types import AnyTensor, dtype_of
+
+Origin: TypeAlias = tuple[Operation, str]
+"""What leaves elements undefined, and which ones."""
+
+OUTSIDE = "an element outside of its source, for which it has no fill"
+UNTILED = "an element that no tile is put at"
+UNWRITTEN = "an element that is never written"
+UNAWAITED = "an element that no `mem.wait` waits for"
+
+
+def poison(dtype: np.dtype[np.generic]) -> int | float | bool:
+    """The value that stands for an undefined element."""
+    if dtype.kind == "b":
+        return True
+    if dtype.kind == "i":
+        return int(np.iinfo(cast(np.dtype[np.integer], dtype)).min)
+    return float("nan")
+
+
+def _other(dtype: np.dtype[np.generic]) -> int | float | bool:
+    """Another value that it could have had."""
+    return {"b": False, "i": 1}.get(dtype.kind, 0.5)
+
+
+@dataclass
+class Poison:
+    """The undefined elements of one run."""
+
+    changed: frozenset[Origin] = frozenset()
+    """What leaves elements that get the other value."""
+    origins: dict[Origin, None] = field(default_factory=dict[Origin, None])
+    """Everything that left elements undefined, in the order of the run."""
+
+    def value(
+        self, op: Operation, which: str, dtype: np.dtype[np.generic]
+    ) -> int | float | bool:
+        """What undefined elements are that an operation leaves."""
+        origin = (op, which)
+        self.origins[origin] = None
+        return _other(dtype) if origin in self.changed else poison(dtype)
+
+    def array(self, op: Operation, which: str, type_: AnyTensor) -> Array:
+        """An array of a tensor's type, all undefined."""
+        dtype = dtype_of(type_.element_type)
+        return np.full(type_.get_shape(), self.value(op, which, dtype), dtype)
