@@ -12,6 +12,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import tensor_type
 from tlf.machine.costs import Cost, Costs
+from tlf.machine.parts import MatrixEngine
 from tlf.passes.analysis.steps import is_slow, scalar_steps
 from tlf.passes.bands import Bands, SystolicArray, Windows, Work
 from tlf.passes.cost.cut_products import CutWork
@@ -77,10 +78,15 @@ class Instructions:
         return known
 
     def _kind(self, op: ContractionInterface) -> str:
-        """The kind of a product, by the type of its elements."""
+        """
+        The kind of a product, by the type of its elements; the slowest for a type that
+        the matrix engine does not have, which is refused later.
+        """
         element = str(tensor_type(op.operands[0]).element_type)
         unit = self.costs.machine.engines["matrix"]
-        return element if element in getattr(unit, "cycles", {}) else "f32"
+        assert isinstance(unit, MatrixEngine)
+        cycles = unit.cycles
+        return element if element in cycles else max(cycles, key=cycles.__getitem__)
 
     def _work(
         self, roles: Sequence[str], extents: Sequence[int], windows: Windows | None
