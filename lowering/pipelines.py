@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tlf.dialects.target import Target
 
+GIVEN = "tile-verify-levels,tile-verify-coverage"
+"""The passes that check tiles that a program brings along."""
+
 
 def tiling(level: str, merge: str = "", mark: str = "") -> str:
     """
@@ -40,7 +43,7 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     )
     deal = "mem-assign-cores," if cores > 1 else ""
     return (
-        f"graph-pipeline,graph-verify-types,{steps},tidy,convert-tile-to-mem,tidy,"
+        f"{GIVEN},graph-pipeline,graph-verify-types,{steps},tidy,convert-tile-to-mem,tidy,"
         f"mem-fold-fills,mem-fold-casts,{deal}mem-pipeline,mem-split-maps,mem-prefetch,"
         "mem-chunk-loads,mem-chunk-stores,mem-plan,convert-mem-to-npu,tidy"
     )
@@ -62,7 +65,7 @@ PIPELINES: Mapping[str, str] = {
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
-        "graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-keep-wide,"
+        f"{GIVEN},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-keep-wide,"
         "graph-choose-tiles,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
         "convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,mem-schedule-moves,"
         "convert-mem-to-triton"

@@ -53,6 +53,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "tile-fuse-loops": ("tile_fuse_loops", "TileFuseLoopsPass"),
     "tile-predict": ("tile_predict", "TilePredictPass"),
     "tile-verify-coverage": ("tile_verify_coverage", "TileVerifyCoveragePass"),
+    "tile-verify-levels": ("tile_verify_levels", "TileVerifyLevelsPass"),
     "tlf-cse": ("cse", "CsePass"),
 }
 """The module and the class of each pass."""

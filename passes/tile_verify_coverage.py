@@ -43,6 +43,8 @@ class _Prover:
         """Certify the function, or say what is missing. Raises `CoverageError`."""
         self.function.attributes.pop(ATTRIBUTE, None)
         self.stitching = Stitching.of(self.function)
+        if not self.stitching.found:
+            return
         proven = [self._proven(each) for each in self.stitching.found]
         results = [self._complete(each) for each in self._results()]
         if all(proven) and all(results) and results:

@@ -1,0 +1,70 @@
+"""Checking that tiles and buffers are in memories that the target has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects.encoding import level_of
+from tlf.dialects.target import LevelKind, Target
+
+
+@dataclass(frozen=True)
+class TileVerifyLevelsPass(ModulePass):
+    """
+    Check that every tile and every buffer is in a memory that the target has, and that
+    is not a cache, to which nothing can be brought. Without a target nothing is known.
+
+    ```
+    tile.slice: expected a level among L1, L3 of h200, got L2, which is a cache
+    ```
+
+    Raises `PassFailedException` for the first operation with another level.
+    """
+
+    name = "tile-verify-levels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not Target.is_known(op):
+            return
+        target = Target.of(op)
+        for each in op.walk():
+            for value in _values(each):
+                _verify(each, value, target)
+
+
+def _values(op: Operation) -> Iterator[SSAValue]:
+    """The results of an operation, and the arguments of its blocks."""
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.args
+
+
+def _verify(op: Operation, value: SSAValue, target: Target) -> None:
+    name = _level_of(value.type)
+    level = None if name is None else target.levels.get(name)
+    if name is None or (level is not None and level.kind is not LevelKind.CACHE):
+        return
+    levels = target.levels.values()
+    known = ", ".join(each.name for each in levels if each.kind is not LevelKind.CACHE)
+    why = "" if level is None else ", which is a cache"
+    message = (
+        f"{op.name}: expected a level among {known} of {target.name}, got {name}{why}"
+    )
+    op.emit_error(message, PassFailedException(message))
+
+
+def _level_of(type_: Attribute) -> str | None:
+    """The memory that a type names, if it names one."""
+    if not isinstance(type_, MemRefType):
+        return level_of(type_)
+    space = cast("MemRefType[Attribute]", type_).memory_space
+    return space.data if isinstance(space, StringAttr) else None
