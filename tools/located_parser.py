@@ -70,7 +70,7 @@ class LocatedParser(DenseParser):
         except RecursionError:
             self.raise_error("operations are nested too deeply")
         except Exception as error:
-            self.raise_error(_reason(error))
+            self.raise_error(_reason(error, self._operation_type))
         name = next(iter(self.forward_ssa_references))
         self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
 
@@ -81,7 +81,7 @@ class LocatedParser(DenseParser):
         except (ParseError, RecursionError):
             raise
         except Exception as error:
-            self.raise_error(_reason(error), span)
+            self.raise_error(_reason(error, self._operation_type), span)
         match op.location:
             case UnknownLoc():
                 op.location = self._location(span.start)
@@ -161,10 +161,15 @@ class LocatedParser(DenseParser):
         return known
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, kind: type[Operation] | None) -> str:
     """
     What to say of an exception that is not the parser's: constructors of attributes and
     operations verify what they are given, and know nothing of the text.
     """
-    expected = isinstance(error, DiagnosticException | ValueError)
-    return str(error) if expected else f"{type(error).__name__}: {error}"
+    if isinstance(error, DiagnosticException | ValueError):
+        return str(error)
+    what = "an operation" if kind is None else f"`{kind.name}`"
+    return (
+        f"expected {what} in a form that can be read, got one that its parser fails at "
+        f"({type(error).__name__}: {error})"
+    )

@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.entry import result_names
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret_defined
 from tlf.dialects.target import Target, bytes_of
@@ -44,6 +45,11 @@ FAILURES = (
     PipelineError,
     SourceError,
     TritonRuntimeError,
+)
+
+NO_RESULTS = (
+    "expected results for `--check`, got none: the attribute `tlf.results` of a "
+    "function on buffers says how many of its last arguments are results"
 )
 
 
@@ -83,6 +89,8 @@ def _run(options: Options) -> bool:
         _check_folder(options.dump_dir)
     if options.timing:
         return _time(context, module, backend, options, _name_of(name), table)
+    if options.check and not result_names(function):
+        raise InputError(NO_RESULTS)
     inputs = make_inputs(function, options.input, options.seed)
     references = _references(module, inputs, options) if options.check else None
     started = time.perf_counter()

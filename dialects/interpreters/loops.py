@@ -5,7 +5,7 @@ Loops and arithmetic on indices.
 from itertools import product
 
 from xdsl.dialects import affine, arith, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -74,8 +74,8 @@ class LoopFunctions(InterpreterFunctions):
     def run_constant(
         self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues
     ) -> PythonValues:
-        if not isinstance(op.value, IntegerAttr):
-            raise InterpretationError(f"expected an index, got {op.value}")
+        if not isinstance(op.value, IntegerAttr | FloatAttr):
+            raise InterpretationError(f"expected a number, got {op.value}")
         return (op.value.value.data,)
 
     @impl(arith.AddiOp)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import tile
+from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
@@ -211,8 +211,11 @@ def check_supported(op: Operation) -> None:
     if known and not isinstance(op, IndexedInterface):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
-        raise BufferizationError(
-            op,
+        dialect = op.dialect_name()
+        message = (
             "expected an operation on tiles: run `graph-decompose`, `graph-group` and "
-            "`convert-graph-to-tile` first",
+            "`convert-graph-to-tile` first"
+            if dialect == graph.Graph.name
+            else f"expected an operation on tiles, got one of the dialect {dialect}"
         )
+        raise BufferizationError(op, message)

@@ -166,7 +166,7 @@ def test_wrong_results_fail(
         (right,) = interpret(module, inputs, entry)
         return [np.multiply(right, np.float32(1 + change))]
 
-    monkeypatch.setattr("tlf.tools.run.interpret", wrong)
+    monkeypatch.setattr("tlf.tools.run.interpret_defined", wrong)
 
     with pytest.raises(SystemExit) as exit_:
         main(["other.mlir", "--check"])

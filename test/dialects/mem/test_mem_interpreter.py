@@ -223,6 +223,18 @@ def test_moves_beside_a_move(before: str, message: str | None) -> None:
         run(text, x, y)
 
 
+def test_a_constant_that_is_no_index() -> None:
+    text = """
+    func.func @main(%x: memref<4xf32, "L3">) {
+      %zero = arith.constant 0.0 : f32
+      mem.fill 1.0 into %x : memref<4xf32, "L3">
+      func.return
+    }
+    """
+    run(text, x := np.zeros(4, np.float32))
+    np.testing.assert_array_equal(x, 1)
+
+
 def test_a_view_outside_its_buffer() -> None:
     text = """
     func.func @main(%x: memref<4xf32, "L3">) {
