@@ -31,12 +31,20 @@ class Move:
     def conflict(self, reads: Sequence[Array], writes: Sequence[Array]) -> str | None:
         """What an access does to the move, in words, if they do not go together."""
         for touched, sides, done in (
-            (writes, self.source, "the source of a move was written"),
-            (writes, self.destination, "the destination of a move was written"),
-            (reads, self.destination, "the destination of a move was read"),
+            (writes, self.source, "the source of a move was written before its wait"),
+            (
+                writes,
+                self.destination,
+                "the destination of a move was written before its wait",
+            ),
+            (
+                reads,
+                self.destination,
+                "the destination of a move was read before its wait",
+            ),
         ):
             if any(_meet(each, side) for each in touched for side in sides):
-                return f"{done} before its wait"
+                return done
         return None
 
 

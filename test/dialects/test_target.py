@@ -5,20 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from descriptions import LEVEL, chip, written
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.interpreters.run import interpret
-from tlf.dialects.target import (
-    DescriptionError,
-    LevelKind,
-    Target,
-    bytes_of,
-    load,
-    presets,
-)
-from tlf.dialects.target.description import PRESETS
-from tlf.dialects.target.sizes import MOST_BYTES
+from tlf.dialects.target import LevelKind, Target, bytes_of, load, presets
 from tlf.lowering.pipelines import npu_pipeline
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.driver import new_context, parse
@@ -32,46 +24,6 @@ func.func @f(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> 
   func.return %1 : tensor<40x20xf32>
 }
 """
-
-LEVEL = """
-[[levels]]
-name = "L{number}"
-kind = "buffer"
-capacity = {capacity}
-bandwidth = 64
-latency = {number}
-burst = 32
-alignment = 32
-"""
-
-ENGINES = """
-[engines.matrix]
-rows = 4
-cols = 4
-startup = 2
-cycles = { f32 = 1 }
-
-[engines.vector]
-lanes = 16
-transcendental = 2
-startup = 1
-"""
-
-
-def chip(*capacities: int, head: str = 'name = "mine"', tail: str = ENGINES) -> str:
-    """The description of an NPU with levels of some capacities, from L1 on."""
-    levels = [
-        LEVEL.format(number=number, capacity=capacity)
-        for number, capacity in enumerate(capacities, 1)
-    ]
-    return "\n".join([head, *levels, tail])
-
-
-def written(folder: Path, text: str) -> str:
-    """The name of a file with a description."""
-    path = folder / "chip.toml"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
 
 
 def module_of(target: Target) -> ModuleOp:
@@ -176,140 +128,11 @@ def test_an_attribute_that_no_description_has():
         Target.of(module)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            chip(64, 128).replace("burst", "burts"),
-            "9:1: error: unknown key `burts` of `levels[0]`, did you mean `burst`?",
-        ),
-        (
-            chip(64, 128, tail="[tiling]\npower_of_to = true"),
-            "23:1: error: unknown key `power_of_to` of `tiling`, did you mean "
-            "`power_of_two`?",
-        ),
-        (
-            chip(64, 128, tail="[engines.tensor]\nrows = 1"),
-            "22:1: error: unknown key `tensor` of `engines`, expected one of `vector`, "
-            "`matrix`",
-        ),
-        (
-            chip(64).replace("latency = 1\n", ""),
-            "3:1: error: expected a key `latency` of `levels[0]`, got none",
-        ),
-        (
-            chip(64, 128).replace('"buffer"', '"bufer"'),
-            "5:8: error: expected one of `buffer`, `value`, `cache` for "
-            "`levels[0].kind`, got `bufer`",
-        ),
-        (
-            chip(64, head='backend = "gpu"'),
-            "1:11: error: expected one of `npu`, `triton` for `backend`, got `gpu`",
-        ),
-        (chip(), "1:1: error: expected a key `levels`, got none"),
-        (
-            "levels = []",
-            "1:10: error: expected an array of at least 1 items for `levels`, got an "
-            "array of 0",
-        ),
-        (
-            'levels = "L1"',
-            "1:10: error: expected an array of at least 1 items for `levels`, got `L1`",
-        ),
-        ("levels = [1, 2]", "1:11: error: expected a table for `levels[0]`, got `1`"),
-        (
-            chip(64).replace("capacity = 64", 'capacity = "8k"'),
-            f"6:12: error: expected an integer from 1 to {MOST_BYTES} for "
-            "`levels[0].capacity`, got `8k`",
-        ),
-        (
-            chip(64).replace("capacity = 64", "capacity = -1"),
-            f"6:12: error: expected an integer from 1 to {MOST_BYTES} for "
-            "`levels[0].capacity`, got `-1`",
-        ),
-        (
-            chip(64).replace('"L1"', '"near"'),
-            "4:8: error: expected a string that matches `^L[1-9][0-9]*$` for "
-            "`levels[0].name`, got `near`",
-        ),
-        (
-            chip(64, 128).replace('"L2"', '"L1"'),
-            "14:8: error: expected levels of different names, got L1, L1",
-        ),
-        (
-            chip(64, tail="[tiling]\nmatrix_tile = 3"),
-            "13:15: error: expected a table for `tiling.matrix_tile`, got `3`",
-        ),
-        ("levels = = 3", "1:10: error: invalid value"),
-        ("levels = [", "1:11: error: invalid value"),
-        ("a = 1\na = 2", "2:6: error: cannot overwrite a value"),
-    ],
-)
-def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
-    name = written(tmp_path, text)
-    with pytest.raises(DescriptionError) as found:
-        load(name)
-    assert str(found.value) == f"{name}:{message}"
-
-
 def test_a_mistake_in_the_description_of_a_module():
     attribute = DictionaryAttr({"levels": ArrayAttr([])})
     module = ModuleOp([], {"tlf.target": attribute})
     with pytest.raises(DiagnosticException, match=r"^target: expected an array of"):
         Target.of(module)
-
-
-CHIP = chip(4096, 1 << 16, 1 << 20)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "at", "message"),
-    [
-        ('"L2"', '"L4"', '"L3"', r"to the farthest, got L3 behind L4"),
-        ('"L1"', '"L2"', '"L2"\nkind = "buffer"\ncapacity = 65536', r"L2, L2, L3"),
-        ("ment = 32", "ment = 3", "3\n\n", r"L1 that is a power of two, got 3"),
-        ("ment = 32", "ment = 8192", "8192", r"within its 4096 bytes, got 8192"),
-        ('"buffer"', '"value"', '"value"', r"the kind buffer for the backend npu"),
-        ('"buffer"', '"cache"', '"cache"', r"got L1 of the kind cache"),
-        ("name", 'backend = "triton"\nname', '"buffer"', r"value for the backend tri"),
-        ("s.vector]", "s.victor]", "[engines.victor", r"unknown key `victor`"),
-        ("rows = 4", "rows = 0", "0\ncols", r"for `engines.matrix.rows`, got `0`"),
-        ("{ f32 = 1 }", "{ f23 = 1 }", "f23", r"unknown key `f23` .*`f32`"),
-        ("{ f32 = 1 }", "{}", "{}", r"expected a table with a key"),
-        ("startup = 1", "steps = 1", "steps", r"unknown key `steps`"),
-        ("name", "clock_ghz = inf\nname", "inf", r"from 1e-06 to 1e\+09 .*`inf`"),
-        ("name", "gpu = 3\nname", "3\n", r"expected a table for `gpu`"),
-        ("name", "cores = 4\nname", "4\n", r"scope core, then"),
-    ],
-)
-def test_what_does_not_go_together(
-    tmp_path: Path, old: str, new: str, at: str, message: str
-):
-    assert load(written(tmp_path, CHIP)).outermost.name == "L3"
-    name = written(tmp_path, text := CHIP.replace(old, new, 1))
-    before = text[: text.index(at)].split("\n")
-    place = f"{re.escape(name)}:{len(before)}:{len(before[-1]) + 1}"
-    with pytest.raises(DescriptionError, match=rf"^{place}: error: .*{message}"):
-        load(name)
-
-
-def test_a_chip_without_what_programs_need(tmp_path: Path):
-    near = CHIP.split("[[levels]]")[1]
-    name = written(tmp_path, f"[[levels]]\n{near}{ENGINES}")
-    with pytest.raises(DescriptionError, match=r":1:1: error: expected at least 2 lev"):
-        load(name)
-    name = written(tmp_path, CHIP.partition("[engines.vector]")[0])
-    with pytest.raises(
-        DescriptionError, match=r":33:1: .* a key `vector` of `engines`"
-    ):
-        load(name)
-
-
-def test_a_function_that_there_is_not(tmp_path: Path):
-    text = (PRESETS / "h200.toml").read_text(encoding="utf-8")
-    name = written(tmp_path, text.replace("rsqrt = 1, sqrt", "rsqt = 1, sqrt", 1))
-    with pytest.raises(DescriptionError, match=r"unknown key `rsqt`.*mean `rsqrt`"):
-        load(name)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path):
