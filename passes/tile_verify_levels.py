@@ -20,7 +20,8 @@ from tlf.dialects.target import LevelKind, Target
 class TileVerifyLevelsPass(ModulePass):
     """
     Check that every tile and every buffer is in a memory that the target has, and that
-    is not a cache, to which nothing can be brought. Without a target nothing is known.
+    is not a cache, to which nothing can be brought; and that no buffer is in a memory
+    of values. Without a target nothing is known.
 
     ```
     tile.slice: expected a level among L1, L3 of h200, got L2, which is a cache
@@ -49,15 +50,19 @@ def _values(op: Operation) -> Iterator[SSAValue]:
 
 
 def _verify(op: Operation, value: SSAValue, target: Target) -> None:
-    name = _level_of(value.type)
-    level = None if name is None else target.levels.get(name)
-    if name is None or (level is not None and level.kind is not LevelKind.CACHE):
+    if (name := _level_of(value.type)) is None:
         return
-    levels = target.levels.values()
-    known = ", ".join(each.name for each in levels if each.kind is not LevelKind.CACHE)
-    why = "" if level is None else ", which is a cache"
+    refused = {LevelKind.CACHE: "is a cache"}
+    if isinstance(value.type, MemRefType):
+        refused[LevelKind.VALUE] = "holds no buffers"
+    known = [each.name for each in target.levels.values() if each.kind not in refused]
+    if name in known:
+        return
+    level = target.levels.get(name)
+    why = "" if level is None else f", which {refused[level.kind]}"
     message = (
-        f"{op.name}: expected a level among {known} of {target.name}, got {name}{why}"
+        f"{op.name}: expected a level among {', '.join(known)} of {target.name}, got "
+        f"{name}{why}"
     )
     op.emit_error(message, PassFailedException(message))
 

@@ -11,7 +11,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import InterpretationError
 
-from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.places import place_of
 
@@ -20,7 +19,7 @@ from tlf.dialects.places import place_of
 class Move:
     """A move that has started, part by part."""
 
-    op: mem.DmaOp
+    op: Operation
     source: Sequence[Array]
     """The elements that are read."""
     destination: Sequence[Array]

@@ -66,10 +66,15 @@ class MoveFunctions(InterpreterFunctions):
         source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
         destination = cast(Place, next(dynamic))
         destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
-        move = self._move(op, source, source_offsets, destination, destination_offsets)
+        return self._start(
+            self._move(op, source, source_offsets, destination, destination_offsets)
+        )
+
+    def _start(self, move: Move) -> PythonValues:
+        """Let a move begin; what it writes is undefined until it is over."""
         self._flight.start(move)
         for each in move.destination:
-            each[...] = self._poison.value(op, UNAWAITED, each.dtype)
+            each[...] = self._poison.value(move.op, UNAWAITED, each.dtype)
         return (move,)
 
     def _move(

@@ -7,7 +7,7 @@ from typing import NoReturn, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions
 from xdsl.utils.exceptions import InterpretationError
 
@@ -40,7 +40,7 @@ def interpret_defined(
     The same, but raises `InterpretationError` where a result depends on an undefined
     element, for the operation that left it undefined.
     """
-    poison, given = Poison(), _kept(inputs)
+    poison, given = Poison(), _kept(module, inputs, entry)
     results = _interpret(module, inputs, entry, poison)
     origins = tuple(poison.origins)
     if not origins or not any(map(_may_be_poison, results)):
@@ -48,7 +48,9 @@ def interpret_defined(
 
     def changed(some: Sequence[Origin]) -> _Element | None:
         again = Poison(frozenset(some))
-        return _differing(results, _interpret(module, _kept(given), entry, again))
+        return _differing(
+            results, _interpret(module, _kept(module, given, entry), entry, again)
+        )
 
     if (found := changed(origins)) is not None:
         # Products of two of them are undefined until both have other values.
@@ -58,8 +60,13 @@ def interpret_defined(
     return results
 
 
-def _kept(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The inputs, whatever a program writes into its arguments."""
+def _kept(
+    module: ModuleOp, inputs: Mapping[str, Array], entry: str | None
+) -> Mapping[str, Array]:
+    """The inputs, whatever a program writes into buffers that are its arguments."""
+    arguments = entry_point(module, entry).body.block.args
+    if not any(isinstance(each.type, MemRefType) for each in arguments):
+        return inputs
     return {name: array.copy() for name, array in inputs.items()}
 
 

@@ -19,15 +19,23 @@ func.func @cache(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error@+1 {{func.func: expected a level among L1, L3 of h200, got L2, which is a cache}}
+// expected-error@+1 {{func.func: expected a level among L3 of h200, got L2, which is a cache}}
 func.func @argument(%x: memref<4xf32, "L2">) {
   func.return
 }
 
 // -----
 
+func.func @buffer_of_values() {
+  // expected-error@+1 {{mem.alloc: expected a level among L3 of h200, got L1, which holds no buffers}}
+  %a = mem.alloc : memref<4xf32, "L1">
+  func.return
+}
+
+// -----
+
 func.func @buffer() {
-  // expected-error@+1 {{mem.alloc: expected a level among L1, L3 of h200, got L4}}
+  // expected-error@+1 {{mem.alloc: expected a level among L3 of h200, got L4}}
   %a = mem.alloc : memref<4xf32, "L4">
   func.return
 }
