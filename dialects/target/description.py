@@ -186,12 +186,12 @@ def load(name_or_path: str, others: Sequence[str] = ()) -> Target:
 def _parsed(text: str, file: str) -> dict[str, Data]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         found = _AT.fullmatch(str(error))
-        message, place = (found[1], found.groups()[1:]) if found else (str(error), ())
-        line, column = (int(each) for each in place) if all(place) else _end(text)
+        message = found[1] if found else str(error)
+        place = (int(found[2]), int(found[3])) if found and found[2] else _end(text)
         message = f"{message[0].lower()}{message[1:]}"
-        raise DescriptionError(message, file, line, column) from error
+        raise DescriptionError(message, file, *place) from error
 
 
 def _end(text: str) -> tuple[int, int]:

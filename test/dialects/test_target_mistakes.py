@@ -87,6 +87,14 @@ def test_mistakes_in_a_description(tmp_path: Path, text: str, message: str):
     assert str(found.value) == f"{name}:{message}"
 
 
+@pytest.mark.parametrize("text", [f"a = {'1' * 5000}", f"a = {'[' * 5000}", "a = {"])
+def test_texts_that_cannot_be_read(tmp_path: Path, text: str):
+    name = written(tmp_path, text)
+    place = f"{re.escape(name)}:1:{len(text) + 1}"
+    with pytest.raises(DescriptionError, match=rf"^{place}: error: [a-z]"):
+        load(name)
+
+
 CHIP = chip(4096, 1 << 16, 1 << 20)
 
 
