@@ -38,9 +38,19 @@ def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
 
 
 def result_count(function: func.FuncOp) -> int:
-    """How many trailing arguments hold results; none before bufferisation."""
-    count = function.attributes.get(RESULTS)
-    return count.value.data if isinstance(count, IntegerAttr) else 0
+    """
+    How many trailing arguments hold results; none before bufferisation. Raises
+    `DiagnosticException` where there are not so many arguments.
+    """
+    if (count := function.attributes.get(RESULTS)) is None:
+        return 0
+    arguments = len(function.function_type.inputs)
+    if isinstance(count, IntegerAttr) and 0 <= count.value.data <= arguments:
+        return count.value.data
+    message = (
+        f"expected `{RESULTS}` to be a number of the {arguments} arguments, got {count}"
+    )
+    return function.emit_error(message, DiagnosticException(message))
 
 
 def argument_names(function: func.FuncOp) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
+from tlf.dialects.entry import result_count
 from tlf.dialects.layouts import LAYOUT
 from tlf.dialects.parameters import PARAMETER
 from tlf.tools.ranges import RANGE
@@ -30,8 +31,9 @@ OF_RESULTS = (LAYOUT,)
 
 def verify_no_stray_attributes(module: ModuleOp) -> None:
     """
-    Refuse attributes without a dialect's prefix on the operations of TLF, and unknown
-    ones with the prefix of TLF on arguments and results of functions.
+    Refuse attributes without a dialect's prefix on the operations of TLF, unknown ones
+    with the prefix of TLF on arguments and results of functions, and more results than
+    there are arguments.
     """
     for op in module.walk():
         if isinstance(op, func.FuncOp):
@@ -48,6 +50,7 @@ def verify_no_stray_attributes(module: ModuleOp) -> None:
 
 
 def _verify_function(op: func.FuncOp) -> None:
+    result_count(op)
     block = op.body.first_block
     names = [] if block is None else [each.name_hint for each in block.args]
     faults = (

@@ -43,3 +43,24 @@ func.func @f(%x: tensor<4xf32> {test.note, tlf.parameter, tlf.range = [0.5, 1.5]
     -> (tensor<4xf32> {test.note, tlf.layout = "any"}) {
   func.return %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{expected `tlf.results` to be a number of the 1 arguments, got 2 : i64}}
+func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.results = 2 : i64} {
+  func.return
+}
+
+// -----
+
+// expected-error@+1 {{expected `tlf.results` to be a number of the 1 arguments, got -1 : i64}}
+func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.results = -1 : i64} {
+  func.return
+}
+
+// -----
+
+// expected-error@+1 {{expected `tlf.results` to be a number of the 1 arguments, got "all"}}
+func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.results = "all"} {
+  func.return
+}
