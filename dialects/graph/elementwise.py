@@ -30,7 +30,6 @@ from xdsl.utils.exceptions import VerifyException
 from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     FLOATS,
-    INTEGERS,
     NUMBERS,
     GraphTensor,
     element_of,
@@ -43,6 +42,7 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import Array, ElementwiseInterface
+from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
 
 
@@ -294,8 +294,9 @@ class DivOp(BinaryOperation):
 @irdl_op_definition
 class RemOp(BinaryOperation):
     """
-    Elementwise remainder of the division of integers that is truncated towards zero: it
-    has the sign of the dividend, and is undefined where the divisor is 0.
+    Elementwise remainder of the division that is truncated towards zero: it has the sign
+    of the dividend. Where the divisor is 0, that of integers is undefined. That of floats
+    is exact, and the dividend where the divisor is infinite.
 
     ```mlir
     %rest = graph.rem %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
@@ -303,14 +304,18 @@ class RemOp(BinaryOperation):
     """
 
     name = "graph.rem"
-    ELEMENTS: ClassVar = INTEGERS
+    ELEMENTS: ClassVar = NUMBERS
 
     def compute(self, *operands: Array) -> Array:
         lhs, rhs = operands
+        if is_float(self.result_element()):
+            return np.fmod(lhs, rhs)
         return np.fmod(lhs, _safe_divisor(rhs))
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
+        if is_float(lhs.type):
+            return inserted(builder, RemFOp(lhs, rhs))
         divisor = _safe_scalar_divisor(builder, rhs)
         return inserted(builder, arith.RemSIOp(lhs, divisor))
 

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from tlf.dialects.interfaces import Array
+from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.types import dtype_of
 
 _erf = np.vectorize(python_math.erf, otypes=[np.float64])
@@ -58,6 +59,7 @@ FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
     arith.SubfOp: np.subtract,
     arith.SubiOp: np.subtract,
     arith.XOrIOp: np.bitwise_xor,
+    RemFOp: np.fmod,
     math.AbsFOp: np.abs,
     math.AbsIOp: np.abs,
     math.AcosOp: np.arccos,

@@ -51,6 +51,7 @@ from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
+from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
 from tlf.dialects.mem.window import WindowOp, window_type
@@ -69,6 +70,7 @@ Mem = Dialect(
         MapOp,
         MaskOp,
         ReduceOp,
+        RemFOp,
         StoreOp,
         WaitOp,
         WindowOp,
@@ -95,6 +97,7 @@ __all__ = [
     "MaskOp",
     "Mem",
     "ReduceOp",
+    "RemFOp",
     "Shaped",
     "StoreOp",
     "StructuredOp",

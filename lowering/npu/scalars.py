@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.dialects.mem import RemFOp
 from tlf.dialects.target import Target
 from tlf.dialects.types import is_half
 
@@ -34,6 +35,7 @@ VECTOR: Mapping[type[Operation], str] = {
     arith.SubfOp: "sub",
     arith.SubiOp: "sub",
     arith.XOrIOp: "xor",
+    RemFOp: "rem",
     math.AbsFOp: "abs",
     math.AbsIOp: "abs",
     math.AcosOp: "acos",

@@ -40,6 +40,7 @@ _FLOAT_CALLS = {
     "arith.minimumf": f"tl.minimum({{}}, {{}}, {_NAN})",
     "arith.maxnumf": "tl.maximum({}, {})",
     "arith.minnumf": "tl.minimum({}, {})",
+    "mem.remf": "libdevice.fmod({}, {})",
     "math.absf": "tl.abs({})",
     "math.ceil": "tl.ceil({})",
     "math.cos": "tl.cos({})",

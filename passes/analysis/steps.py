@@ -10,6 +10,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 
+from tlf.dialects import mem
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import is_half, tensor_type
@@ -21,7 +22,14 @@ QUICK = (
     *(math.AbsFOp, math.AbsIOp, math.CopySignOp, math.FmaOp),
     *(math.CeilOp, math.FloorOp, math.RoundEvenOp, math.RoundOp, math.TruncOp),
 )
-SLOW = (arith.DivfOp, arith.SIToFPOp, arith.UIToFPOp, arith.FPToSIOp, arith.FPToUIOp)
+SLOW = (
+    arith.DivfOp,
+    arith.FPToSIOp,
+    arith.FPToUIOp,
+    arith.SIToFPOp,
+    arith.UIToFPOp,
+    mem.RemFOp,
+)
 
 
 def lane_steps(op: Operation, target: Target) -> int:

@@ -57,7 +57,7 @@ def _round(values: Array) -> Array:
 
 def _remainder(a: Array, b: Array) -> Array:
     """What is left of a division towards zero; it has the sign of `a`."""
-    if not np.all(b):
+    if a.dtype.kind != "f" and not np.all(b):
         raise Fault("integer division by zero")
     return np.fmod(a, b)
 
@@ -113,7 +113,7 @@ BINARY: dict[str, tuple[Callable[[Array, Array], Array], frozenset[str]]] = {
     "min": (np.minimum, _ANY),
     "maxnum": (np.fmax, FLOATS),
     "minnum": (np.fmin, FLOATS),
-    "rem": (_remainder, INTEGERS),
+    "rem": (_remainder, _NUMBERS),
     "shl": (np.left_shift, INTEGERS),
     "shr": (np.right_shift, INTEGERS),
     "pow": (np.power, FLOATS),

@@ -124,7 +124,7 @@ def test_angles(element: str, target: str):
 @pytest.mark.parametrize("element", FLOATS)
 def test_arithmetic(element: str, target: str):
     left, right, given = pairs(element)
-    check(elementwise(ARITHMETIC, element, left, right), given, target)
+    check(elementwise((*ARITHMETIC, REM), element, left, right), given, target)
     check(elementwise(COMPARE, "i1", left, right), given, target)
     check(elementwise(EXTREMES, element, left, right), given, target, zeros=False)
     powers = elementwise([POW, ATAN2], element, left, right)

@@ -110,6 +110,7 @@ BINARY: dict[str, dict[str, Function]] = {
         "arith.subf": np.subtract,
         "math.atan2": np.arctan2,
         "math.copysign": np.copysign,
+        "mem.remf": np.fmod,
     },
     "i": {
         "arith.addi": np.add,

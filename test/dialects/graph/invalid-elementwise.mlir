@@ -72,6 +72,6 @@
 
 // -----
 
-%a = "test.op"() : () -> tensor<4xf32>
-// expected-error@+1 {{expected elements of i64, i32, i8, got f32}}
-%0 = graph.rem %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+%a = "test.op"() : () -> tensor<4xi1>
+// expected-error@+1 {{expected elements of f64, f32, f16, bf16, i64, i32, i8, got i1}}
+%0 = graph.rem %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>

@@ -105,6 +105,8 @@ def test_division(element: Attribute, rng: Generator):
     if element in FLOATS:
         expected = torch.div(double(lhs), double(rhs))
         check(run(graph.DivOp, lhs, rhs, of=element), expected, element)
+        rest = torch.fmod(double(lhs), double(rhs))
+        check(run(graph.RemOp, lhs, rhs, of=element), rest, element)
         return
     rhs[rhs == 0] = 4
     lhs[0, 0, 0], rhs[0, 0] = np.iinfo(lhs.dtype.name).min, 3

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from tlf.dialects import graph
+from tlf.dialects import graph, mem
 from tlf.dialects.graph.elementwise import BinaryOperation, truncated_quotient
 from tlf.dialects.graph.functions import error_function
 from tlf.dialects.graph.tensors import NUMBERS
@@ -53,6 +53,7 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     arith.DivfOp: np.divide,
     arith.DivSIOp: truncated_quotient,
     arith.RemSIOp: np.fmod,
+    mem.RemFOp: np.fmod,
     arith.MaximumfOp: np.maximum,
     arith.MaxSIOp: np.maximum,
     arith.MinimumfOp: np.minimum,

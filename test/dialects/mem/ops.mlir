@@ -69,6 +69,16 @@ mem.reduce ins(%a : memref<16x64xf32, "L1">) outs(%s : memref<16xf32, "L1">)
   %z = arith.maximumf %acc, %x : f32
   mem.yield %z : f32
 }
+// CHECK: mem.map
+mem.map ins(%a : memref<16x64xf32, "L1">) outs(%a : memref<16x64xf32, "L1">) domain [16, 64]
+    maps [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>] {
+^bb0(%x: f32):
+  // CHECK: %z = mem.remf %x, %x : f32
+  %z = mem.remf %x, %x : f32
+  // CHECK: %y = mem.remf %x, %z fastmath<afn> : f32
+  %y = mem.remf %x, %z fastmath<afn> : f32
+  mem.yield %y : f32
+}
 
 // -----
 

@@ -77,6 +77,7 @@ BINARY: dict[str, Binary] = {
     "arith.subf": np.subtract,
     "math.atan2": np.arctan2,
     "math.copysign": np.copysign,
+    "mem.remf": np.fmod,
 }
 
 INTEGER: dict[str, Binary] = {
