@@ -294,9 +294,9 @@ class DivOp(BinaryOperation):
 @irdl_op_definition
 class RemOp(BinaryOperation):
     """
-    Elementwise remainder of the division that is truncated towards zero: it has the sign
-    of the dividend. Where the divisor is 0, that of integers is undefined. That of floats
-    is exact, and the dividend where the divisor is infinite.
+    Elementwise remainder of the division that is truncated towards zero: it has the
+    sign of the dividend. That of integers is undefined where the divisor is 0; that of
+    floats is exact, and the dividend where the divisor is infinite.
 
     ```mlir
     %rest = graph.rem %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>

@@ -7,14 +7,28 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc, f32, i1, i64
+from xdsl.dialects.builtin import (
+    LocationAttr,
+    TensorType,
+    UnknownLoc,
+    f32,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.types import AnyTensor, accumulator_of, is_float
+from tlf.dialects.types import (
+    AnyTensor,
+    accumulator_of,
+    dtype_of,
+    is_float,
+    is_half,
+)
 
 Number = bool | int | float
 Operand = SSAValue | Number
@@ -26,6 +40,11 @@ class Nothing:
 
 
 NOTHING = Nothing()
+
+
+def wrapped(value: int, width: int) -> int:
+    """The integer of so many bits whose bits are the last of a number."""
+    return (value + (1 << width - 1)) % (1 << width) - (1 << width - 1)
 
 
 @dataclass
@@ -69,7 +88,10 @@ class Emitter:
         return self.builder.insert(op).results
 
     def number(self, value: Number, element: Attribute) -> SSAValue:
-        """A scalar."""
+        """A scalar. Integers that a type has not wrap around."""
+        dtype = dtype_of(element)
+        if dtype.kind == "i" and type(value) is int:
+            value = wrapped(value, 8 * dtype.itemsize)
         return self.emit(graph.ConstantOp.filled(value, TensorType(element, [])))
 
     def array(self, array: Array, element: Attribute) -> SSAValue:
@@ -97,6 +119,29 @@ class Emitter:
         """An elementwise operation, its operands in the type of the result."""
         wanted = self.element if element is None else element
         return self.emit(kind(*(self.cast(each, wanted) for each in operands)))
+
+    def apply_wide(self, kind: type[IRDLOperation], *operands: Operand) -> SSAValue:
+        """
+        An elementwise operation in the type of the result, but for numbers and scalars
+        that 16 bits do not hold: with them it is computed in f32 and rounded once.
+        """
+        if not any(self._is_finer(each) for each in operands):
+            return self.apply(kind, *operands)
+        return self.finish(self.apply(kind, *operands, element=self.wide))
+
+    def _is_finer(self, value: Operand) -> bool:
+        """Whether a number or a scalar may be rounded to 16 bits."""
+        if not is_half(self.element):
+            return False
+        if isinstance(value, SSAValue):
+            return not shape_of(value) and element_of(value) in (f32, f64)
+        with np.errstate(all="ignore"):
+            held = np.float64(value).astype(dtype_of(self.element))
+        return float(held) != value
+
+    def widened(self, value: Operand) -> SSAValue:
+        """The value rounded to the type of the result, in that to compute it in."""
+        return self.cast(self.cast(value, self.element), self.wide)
 
     def add(self, lhs: Operand, rhs: Operand, element: Attribute) -> SSAValue:
         """The sum, in an element type."""
@@ -184,6 +229,11 @@ class Emitter:
         self, value: SSAValue, low: Sequence[int], high: Sequence[int], fill: Number = 0
     ) -> SSAValue:
         """The value with `fill` around it; negative widths crop."""
+        extents = shape_of(value)
+        kept = zip(extents, low, high, strict=True)
+        if any(extent + min(one, 0) + min(two, 0) <= 0 for extent, one, two in kept):
+            shape = [sum(each) for each in zip(extents, low, high, strict=True)]
+            return self.broadcast(self.number(fill, element_of(value)), shape)
         for axis, (before, after) in enumerate(zip(low, high, strict=True)):
             extent = shape_of(value)[axis]
             start, stop = max(-before, 0), extent - max(-after, 0)

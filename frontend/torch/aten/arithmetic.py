@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f16, f32, i1
 from xdsl.ir import SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -56,10 +56,6 @@ BINARY: Mapping[str, type[IRDLOperation]] = {
     "atan2.default": graph.Atan2Op,
     "maximum.default": graph.MaximumOp,
     "minimum.default": graph.MinimumOp,
-    "mul.Scalar": graph.MulOp,
-    "mul.Tensor": graph.MulOp,
-    "div.Scalar": graph.DivOp,
-    "div.Tensor": graph.DivOp,
 }
 """Functions of two tensors, in the type of the result."""
 
@@ -93,21 +89,33 @@ CONVERTERS.update({overload(name): elementwise(kind) for name, kind in BINARY.it
 def _add(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
     if at.element == i1:
         return at.apply(graph.OrOp, x, y)
-    return at.apply(graph.AddOp, x, _scaled(at, y, alpha))
+    return _with_multiple(at, graph.AddOp, x, y, alpha)
 
 
 @converts("sub.Tensor", "sub.Scalar")
 def _sub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return at.apply(graph.SubOp, x, _scaled(at, y, alpha))
+    return _with_multiple(at, graph.SubOp, x, y, alpha)
 
 
 @converts("rsub.Scalar", "rsub.Tensor")
 def _rsub(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
-    return at.apply(graph.SubOp, y, _scaled(at, x, alpha))
+    return _with_multiple(at, graph.SubOp, y, x, alpha)
 
 
-def _scaled(at: Emitter, y: Operand, alpha: float) -> Operand:
-    return y if alpha == 1 else at.mul(y, alpha, at.element)
+def _with_multiple(
+    at: Emitter, kind: type[IRDLOperation], x: Operand, y: Operand, alpha: float
+) -> SSAValue:
+    """The sum or difference of `x` and `alpha` times `y`, rounded once."""
+    if alpha == 1:
+        return at.apply(kind, x, y)
+    first, second, factor = (at.widened(each) for each in (x, y, alpha))
+    multiple = at.mul(second, factor, at.wide)
+    return at.finish(at.apply(kind, first, multiple, element=at.wide))
+
+
+@converts("mul.Scalar", "mul.Tensor")
+def _mul(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    return at.apply_wide(graph.MulOp, x, y)
 
 
 @converts("reciprocal.default")
@@ -117,54 +125,12 @@ def _reciprocal(at: Emitter, x: SSAValue) -> SSAValue:
 
 @converts("sign.default", "sgn.default")
 def _sign(at: Emitter, x: SSAValue) -> SSAValue:
-    """Zero and NaN stay themselves."""
+    """Zeros of both signs and NaN are 0."""
     element = at.element
     if element == i1:
         return x
-    falling = at.select(at.compare(x, 0, "lt", element), -1, x, element)
+    falling = at.select(at.compare(x, 0, "lt", element), -1, 0, element)
     return at.select(at.compare(x, 0, "gt", element), 1, falling, element)
-
-
-@converts("div.Tensor_mode", "div.Scalar_mode")
-def _div(
-    at: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
-) -> SSAValue:
-    quotient = at.apply(graph.DivOp, x, y)
-    if rounding_mode is None:
-        return quotient
-    if is_float(at.element):
-        kind = graph.FloorOp if rounding_mode == "floor" else graph.TruncOp
-        return at.apply(kind, quotient)
-    if rounding_mode == "trunc":
-        return quotient
-    return at.sub(quotient, _borrow(at, x, y), at.element)
-
-
-def _borrow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    """1 where an inexact quotient of integers was rounded up, else 0."""
-    rest = at.apply(graph.RemOp, x, y)
-    signs = [at.compare(each, 0, "lt", at.element) for each in (rest, y)]
-    differ = at.compare(signs[0], signs[1], "ne", i1)
-    inexact = at.compare(rest, 0, "ne", at.element)
-    return at.cast(at.emit(graph.AndOp(inexact, differ)), at.element)
-
-
-@converts("fmod.Tensor", "fmod.Scalar")
-def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    if not is_float(at.element):
-        return at.apply(graph.RemOp, x, y)
-    whole = at.emit(graph.TruncOp(at.div(x, y, at.wide)))
-    return at.finish(at.sub(x, at.mul(whole, y, at.wide), at.wide))
-
-
-@converts("remainder.Tensor", "remainder.Scalar")
-def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    """What is left of a division rounded down; it has the sign of `y`."""
-    if not is_float(at.element):
-        rest = at.apply(graph.RemOp, x, y)
-        return at.add(rest, at.mul(_borrow(at, x, y), y, at.element), at.element)
-    whole = at.emit(graph.FloorOp(at.div(x, y, at.wide)))
-    return at.finish(at.sub(x, at.mul(whole, y, at.wide), at.wide))
 
 
 @converts("pow.Tensor_Tensor", "pow.Scalar")
@@ -176,19 +142,34 @@ def _pow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
 
 @converts("pow.Tensor_Scalar")
 def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
-    """Small whole powers are products, as in PyTorch."""
-    if exponent == 0.5:
-        return at.apply(graph.SqrtOp, x)
+    """Small whole powers are products, and roots are roots, as in PyTorch."""
     if exponent == 1:
         return at.finish(x)
-    if exponent in (2, 3):
-        value = at.cast(x, at.wide)
-        product = at.mul(value, value, at.wide)
-        cubed = at.mul(product, value, at.wide) if exponent == 3 else product
-        return at.finish(cubed)
     if exponent == -1:
         return at.apply(graph.DivOp, 1, x)
-    return _pow(at, x, exponent)
+    if exponent in (0.5, -0.5):
+        kind = graph.SqrtOp if exponent > 0 else graph.RsqrtOp
+        return at.apply(kind, _radicand(at, at.cast(x, at.element)))
+    if exponent not in (-2, 2, 3):
+        return _pow(at, x, exponent)
+    value = at.cast(x, at.wide)
+    product = at.mul(value, value, at.wide)
+    if exponent == 3:
+        product = at.mul(product, value, at.wide)
+    if exponent < 0:
+        product = at.div(1, product, at.wide)
+    return at.finish(product)
+
+
+def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
+    """
+    Whose root is a power: of f16 PyTorch takes powers, not roots, for which -0 is 0 and
+    minus infinity infinity.
+    """
+    if at.element != f16:
+        return x
+    is_least = at.compare(x, float("-inf"), "eq", at.element)
+    return at.add(at.select(is_least, float("inf"), x, at.element), 0.0, at.element)
 
 
 @converts("clamp.default", "clamp.Tensor", "clamp_min.default")

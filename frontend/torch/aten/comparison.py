@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
-from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.elements import DTYPES, ELEMENTS
 from tlf.frontend.torch.emitter import Emitter, Operand
@@ -18,15 +18,13 @@ from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overloa
 
 def common_element(x: SSAValue, y: Operand) -> Attribute:
     """The element type in which two operands are compared."""
-    element = element_of(x)
-    if isinstance(y, SSAValue):
-        dtype: Any = torch.promote_types(DTYPES[element], DTYPES[element_of(y)])
-        return ELEMENTS[dtype]
-    if isinstance(y, float) and not is_float(element):
-        return f32
-    if element == i1 and not isinstance(y, bool):
-        return ELEMENTS[torch.int64]
-    return element
+    stand_ins: list[Any] = [
+        torch.empty(shape_of(each), dtype=DTYPES[element_of(each)], device="meta")
+        if isinstance(each, SSAValue)
+        else each
+        for each in (x, y)
+    ]
+    return ELEMENTS[torch.result_type(*stand_ins)]
 
 
 def _comparison(relation: str) -> Converter:

@@ -196,15 +196,18 @@ def _mirrored(
 ) -> SSAValue:
     """
     The value with slices of its own around it: reflected ones where `border` is 1, the
-    outermost where it is 0.
+    outermost where it is 0. Negative widths crop.
     """
     for position in range(len(widths) // 2):
         axis = len(shape_of(x)) - 1 - position
         low, high = widths[2 * position : 2 * position + 2]
         last = shape_of(x)[axis] - 1
-        places = [border * each for each in range(low, 0, -1)]
-        places += [*range(last + 1)]
-        places += [last - border * each for each in range(1, high + 1)]
+        inside = range(-low, last + 1 + high)
+        nearest = [min(max(place, 0), last) for place in inside]
+        places = [
+            near + border * (near - place)
+            for near, place in zip(nearest, inside, strict=True)
+        ]
         runs = [at.slice(x, axis, *run) for run in _runs(places)]
         x = at.concat(runs, axis)
     return x

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
@@ -13,7 +14,7 @@ from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.registry import converts
 
 
-@converts("_softmax.default", "_safe_softmax.default")
+@converts("_softmax.default")
 def _softmax(
     at: Emitter,
     x: SSAValue,
@@ -24,8 +25,20 @@ def _softmax(
 ) -> SSAValue:
     value = at.cast(x, at.element)
     if not at.shape:
-        return at.number(1, at.element)
+        row = at.emit(graph.SoftmaxOp(at.reshape(value, (1,)), 0))
+        return at.reshape(row, ())
     return at.emit(graph.SoftmaxOp(value, axis % len(at.shape)))
+
+
+@converts("_safe_softmax.default")
+def _safe_softmax(
+    at: Emitter, x: SSAValue, axis: int, dtype: object = None
+) -> SSAValue:
+    """Rows of minus infinity alone become 0."""
+    value = at.cast(x, at.element)
+    most = at.reduce(value, "max", [axis % len(at.shape)] if at.shape else [], True)
+    hidden = at.compare(most, -math.inf, "eq", at.element)
+    return at.select(hidden, 0.0, _softmax(at, value, axis), at.element)
 
 
 @converts("_log_softmax.default")
@@ -33,7 +46,7 @@ def _log_softmax(
     at: Emitter, x: SSAValue, axis: int, half_to_float: bool = False
 ) -> SSAValue:
     if not at.shape:
-        return at.number(0, at.element)
+        return at.sub(x, x, at.element)
     wide, axis = at.wide, axis % len(at.shape)
     value = at.cast(x, wide)
     centred = at.sub(value, at.reduce(value, "max", [axis], True), wide)
@@ -50,12 +63,25 @@ def _layer_norm(
     bias: SSAValue | None,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
-    affine = [
-        None if each is None else at.cast(each, element_of(x))
-        for each in (weight, bias)
-    ]
-    normal = graph.LayerNormOp(x, *affine, last=len(shape), epsilon=epsilon)
-    return at.emit(normal), None, None
+    element = _common_element(x, weight, bias)
+    affine = _cast_all(at, element, weight, bias)
+    value = at.cast(x, element)
+    normal = graph.LayerNormOp(value, *affine, last=len(shape), epsilon=epsilon)
+    return at.cast(at.emit(normal), at.element), None, None
+
+
+def _common_element(x: SSAValue, *others: SSAValue | None) -> Attribute:
+    """The type that `x` is normalised in: its own, or f32 where others have another."""
+    element = element_of(x)
+    given = {element_of(each) for each in others if each is not None}
+    return element if given <= {element} else accumulator_of(element)
+
+
+def _cast_all(
+    at: Emitter, element: Attribute, *values: SSAValue | None
+) -> list[SSAValue | None]:
+    """Weights, those that there are, in an element type."""
+    return [None if each is None else at.cast(each, element) for each in values]
 
 
 @converts("_fused_rms_norm.default")
@@ -72,9 +98,11 @@ def _rms_norm(
 
     element = accumulator_of(element_of(x))
     least = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
-    scale = None if weight is None else at.cast(weight, element_of(x))
-    normal = graph.RmsNormOp(x, scale, last=len(shape), epsilon=least)
-    return at.emit(normal), None
+    common = _common_element(x, weight)
+    (scale,) = _cast_all(at, common, weight)
+    value = at.cast(x, common)
+    normal = graph.RmsNormOp(value, scale, last=len(shape), epsilon=least)
+    return at.cast(at.emit(normal), at.element), None
 
 
 @converts("native_group_norm.default")
@@ -113,10 +141,8 @@ def _batch_norm(
     momentum: float,
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
-    element = element_of(x)
-    statistics = [at.cast(each, element) for each in (mean, variance)]
-    affine = [
-        None if each is None else at.cast(each, element) for each in (weight, bias)
-    ]
-    normal = graph.BatchNormOp(x, *statistics, *affine, epsilon=epsilon)
-    return at.emit(normal), None, None
+    element = _common_element(x, mean, variance, weight, bias)
+    value, *statistics = (at.cast(each, element) for each in (x, mean, variance))
+    affine = _cast_all(at, element, weight, bias)
+    normal = graph.BatchNormOp(value, *statistics, *affine, epsilon=epsilon)
+    return at.cast(at.emit(normal), at.element), None, None

@@ -138,10 +138,11 @@ def moments(
     at: Emitter, x: SSAValue, axes: Axes, correction: Number | None, keepdim: bool
 ) -> tuple[SSAValue, SSAValue]:
     """The variance and the mean, in the type that the result is computed in."""
+    if not shape_of(x):
+        row = moments(at, at.reshape(x, (1,)), 0, correction, False)
+        return row[0], row[1]
     found, wide = axes_of(x, axes), at.wide
     value = at.cast(x, wide)
-    if not found:
-        return at.number(math.nan, wide), value
     count = math.prod(shape_of(x)[axis] for axis in found)
     mean = at.emit(graph.MeanOp(value, found, True))
     centred = at.sub(value, mean, wide)

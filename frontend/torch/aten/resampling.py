@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from tlf.dialects.graph.tensors import shape_of
 from tlf.dialects.interfaces import Array
+from tlf.dialects.types import dtype_of
 from tlf.frontend.torch.aten.pooling import along_axis
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.registry import converts
+from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
 
 
 def _factors(scales: Any, rank: int) -> list[float | None]:
@@ -26,28 +27,70 @@ def _resampled_axes(x: SSAValue) -> range:
     return range(2, len(shape_of(x)))
 
 
-@converts(
-    "upsample_nearest1d.default",
-    "upsample_nearest2d.default",
-    "upsample_nearest3d.default",
-    "upsample_nearest1d.vec",
-    "upsample_nearest2d.vec",
-    "upsample_nearest3d.vec",
-)
-def _nearest(at: Emitter, x: SSAValue, sizes: Any, *scales: Any) -> SSAValue:
-    axes = _resampled_axes(x)
-    for axis, factor in zip(axes, _factors(scales, len(axes)), strict=True):
-        extent, count = shape_of(x)[axis], at.shape[axis]
-        if count % extent == 0 and factor in (None, count / extent):
-            x = _repeated(at, x, axis, count // extent)
-            continue
-        step = extent / count if factor is None else 1 / factor
-        places = np.minimum(np.floor(np.arange(count) * np.float32(step)), extent - 1)
-        x = at.take(x, [int(place) for place in places], axis)
-    return x
+def _nearest(*, exact: bool) -> Converter:
+    """A converter to the elements that are nearest, or left of the nearest."""
+
+    def convert(at: Emitter, x: SSAValue, sizes: Any, *scales: Any) -> SSAValue:
+        axes = _resampled_axes(x)
+        for axis, factor in zip(axes, _factors(scales, len(axes)), strict=True):
+            extent, count = shape_of(x)[axis], at.shape[axis]
+            find = _places if len(axes) == 2 else _places_along
+            places = find(extent, count, factor, at.wide, exact=exact)
+            times = max(count // extent, 1)
+            if places == [place // times for place in range(count)]:
+                x = _repeated(at, at.slice(x, axis, 0, count // times), axis, times)
+            else:
+                x = at.take(x, places, axis)
+        return x
+
+    return convert
+
+
+for _rank in (1, 2, 3):
+    for _form in ("default", "vec"):
+        for _name, _exact in (("upsample_nearest", 0), ("_upsample_nearest_exact", 1)):
+            _overload = overload(f"{_name}{_rank}d.{_form}")
+            CONVERTERS[_overload] = _nearest(exact=bool(_exact))
+
+
+def _places(
+    extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
+) -> list[int]:
+    """
+    Of each of `count` elements along an axis of an image the element that it is, in
+    single precision whatever the type, as PyTorch computes it.
+    """
+    if not exact and count in (extent, 2 * extent):
+        return [place * extent // count for place in range(count)]
+    step = np.float32(extent / count if factor is None else 1 / factor)
+    places = (np.arange(count, dtype=np.float32) + np.float32(exact / 2)) * step
+    return _within(places, extent)
+
+
+def _places_along(
+    extent: int, count: int, factor: float | None, element: Attribute, *, exact: bool
+) -> list[int]:
+    """
+    Those of a row or a volume, which PyTorch computes in the type of its formulas, and
+    the centre of an element with a single rounding.
+    """
+    wide = dtype_of(element).type
+    step = np.float64(wide(extent / count if factor is None else 1 / factor))
+    places = np.arange(count, dtype=np.float64) * step
+    if exact:
+        centres = (np.arange(count, dtype=np.float64) + 0.5) * step - 0.5
+        places = np.maximum(centres.astype(wide), 0).astype(np.float64) + 0.5
+    return _within(places.astype(wide).astype(np.float32), extent)
+
+
+def _within(places: Array, extent: int) -> list[int]:
+    """Whole indices of an axis."""
+    return [int(place) for place in np.minimum(np.floor(places), extent - 1)]
 
 
 def _repeated(at: Emitter, x: SSAValue, axis: int, count: int) -> SSAValue:
+    if count == 1:
+        return x
     shape = shape_of(x)
     before, after = shape[: axis + 1], shape[axis + 1 :]
     column = at.reshape(x, (*before, 1, *after))

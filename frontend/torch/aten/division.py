@@ -1,0 +1,82 @@
+"""Quotients that are rounded to whole numbers, and what is left of them."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.types import is_float
+from tlf.frontend.torch.emitter import Emitter, Operand
+from tlf.frontend.torch.registry import converts
+
+
+@converts("div.Scalar", "div.Tensor", "div.Tensor_mode", "div.Scalar_mode")
+def _div(
+    at: Emitter, x: Operand, y: Operand, *, rounding_mode: str | None = None
+) -> SSAValue:
+    if rounding_mode is None:
+        return at.apply_wide(graph.DivOp, x, y)
+    if not is_float(at.element):
+        quotient = at.apply(graph.DivOp, x, y)
+        if rounding_mode == "trunc":
+            return quotient
+        return at.sub(quotient, _borrow(at, x, y), at.element)
+    element = at.wide if _is_scalar(y) else at.element
+    if rounding_mode == "floor":
+        return at.finish(_floored(at, at.cast(x, element), at.cast(y, element)))
+    return at.finish(at.emit(graph.TruncOp(at.div(x, y, element))))
+
+
+def _is_scalar(value: Operand) -> bool:
+    """Whether steps of a division by a value are not rounded to 16 bits."""
+    return not isinstance(value, SSAValue) or prod(shape_of(value)) == 1
+
+
+def _floored(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
+    """
+    The quotient of floats rounded down, of what is left of one that is truncated: its
+    own quotient may be rounded up to the next whole number.
+    """
+    element, plain = element_of(x), at.emit(graph.DivOp(x, y))
+    rest = at.emit(graph.RemOp(x, y))
+    quotient = at.div(at.sub(x, rest, element), y, element)
+    lower = at.sub(quotient, 1, element)
+    quotient = at.select(_is_opposite(at, rest, y), lower, quotient, element)
+    whole = at.emit(graph.FloorOp(quotient))
+    beyond = at.compare(at.sub(quotient, whole, element), 0.5, "gt", element)
+    whole = at.select(beyond, at.add(whole, 1, element), whole, element)
+    is_zero = at.compare(quotient, 0, "eq", element)
+    whole = at.select(is_zero, at.mul(plain, 0, element), whole, element)
+    return at.select(at.compare(y, 0, "eq", element), plain, whole, element)
+
+
+def _is_opposite(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
+    """Whether a remainder is not 0 and has not the sign of the divisor."""
+    element = element_of(rest)
+    signs = [at.compare(each, 0, "lt", element) for each in (rest, divisor)]
+    differ = at.compare(signs[0], signs[1], "ne", i1)
+    return at.emit(graph.AndOp(at.compare(rest, 0, "ne", element), differ))
+
+
+def _borrow(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    """1 where an inexact quotient of integers was rounded up, else 0."""
+    rest = at.apply(graph.RemOp, x, y)
+    return at.cast(_is_opposite(at, rest, at.cast(y, at.element)), at.element)
+
+
+@converts("fmod.Tensor", "fmod.Scalar")
+def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    return at.apply(graph.RemOp, x, y)
+
+
+@converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
+    """What is left of a division rounded down; it has the sign of `y`."""
+    divisor = at.cast(y, at.element)
+    rest = at.apply(graph.RemOp, x, divisor)
+    up = at.add(rest, divisor, at.element)
+    return at.select(_is_opposite(at, rest, divisor), up, rest, at.element)

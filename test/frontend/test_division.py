@@ -1,0 +1,81 @@
+"""Quotients rounded to whole numbers, and remainders, bit by bit as PyTorch has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch_special import Functions, T, check_exactly, pairs, special
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+INTEGERS = (torch.int8, torch.int32, torch.int64)
+
+FUNCTIONS: Functions = {
+    "//": lambda x, y: x // y,
+    "floor": lambda x, y: T.div(x, y, rounding_mode="floor"),
+    "trunc": lambda x, y: T.div(x, y, rounding_mode="trunc"),
+    "fmod": T.fmod,
+    "%": lambda x, y: x % y,
+}
+
+
+def computed(name: str, *arguments: Any) -> Tensor:
+    """
+    What PyTorch computes. Its remainders of several elements at once are NaN where the
+    quotient is out of range, those of single ones are not.
+    """
+    if name not in ("fmod", "%"):
+        return FUNCTIONS[name](*arguments)
+    rows = zip(
+        *(each.split(1) for each in T.broadcast_tensors(*arguments)), strict=True
+    )
+    return T.cat([FUNCTIONS[name](*row) for row in rows])
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    ("dtype", "targets"),
+    [
+        (torch.float16, ["reference", "npu-tiny"]),
+        (torch.bfloat16, ["reference", "triton"]),
+        (torch.float32, ["reference", "npu-tiny", "triton"]),
+        (torch.float64, ["reference", "triton"]),
+    ],
+)
+def test_floats(dtype: torch.dtype, targets: list[str]):
+    x, y = pairs(dtype)
+    wanted = [computed(name, x, y) for name in FUNCTIONS]
+    check_exactly(FUNCTIONS, [x, y], targets, wanted=wanted)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers(dtype: torch.dtype):
+    x, y = pairs(dtype)
+    is_defined = (y != 0) & ~((x == T.iinfo(dtype).min) & (y == -1))
+    targets = ["reference", "npu-tiny", "triton"][:: 2 if dtype.itemsize > 4 else 1]
+    check_exactly(FUNCTIONS, [x[is_defined], y[is_defined]], targets)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_numbers(dtype: torch.dtype):
+    """By a number of Python, of which no step is rounded to 16 bits, and of one."""
+    functions = {
+        f"{name} {number}": lambda x, f=function, n=number: f(x, n)
+        for name, function in FUNCTIONS.items()
+        for number in (3, 0.3, -2.7, float("inf"))
+    }
+    functions["5 %"] = lambda x: 5 % x
+    functions["-0.3 //"] = lambda x: -0.3 // x
+    size = T.abs(special(dtype))
+    usual = (size < 2e4) & ((size == 0) | (size > 1e-4))
+    check_exactly(functions, [special(dtype)[usual]])
+
+
+def test_scalars_on_either_side():
+    x, y = T.tensor([1.0, -5.0, 0.1, float("inf")]), T.tensor(0.1)
+    check_exactly(FUNCTIONS, [x, y])
+    check_exactly(FUNCTIONS, [y, x])
+    check_exactly(FUNCTIONS, [x.half(), y], ["reference"])
