@@ -1,4 +1,4 @@
-"""Quotients rounded to whole numbers, and remainders, bit by bit as PyTorch has them."""
+"""Quotients rounded to whole numbers, and remainders, bit by bit as in PyTorch."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
-from torch_special import Functions, T, check_exactly, pairs, special
+from torch_special import T, check_exactly, functions, pairs, special
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INTEGERS = (torch.int8, torch.int32, torch.int64)
 
-FUNCTIONS: Functions = {
-    "//": lambda x, y: x // y,
-    "floor": lambda x, y: T.div(x, y, rounding_mode="floor"),
-    "trunc": lambda x, y: T.div(x, y, rounding_mode="trunc"),
-    "fmod": T.fmod,
-    "%": lambda x, y: x % y,
-}
+TEXTS = (
+    *("x // y", "T.fmod(x, y)", "x % y"),
+    *("T.div(x, y, rounding_mode='floor')", "T.div(x, y, rounding_mode='trunc')"),
+)
+FUNCTIONS = functions("x, y", *TEXTS)
 
 
 def computed(name: str, *arguments: Any) -> Tensor:
@@ -26,7 +24,7 @@ def computed(name: str, *arguments: Any) -> Tensor:
     What PyTorch computes. Its remainders of several elements at once are NaN where the
     quotient is out of range, those of single ones are not.
     """
-    if name not in ("fmod", "%"):
+    if name not in TEXTS[1:3]:
         return FUNCTIONS[name](*arguments)
     rows = zip(
         *(each.split(1) for each in T.broadcast_tensors(*arguments)), strict=True
@@ -62,16 +60,12 @@ def test_integers(dtype: torch.dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_numbers(dtype: torch.dtype):
     """By a number of Python, of which no step is rounded to 16 bits, and of one."""
-    functions = {
-        f"{name} {number}": lambda x, f=function, n=number: f(x, n)
-        for name, function in FUNCTIONS.items()
-        for number in (3, 0.3, -2.7, float("inf"))
-    }
-    functions["5 %"] = lambda x: 5 % x
-    functions["-0.3 //"] = lambda x: -0.3 // x
+    given = dict(functions("x", "5 % x", "-0.3 // x"))
+    for number in (3, 0.3, -2.7, float("inf")):
+        given |= functions("x", *TEXTS, y=number)
     size = T.abs(special(dtype))
     usual = (size < 2e4) & ((size == 0) | (size > 1e-4))
-    check_exactly(functions, [special(dtype)[usual]])
+    check_exactly(given, [special(dtype)[usual]])
 
 
 def test_scalars_on_either_side():

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch_check import noted
 
 from tlf.frontend.torch.export import from_torch
@@ -14,6 +15,18 @@ from tlf.tools.torch_module import CompiledModule
 
 T: Any = torch
 Functions = Mapping[str, Callable[..., Any]]
+
+
+def functions(parameters: str, *texts: str, **known: object) -> Functions:
+    """
+    Functions by what they return, in Python, where `T` is torch and `F` is
+    torch.nn.functional.
+    """
+    names = {"T": torch, "F": functional, **known}
+    note = f" for {known}" if known else ""
+    return {
+        f"{text}{note}": eval(f"lambda {parameters}: {text}", names) for text in texts
+    }
 
 
 class Together(torch.nn.Module):
@@ -53,18 +66,17 @@ def differences(found: Tensor, wanted: Tensor, *, zeros: bool = True) -> list[st
     """
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return [f"{found.dtype}{found.shape} for {wanted.dtype}{wanted.shape}"]
-    same = (found == wanted) | ((found != found) & (wanted != wanted))
+    mine, theirs = found.flatten(), wanted.flatten()
+    same = (mine == theirs) | ((mine != mine) & (theirs != theirs))
     if zeros and wanted.is_floating_point():
-        same &= (T.signbit(found) == T.signbit(wanted)) | T.isnan(wanted)
-    return [
-        f"{found[place].item()} for {wanted[place].item()} at {place}"
-        for place in map(tuple, (~same).nonzero().tolist())
-    ]
+        same &= (T.signbit(mine) == T.signbit(theirs)) | T.isnan(theirs)
+    places = [place for place, each in enumerate(same) if not each]
+    return [f"{mine[at].item()} for {theirs[at].item()} at {at}" for at in places]
 
 
 def check_exactly(
-    functions: Functions,
-    arguments: Sequence[Tensor],
+    given: Functions,
+    arguments: Sequence[Any],
     targets: Sequence[str] = ("reference",),
     *,
     wanted: Sequence[Tensor] | None = None,
@@ -72,10 +84,10 @@ def check_exactly(
 ) -> None:
     """Compare functions on targets with what PyTorch computes, or with `wanted`."""
     if wanted is None:
-        wanted = [function(*arguments) for function in functions.values()]
-    imported = from_torch(Together(list(functions.values())), arguments)
+        wanted = [function(*arguments) for function in given.values()]
+    imported = from_torch(Together(list(given.values())), arguments)
     for target in targets:
         found = CompiledModule(imported, target)(*arguments)
-        for name, mine, theirs in zip(functions, found, wanted, strict=True):
+        for name, mine, theirs in zip(given, found, wanted, strict=True):
             with noted(f"{name} on {target}"):
                 assert differences(mine, theirs, zeros=zeros) == []

@@ -67,13 +67,3 @@ def _softplus(
     soft = at.div(soft, beta, wide) if beta != 1 else soft
     is_large = at.compare(scaled, threshold, "gt", wide)
     return at.finish(at.select(is_large, value, soft, wide))
-
-
-@converts("softshrink.default")
-def _softshrink(at: Emitter, x: SSAValue, threshold: float = 0.5) -> SSAValue:
-    value, wide = at.cast(x, at.wide), at.wide
-    shrunk = at.mul(at.emit(graph.AbsOp(value)), 0, wide)
-    for sign, relation in ((1, "gt"), (-1, "lt")):
-        beyond = at.compare(value, sign * threshold, relation, wide)
-        shrunk = at.select(beyond, at.sub(value, sign * threshold, wide), shrunk, wide)
-    return at.finish(shrunk)
