@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.builder import Builder
@@ -18,9 +19,24 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.graph.choosing import ChoiceProgram
+from tlf.dialects.graph.choosing import ChoiceProgram, with_axis
+from tlf.dialects.graph.elementwise import (
+    AddOp,
+    BinaryOperation,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+)
 from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr
+from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.padding import PadOp
+from tlf.dialects.graph.reduction import (
+    ReduceKind,
+    ReduceKindAttr,
+    ReduceOp,
+    neutral_of,
+)
+from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,
@@ -33,6 +49,7 @@ from tlf.dialects.graph.tensors import (
     widened,
 )
 from tlf.dialects.interfaces import Array, DecompositionInterface
+from tlf.dialects.types import accumulator_of
 
 _COMBINE: Mapping[ReduceKind, np.ufunc] = {
     ReduceKind.SUM: np.add,
@@ -40,6 +57,19 @@ _COMBINE: Mapping[ReduceKind, np.ufunc] = {
     ReduceKind.MAX: np.maximum,
     ReduceKind.MIN: np.minimum,
 }
+
+_STEP: Mapping[ReduceKind, type[BinaryOperation]] = {
+    ReduceKind.SUM: AddOp,
+    ReduceKind.PROD: MulOp,
+    ReduceKind.MAX: MaximumOp,
+    ReduceKind.MIN: MinimumOp,
+}
+
+BLOCK = 32
+"""About how many elements of a long axis are compared with each other."""
+
+WHOLE = 128
+"""The longest axis of which all elements are."""
 
 
 @irdl_op_definition
@@ -96,13 +126,82 @@ class CumulateOp(IRDLOperation, DecompositionInterface):
         return (rounded(total, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
+        program = ChoiceProgram(builder)
+        scan = Scan(program, self.kind.data, self.axis.value.data)
+        total = scan.of(self.operand, Relation.LE)
+        return [program.finish(total, self.result.type)]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """
+    Builds running totals along an axis. Within an axis that is not long, each element
+    looks at all others. A long one is cut into blocks: each element combines those of
+    its own block, and the running total of the blocks before, which is a scan of
+    the total of each. So the work grows with the length, not with its square.
+    """
+
+    program: ChoiceProgram
+    kind: ReduceKind
+    axis: int
+
+    def of(self, value: SSAValue, relation: Relation) -> SSAValue:
+        """For each element the total of those whose places are so to its own."""
+        extent = shape_of(value)[self.axis]
+        if extent <= WHOLE:
+            return self._compared(value, self.axis, relation)
+        size = block_of(extent)
+        count = -(-extent // size)
+        blocks = self._cut(self._widened(value), count, size)
+        own = self._compared(blocks, self.axis + 1, relation)
+        totals = self.program.insert(ReduceOp(blocks, self.kind, [self.axis + 1]))
+        before = self.of(totals, Relation.LT)
+        spread = self.program.spread(before, self.axis + 1)
+        step = _STEP[self.kind].create(operands=[spread, own], result_types=[own.type])
+        return self._whole(self.program.insert(step), extent)
+
+    def _compared(self, value: SSAValue, axis: int, relation: Relation) -> SSAValue:
         """Each element's own axis comes before that of the elements it combines."""
-        program, axis = ChoiceProgram(builder), self.axis.value.data
-        shape = shape_of(self.operand)
+        program, shape = self.program, shape_of(value)
         behind = len(shape) - axis - 1
         own = program.positions(shape[axis], behind + 1)
         others = program.positions(shape[axis], behind)
-        chosen = program.compare(others, own, Relation.LE)
-        value = program.spread(self.operand, axis)
-        total = program.reduce(chosen, value, self.kind.data, axis + 1)
-        return [program.finish(total, self.result.type)]
+        chosen = program.compare(others, own, relation)
+        spread = program.spread(value, axis)
+        return program.reduce(chosen, spread, self.kind, axis + 1)
+
+    def _widened(self, value: SSAValue) -> SSAValue:
+        """A value in the type that totals of blocks are in, so that none is rounded."""
+        element = element_of(value)
+        wide = accumulator_of(element)
+        return value if wide == element else self.program.cast(value, wide)
+
+    def _cut(self, value: SSAValue, count: int, size: int) -> SSAValue:
+        """A value with the axis as that of blocks, then that of a block's elements."""
+        shape = shape_of(value)
+        if (missing := count * size - shape[self.axis]) > 0:
+            none = [0] * len(shape)
+            fill = neutral_of(self.kind, element_of(value))
+            high = with_axis(none, self.axis, missing)
+            value = self.program.insert(PadOp(value, none, high, fill))
+        cut = (*shape[: self.axis], count, size, *shape[self.axis + 1 :])
+        return self.program.insert(ReshapeOp(value, cut))
+
+    def _whole(self, value: SSAValue, extent: int) -> SSAValue:
+        """Blocks as one axis again, of so many elements."""
+        *front, count, size = shape_of(value)[: self.axis + 2]
+        shape = (*front, count * size, *shape_of(value)[self.axis + 2 :])
+        joined = self.program.insert(ReshapeOp(value, shape))
+        if count * size == extent:
+            return joined
+        offsets = [0] * len(shape)
+        return self.program.insert(
+            SliceOp(joined, offsets, with_axis(shape, self.axis, extent))
+        )
+
+
+def block_of(extent: int) -> int:
+    """The elements of a block: those that make whole blocks, if there are."""
+    near = range(BLOCK // 2, 2 * BLOCK + 1)
+    whole = [size for size in near if extent % size == 0]
+    return min(whole, key=lambda size: abs(size - BLOCK), default=BLOCK)

@@ -4,6 +4,7 @@ and their decompositions against the references, on infinities, NaN, zeros of bo
 and the limits of integers.
 """
 
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
+from tlf.dialects.graph.tensors import shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface, ReferenceInterface
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of, element_type_of
 
@@ -215,6 +217,30 @@ def test_cumulate(element: Attribute, axis: int, kind: str, rng: Generator):
     check(found, expected, element, error=1e-6)
     array = special(rng, SHAPE, element)
     run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
+
+
+@numbers
+@pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
+@pytest.mark.parametrize("shape, axis", [((2, 131), 1), ((160, 3), 0), ((5120,), 0)])
+def test_long_cumulate(
+    element: Attribute, kind: str, shape: tuple[int, ...], axis: int, rng: Generator
+):
+    """In blocks, cut off in the last one or not, and in blocks of blocks."""
+    chosen = [-1, 1] if kind == "prod" else [-1, 0, 1, 1]
+    array = rng.choice(chosen, shape).astype(dtype_of(element))
+    run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
+    array = special(rng, shape, element)
+    run(graph.CumulateOp, array, axis=axis, kind=kind, signs=False)
+
+
+def test_cumulate_does_work_in_proportion_to_the_axis():
+    """Elements that the largest operation has for each one of the axis."""
+    for count in (1 << 10, 1 << 15, 1 << 20):
+        op = graph.CumulateOp(*operands(np.zeros((count,), np.float32)), "sum", 0)
+        block = Block()
+        op.decompose(Builder(InsertPoint.at_end(block)))
+        sizes = [prod(shape_of(each)) for op in block.ops for each in op.results]
+        assert max(sizes) <= 64 * count
 
 
 @numbers
