@@ -30,6 +30,7 @@ SHAPE = (4, 7, 3)
 every_axis = pytest.mark.parametrize("axis", range(3))
 every_element = pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
 every_index = pytest.mark.parametrize("index", [i64, i32], ids=str)
+LONG = [((2, 131), 1), ((160, 3), 0), ((5120,), 0)]
 SCATTERS = ["set", "add", "mul", "max", "min"]
 
 
@@ -221,7 +222,7 @@ def test_cumulate(element: Attribute, axis: int, kind: str, rng: Generator):
 
 @numbers
 @pytest.mark.parametrize("kind", ["sum", "prod", "max", "min"])
-@pytest.mark.parametrize("shape, axis", [((2, 131), 1), ((160, 3), 0), ((5120,), 0)])
+@pytest.mark.parametrize(("shape", "axis"), LONG)
 def test_long_cumulate(
     element: Attribute, kind: str, shape: tuple[int, ...], axis: int, rng: Generator
 ):
@@ -236,7 +237,7 @@ def test_long_cumulate(
 def test_cumulate_does_work_in_proportion_to_the_axis():
     """Elements that the largest operation has for each one of the axis."""
     for count in (1 << 10, 1 << 15, 1 << 20):
-        op = graph.CumulateOp(*operands(np.zeros((count,), np.float32)), "sum", 0)
+        op = graph.CumulateOp(operands(np.zeros((count,), np.float32))[0], "sum", 0)
         block = Block()
         op.decompose(Builder(InsertPoint.at_end(block)))
         sizes = [prod(shape_of(each)) for op in block.ops for each in op.results]
