@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from heapq import heapify, heappop, heappush
 
 from tlf.passes.search.costs import Option
-from tlf.passes.search.labels import Label, Rank
+from tlf.passes.search.labels import Label
 from tlf.passes.search.moves import NOTHING, Move, Moves, State
 from tlf.passes.search.schedule import Alternative, Step
 from tlf.passes.search.slack import total_time
 from tlf.passes.search.sweep import Sweep
-
-
-class Rest(NamedTuple):
-    """A way to the end: what it costs if all early moves are hidden, and its steps."""
-
-    rank: Rank = (0, 0, 0, 0)
-    option: Option | None = None
-    rest: Rest | None = None
-
-    @property
-    def options(self) -> Iterator[Option]:
-        """How groups run on the way."""
-        here: Rest | None = self
-        while here is not None and here.option is not None:
-            yield here.option
-            here = here.rest
-
-
-ToGo = dict[State, Rest]
-"""The best way to do the rest from each state of a downset."""
+from tlf.passes.search.to_go import Onward, Place, ToGo
 
 
 @dataclass
@@ -39,7 +20,8 @@ class Alternatives:
     """
     Prices other choices at each step of a schedule: what was spent before, the choice,
     and the best way to the end from there. This takes a second sweep, back from the
-    end over the states that the first one visited.
+    end over the states that the first one visited. Where that one bounded what groups
+    cost, only what may be among the best is priced.
     """
 
     sweep: Sweep
@@ -47,7 +29,9 @@ class Alternatives:
     def __post_init__(self) -> None:
         problem = self.sweep.memo.groups.problem
         self._moves = Moves(self.sweep.outcomes)
-        self._to_go: dict[int, ToGo] = {problem.everything: {NOTHING: Rest()}}
+        self._to_go = ToGo(
+            self.sweep.memo, self.sweep.fronts.objective, problem.everything
+        )
         for size in reversed(range(len(problem.nodes))):
             for done, states in self.sweep.layers[size].items():
                 self._look_back(done, list(states))
@@ -55,65 +39,68 @@ class Alternatives:
     def along(self, end: Label, count: int) -> list[tuple[Alternative, ...]]:
         """The best few other choices at each step of the way to a label."""
         found: list[tuple[Alternative, ...]] = []
+        # What comes later is settled first, so that ways to it end there.
+        for label, place, payload in reversed(list(self._places(end))):
+            assert label.move is not None
+            assert label.before is not None
+            others = self._others(place, label.move, count)
+            found.append(
+                tuple(self._priced(each, label.before, payload) for each in others)
+            )
+        return found[::-1]
+
+    def _places(self, end: Label) -> Iterator[tuple[Label, Place, int]]:
+        """The steps to a label, with where each starts and the payload until there."""
         done, payload, state = 0, 0, NOTHING
         for label in end.way():
-            move = label.move
-            assert move is not None
+            assert label.move is not None
             assert label.option is not None
-            assert label.before is not None
-            others = self._others(done, state, move)[:count]
-            found.append(tuple(_priced(o, label.before, payload) for o in others))
-            state = self._moves.after(state, move)
+            yield label, (done, state), payload
+            state = self._moves.after(state, label.move)
             payload += label.option.payload
-            done |= move.group
-        return found
+            done |= label.move.group
 
-    def _look_back(self, done: int, states: list[State]) -> None:
-        """Find what is to go from the states of a downset, from that of larger ones."""
-        best = self._to_go[done] = {}
+    def _look_back(self, done: int, states: Sequence[State]) -> None:
+        """Find where to go from the states of a downset."""
         for group in self.sweep.candidates.after(done):
-            known = self._to_go.get(done | group, {})
+            after = done | group
             for state, move, target in self._moves.of(group, done, states):
-                if target in known:
-                    way = self._way(move, known[target])
-                    if state not in best or way.rank < best[state].rank:
-                        best[state] = way
+                self._to_go.add((done, state), move, (after, target))
+        for state in states:
+            self._to_go.look_ahead((done, state))
 
-    def _way(self, move: Move, rest: Rest) -> Rest:
-        """The best way to run a group, and all that comes after it."""
-        objective = self.sweep.fronts.objective
-        option = min(
-            move.outcome.options, key=lambda each: objective.rank(each.time, each.bytes)
-        )
-        total, time, bytes_ = objective.rank(option.time, option.bytes)
-        later, after, moved, groups = rest.rank
-        rank = (total + later, time + after, bytes_ + moved, groups + 1)
-        return Rest(rank, option, rest)
-
-    def _others(self, done: int, state: State, chosen: Move) -> list[tuple[Rest, Move]]:
+    def _others(self, place: Place, chosen: Move, count: int) -> list[Onward]:
         """
         The best choice for each group that has an operation of the chosen one, and for
         the chosen one with other values retained; the cheapest first.
         """
-        best: dict[int, tuple[Rest, Move]] = {}
-        for group in self.sweep.candidates.after(done):
-            if not group & chosen.group:
+        order: dict[int, int] = {}
+        ways: list[tuple[tuple[int, ...], int, int, Onward]] = []
+        for number, way in enumerate(self._to_go.onward(place)):
+            move = way.move
+            if move.group & chosen.group and move != chosen:
+                first = order.setdefault(move.group, len(order))
+                ways.append((self._to_go.rank(way), first, number, way))
+        heapify(ways)
+        best: dict[int, Onward] = {}
+        while ways and len(best) < count:
+            _, first, number, way = heappop(ways)
+            if way.move.group in best:
                 continue
-            known = self._to_go.get(done | group, {})
-            for _, move, target in self._moves.of(group, done, [state]):
-                if move == chosen or target not in known:
-                    continue
-                way = self._way(move, known[target])
-                if group not in best or way.rank < best[group][0].rank:
-                    best[group] = way, move
-        return sorted(best.values(), key=lambda each: each[0].rank)
+            if self._to_go.is_settled(way):
+                best[way.move.group] = way
+            elif self._to_go.settle(way):
+                heappush(ways, (self._to_go.rank(way), first, number, way))
+        return list(best.values())
 
+    def _priced(self, way: Onward, before: Label, payload: int) -> Alternative:
+        """A choice behind a way of so much payload."""
+        move, options = way.move, self._options(way)
+        step = Step(move.group, move.context, way.option)
+        time = total_time(options, before.slack)
+        payload += sum(option.payload for option in options)
+        return Alternative(step, before.time + time, payload)
 
-def _priced(choice: tuple[Rest, Move], before: Label, payload: int) -> Alternative:
-    """A choice behind a way of so much payload."""
-    way, move = choice
-    assert way.option is not None
-    step = Step(move.group, move.context, way.option)
-    time = total_time(way.options, before.slack)
-    payload += sum(option.payload for option in way.options)
-    return Alternative(step, before.time + time, payload)
+    def _options(self, way: Onward) -> list[Option]:
+        """How groups run from a choice to the end."""
+        return [way.option, *(each.option for each in self._to_go.way(way.target))]

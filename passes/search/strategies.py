@@ -36,16 +36,13 @@ class Task:
     demand: Demand
     retain: bool = True
     """Whether values may stay in the retained memory."""
-    prices: bool = False
-    """Whether all groups that are looked at are priced, or what may be best alone."""
 
     def sweep(
         self, candidates: Candidates, width: int = 0, retain: bool = True
     ) -> Sweep:
         """A search that runs these groups."""
         fronts = Fronts(self.objective, self.limits.front, self.limits.ways)
-        single = self.limits.front == self.limits.ways == 1
-        prices = self.prices or not single
+        prices = not self.limits.front == self.limits.ways == 1
         retain = retain and self.retain
         outcomes = Outcomes(self.memo, self.limits.choices, retain, prices)
         return Sweep(candidates, outcomes, fronts, self.limits, width)
@@ -127,9 +124,10 @@ def search(
     retain: bool = True,
 ) -> Result:
     """
-    Find a schedule of a problem, and up to as many alternatives to each of its groups.
-    With `retain` false, nothing stays in the retained memory. Except for `interval`,
-    what is found costs the same however operations are numbered.
+    Find a schedule of a problem, and up to as many alternatives to each of its groups;
+    it is the same, however many are asked for. With `retain` false, nothing stays in
+    the retained memory. Except for `interval`, what is found costs the same however
+    operations are numbered.
 
     Raises NoScheduleError if no sequence of groups can run, and ValueError if the
     strategy is not known or cannot do what is demanded, as `greedy` and `unfused`.
@@ -145,7 +143,7 @@ def search(
         ordered, numbering = problem, identity(problem)
     memo = Memo(Renumbered(costs, numbering), Groups(ordered))
     demanded = Demand(numbering.inverse(demand.together))
-    task = Task(memo, objective, limits, demanded, retain, alternatives > 0)
+    task = Task(memo, objective, limits, demanded, retain)
     try:
         sweep, labels, why = STRATEGIES[strategy](task)
     except StuckError as error:

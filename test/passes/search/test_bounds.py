@@ -1,14 +1,15 @@
 """Groups are priced where they may be the best by their bounds, and only there."""
 
 import random
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from search_exhaustive import schedules
 from search_problems import Arbitrary, random_problem, with_labels
 
-from tlf.passes.search import Context, Costs, Option, Problem, search
+from tlf.passes.search import Context, Costs, Limits, Option, Problem, search
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Bounded(Costs):
             max(0, min((each.time for each in ways), default=less) - less),
             max(0, min((each.bytes for each in ways), default=less) - less),
             0,
+            idle=sys.maxsize,
+            room=sys.maxsize,
         )
 
 
@@ -77,11 +80,45 @@ def test_the_nearer_the_bounds_the_less_is_priced(slack: int):
     assert asked[slack] < 0.75 * asked[40] < asked[None]
 
 
-def test_alternatives_are_all_priced():
-    problem, costs = example(470)
+@pytest.mark.parametrize("seed", range(470, 490))
+def test_alternatives_are_priced_where_they_may_be_the_best(seed: int):
+    problem, costs = example(seed)
     bounded = Bounded(costs, 15)
     found = search(problem, bounded, alternatives=3)
+    priced = search(problem, costs, limits=Limits(front=2), alternatives=3)
 
-    assert not bounded.bounded
-    assert found.alternatives == search(problem, costs, alternatives=3).alternatives
-    assert found.schedule == search(problem, bounded).schedule
+    assert bounded.bounded
+    assert bounded.asked <= priced.statistics.asked
+    assert found.alternatives == priced.alternatives
+
+
+@dataclass
+class Early(Costs):
+    """The same, with moves that groups before may hide."""
+
+    costs: Arbitrary
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        generator = random.Random(hash((self.costs.seed, group, context.sets)))
+        return [
+            replace(
+                option,
+                early=generator.randrange(30),
+                idle=generator.randrange(30),
+                room=generator.randrange(30),
+            )
+            for option in self.costs.options(group, context)
+        ]
+
+
+@pytest.mark.parametrize("strategy", ["dp", "interval", "beam", "greedy"])
+def test_the_schedule_is_the_same_with_alternatives(strategy: str):
+    """Though which ways are kept for their slack depends on what is priced."""
+    for seed in range(490, 510):
+        problem, costs = example(seed)
+        bounded = Bounded(Early(costs), 15)
+        told = search(problem, bounded, strategy, alternatives=3)
+
+        found = search(problem, bounded, strategy)
+        assert (told.schedule, told.statistics) == (found.schedule, found.statistics)
+        assert len(told.alternatives) == len(told.schedule.steps)
