@@ -146,7 +146,7 @@ def function_of(
     report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
 ) -> Function:
     """What is told of a function."""
-    here = [each for each in choices if _is_about(each, report)]
+    here = [_whole_choice(each, report) for each in choices if _is_about(each, report)]
     instead = {
         group: [_instead(each, choice, names) for each in told]
         for choice in here
@@ -192,6 +192,13 @@ def _instead(other: Other, choice: Choice, names: SourceNames) -> Instead:
         other.cost.bytes,
         cycles / chosen - 1,
     )
+
+
+def _whole_choice(choice: Choice, report: FunctionReport) -> Choice:
+    """A choice with what groups cost that had their plan before."""
+    given = [e.price.spent for e in report.groups if e.price.group in choice.given]
+    cycles, moved = sum(e.cycles for e in given), sum(e.bytes for e in given)
+    return choice.with_given(Cost(cycles, moved))
 
 
 def _is_about(choice: Choice, report: FunctionReport) -> bool:

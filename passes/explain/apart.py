@@ -10,6 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tlf.dialects import graph
 from tlf.dialects.target import Target
 from tlf.passes.engine.problem import problems_of
 from tlf.passes.explain.choices import Choice, Cost, opened
@@ -93,7 +94,10 @@ def why_apart(
     if trial is None:
         return Verdict(Binding.LEGALITY, "nothing leads from one to the other")
     if trial.pair[0] is trial.pair[1]:
-        return Verdict(Binding.NOTHING, "`graph-group` put them into one group")
+        return Verdict(Binding.NOTHING, _why_in_one(trial.pair[0]))
+    if any(map(_has_plan, trial.pair)):
+        reason = "the group of one of them has its plan from before"
+        return Verdict(Binding.LEGALITY, reason)
     if (best := trial.best) is None:
         return Verdict(Binding.LEGALITY, "the program has no schedule")
     problem = trial.stated.problem
@@ -113,6 +117,17 @@ def why_apart(
     change = _larger(trial.part(step.group))
     reason = _compared(trial, best, together)
     return Verdict(Binding.COST, reason, cost, cost_of(together), change)
+
+
+def _why_in_one(group: Operation) -> str:
+    """Why operations were in one group before groups are put together."""
+    if _has_plan(group):
+        return "they are in one group that has its plan from before"
+    return "`graph-group` put them into one group"
+
+
+def _has_plan(node: Operation) -> bool:
+    return isinstance(node, graph.GroupOp) and node.plan is not None
 
 
 def _carried_out(

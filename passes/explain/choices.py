@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
+from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.engine.refinement import Rehearsed
 from tlf.passes.graph_partition import GraphPartitionPass, Partition
 from tlf.passes.search import (
@@ -33,6 +34,9 @@ class Cost:
 
     cycles: int
     bytes: int
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cycles + other.cycles, self.bytes + other.bytes)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,18 @@ class Choice:
     chosen: Schedule
     rehearsed: Rehearsed | None
     """What the event model said of it."""
+    given: Sequence[graph.GroupOp] = ()
+    """Groups that had their plan before: no cost above has theirs in it."""
+
+    def with_given(self, cost: Cost) -> Choice:
+        """The same with what groups cost that had their plan before."""
+        others = [
+            [replace(each, cost=each.cost + cost) for each in told]
+            for told in self.others
+        ]
+        unfused = None if self.unfused is None else self.unfused + cost
+        whole = self.cost + cost
+        return replace(self, others=others, cost=whole, unfused=unfused, given=())
 
 
 @dataclass(frozen=True)
@@ -92,21 +108,38 @@ class RecordingPartitionPass(GraphPartitionPass):
         for each in super().partitions(op, target, level, most):
             told.append((each, _others(each), _unfused(each)))
             yield each
-        for partition, others, unfused in told:
-            found = partition.found
-            cost = Cost(partition.chosen.time, partition.chosen.payload)
-            self.choices.append(
-                Choice(
-                    partition.merged,
-                    others,
-                    cost,
-                    unfused,
-                    found.statistics,
-                    partition.stated.problem,
-                    partition.chosen,
-                    partition.rehearsed,
-                )
-            )
+        self.choices.extend(_choice(*each) for each in told if _has_chosen(each[0]))
+
+
+def _has_chosen(partition: Partition) -> bool:
+    """Whether some group of what was chosen has its plan from there."""
+    return any(_is_planned(step) for step in partition.chosen.steps)
+
+
+def _is_planned(step: Step) -> bool:
+    return isinstance(step.option.plan, OuterPlan)
+
+
+def _choice(
+    partition: Partition, others: Sequence[Sequence[Other]], unfused: Cost | None
+) -> Choice:
+    """What is known of a partition that was carried out."""
+    chosen = partition.chosen
+    steps = zip(partition.merged, chosen.steps, strict=True)
+    given = [
+        group for group, step in steps if group is not None and not _is_planned(step)
+    ]
+    return Choice(
+        partition.merged,
+        others,
+        Cost(chosen.time, chosen.payload),
+        unfused,
+        partition.found.statistics,
+        partition.stated.problem,
+        chosen,
+        partition.rehearsed,
+        given,
+    )
 
 
 def operations_of(partition: Partition, step: Step) -> tuple[Operation, ...]:
