@@ -118,7 +118,9 @@ def _machine(machine: target.Target) -> Iterator[str]:
     for far, near in pairwise(levels):
         for source, destination in ((far, near), (near, far)):
             name = npu.dma_engine(source.name, destination.name)
-            yield f".engine {name} from={source.name} to={destination.name}"
+            line = f".engine {name} from={source.name} to={destination.name}"
+            row = near.indexed_row
+            yield line if row is None else f"{line} indexed={row}"
 
 
 def _written(place: FileLineColLoc) -> str:
@@ -260,6 +262,11 @@ class _Code:
         )
         text = f"dma {op.engine} dst={destination} src={source}"
         text += f" shape={self.tuple(op.mixed_shape)} type={op.source.element_type}"
+        if (indexed := op.indexed) is not None:
+            word = "scatter" if indexed.scatter else "gather"
+            text += f" index={self.address(indexed.indices)}"
+            text += f" {word}={self.tuple((indexed.step, indexed.bound))}"
+            text += " accumulate" if indexed.accumulate else ""
         if op.inside:
             ranges = [
                 f"{self.index(low)}:{self.index(high)}" for low, high in op.inside

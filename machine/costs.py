@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import gcd, prod
 
 from tlf.machine.bursts import bus_bytes
 from tlf.machine.cycles import matmul_cycles, transfer_cycles, vector_cycles
@@ -43,6 +43,26 @@ class End:
     strides: Sizes
 
 
+@dataclass(frozen=True, slots=True)
+class Indices:
+    """
+    What names places along one end of a move: a strided array of indices, in bytes.
+    Elements of one index are a row. Where the rows of a table are is not known before,
+    but that they are multiples of `step` from its start.
+    """
+
+    list: End
+    """The indices, at the nearer or the farther level; strides of 0 along rows."""
+    itemsize: int
+    level: str
+    step: int
+    """Bytes between neighbours in the table."""
+    scatter: bool
+    """Whether the table is the destination, else it is the source."""
+    accumulate: bool = False
+    """Whether rows of the table are read before they are written."""
+
+
 class Costs:
     """
     The costs of instructions on `machine`.
@@ -78,30 +98,46 @@ class Costs:
         """The same cost on an engine of another core than the first."""
         return self._on(cost, core) if core else cost
 
-    def move(self, engine: str, source: End, destination: End, itemsize: int) -> Cost:
+    def move(
+        self,
+        engine: str,
+        source: End,
+        destination: End,
+        itemsize: int,
+        indices: Indices | None = None,
+    ) -> Cost:
         """
         A move by a DMA engine. The shape at the source is what is read, which may be
-        nothing; that at the destination has elements.
+        nothing; that at the destination has elements. With `indices` the rows of one
+        end are where these say.
         """
         queue = self.machine.engines[engine]
         assert isinstance(queue, DmaEngine)
-        phases = [
-            end.base % self.machine.levels[name].burst
-            for name, end in ((queue.source, source), (queue.destination, destination))
-        ]
+        if indices is not None:
+            start = self._in_burst(indices.level, indices.list)
+            indices = replace(indices, list=start)
         return self._move(
             queue,
-            replace(source, base=phases[0]),
-            replace(destination, base=phases[1]),
+            self._in_burst(queue.source, source),
+            self._in_burst(queue.destination, destination),
             itemsize,
+            indices,
         )
 
+    def _in_burst(self, level: str, end: End) -> End:
+        return replace(end, base=end.base % self.machine.levels[level].burst)
+
     def _moved(
-        self, queue: DmaEngine, source: End, destination: End, itemsize: int
+        self,
+        queue: DmaEngine,
+        source: End,
+        destination: End,
+        itemsize: int,
+        indices: Indices | None,
     ) -> Cost:
         levels = self.machine.levels
         above, below = levels[queue.source], levels[queue.destination]
-        name, longest = queue.name, 0
+        name, longest = queue.name, _named(queue, indices)
         tally: list[tuple[Key, int]] = []
         shared: list[tuple[int, int]] = []
         for level, end, verb in (
@@ -109,7 +145,15 @@ class Costs:
             (below, destination, "wrote"),
         ):
             payload, bus = _amount(level, end, itemsize)
+            if indices is not None and indices.scatter is (verb == "wrote"):
+                payload, bus = _amount_of_rows(level, end, itemsize, indices)
             tally += [((verb, name), payload), ((f"bus {verb}", name), bus)]
+            if indices is not None and indices.level == level.name:
+                listed = _amount(level, indices.list, indices.itemsize)
+                if verb == "read":
+                    keys = (verb, name), (f"bus {verb}", name)
+                    tally += zip(keys, listed, strict=True)
+                bus += listed[1]
             cycles = transfer_cycles(bus, level.bandwidth)
             if (
                 cycles
@@ -117,10 +161,13 @@ class Costs:
             ):
                 shared.append((channel, cycles))
             longest = max(longest, cycles)
+        latency = max(above.latency, below.latency)
+        if indices is not None:
+            latency += levels[indices.level].latency
         return Cost(
             self.queues[name],
             longest,
-            max(above.latency, below.latency),
+            latency,
             tuple(shared),
             (*tally, (("busy", name), longest)),
         )
@@ -192,6 +239,40 @@ def _channels(machine: Machine) -> tuple[dict[tuple[str, str], int], list[str]]:
                 channels[name, engine.name] = len(levels)
                 levels.append(name)
     return channels, levels
+
+
+def _named(queue: DmaEngine, indices: Indices | None) -> int:
+    """The cycles that an engine takes to find the rows that indices name."""
+    if indices is None or queue.indexed is None:
+        return 0
+    return queue.indexed * _rows(indices)
+
+
+def _rows(indices: Indices) -> int:
+    """How many rows are moved, one for each index."""
+    pairs = zip(indices.list.shape, indices.list.strides, strict=True)
+    return prod(extent for extent, stride in pairs if stride)
+
+
+def _amount_of_rows(
+    level: Level, table: End, itemsize: int, indices: Indices
+) -> tuple[int, int]:
+    """
+    Return the bytes of the rows of a table: payload, and on the bus, each row as it
+    lies in bursts where that takes most of them.
+    """
+    if 0 in table.shape:
+        return 0, 0
+    axes = list(zip(table.shape, table.strides, indices.list.strides, strict=True))
+    shape = tuple(extent for extent, _, named in axes if not named)
+    strides = tuple(stride for _, stride, named in axes if not named)
+    steps = [indices.step, *(stride for _, stride, named in axes if named)]
+    apart = gcd(level.burst, *steps)
+    starts = range(table.base % apart, level.burst, apart)
+    rows = [_amount(level, End(at, shape, strides), itemsize) for at in starts]
+    payload, bus = max(rows)
+    count = _rows(indices)
+    return payload * count, bus * count * (2 if indices.accumulate else 1)
 
 
 def _amount(level: Level, end: End, itemsize: int) -> tuple[int, int]:

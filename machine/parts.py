@@ -71,6 +71,8 @@ class DmaEngine:
     name: str
     source: str
     destination: str
+    indexed: int | None = None
+    """Cycles for each row that an index names; None where it cannot follow indices."""
 
 
 Engine = MatrixEngine | VectorEngine | DmaEngine

@@ -33,7 +33,7 @@ from xdsl.ir import Dialect
 from tlf.dialects.npu.access import Access, AccessAttr
 from tlf.dialects.npu.accumulating import AccumulatingOp
 from tlf.dialects.npu.cores import CoresOp
-from tlf.dialects.npu.dma import DmaOp, dma_engine
+from tlf.dialects.npu.dma import DmaOp, Indexed, dma_engine
 from tlf.dialects.npu.engine import EngineOp
 from tlf.dialects.npu.matrix import MAX_MATMUL_DIMENSIONS, MatmulOp
 from tlf.dialects.npu.program import (
@@ -91,6 +91,7 @@ __all__ = [
     "DmaOp",
     "EngineOp",
     "HaltOp",
+    "Indexed",
     "InputOp",
     "MatmulOp",
     "Npu",

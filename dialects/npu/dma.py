@@ -3,13 +3,16 @@ The instruction of the DMA queues.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
+    UnitAttr,
     i64,
 )
 from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     VarOperand,
@@ -20,10 +23,36 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.indexed_move import INDICES
 from tlf.dialects.mem.numbers import Number, number_attr, number_value
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
-from tlf.dialects.npu.engine import EngineOp
+from tlf.dialects.npu.engine import EngineOp, ints
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """
+    Where along one axis of a table the rows of a move are.
+    """
+
+    indices: Access
+    """One index for each element, or for all along strides of 0."""
+    step: int
+    """Bytes between neighbours along the axis."""
+    bound: int
+    """The extent of the axis."""
+    scatter: bool = False
+    """Whether the table is written, else it is read."""
+    accumulate: bool = False
+    """Whether what arrives is added to what is there."""
+
+    @property
+    def properties(self) -> dict[str, Attribute]:
+        """What an instruction says of it, but for the address."""
+        table = DenseArrayBase.from_list(i64, (self.step, self.bound))
+        found: dict[str, Attribute] = {"scatter" if self.scatter else "gather": table}
+        return {**found, "accumulate": UnitAttr()} if self.accumulate else found
 
 
 @irdl_op_definition
@@ -35,9 +64,16 @@ class DmaOp(EngineOp):
     as `fill` (0 without it). A size or range may be a value; nothing is moved when a
     size is not positive.
 
+    With `gather [step, bound]` a third address is that of indices, one for each element
+    or, along strides of 0, for a row: an element is read `step` bytes times its index
+    further on, and arrives as `fill` where the index is negative or not below `bound`.
+    With `scatter` it is written there, or not at all; `accumulate` adds it.
+
     ```mlir
     npu.dma L2[0](256, 4):f32 from L3[%b + 64](2048, 4):f32 shape [16, 64]
         inside [0, 0] to [%n, 64] fill 0.0
+    npu.dma L2[0](256, 4):f32 from L3[0](0, 4):f32, L2[8192](8, 0):i64 shape [16, 64]
+        gather [256, 1000] fill 0.0
     ```
     """
 
@@ -52,6 +88,9 @@ class DmaOp(EngineOp):
     inside_low = prop_def(DenseArrayBase.constr(i64))
     inside_high = prop_def(DenseArrayBase.constr(i64))
     fill = opt_prop_def()
+    gather = opt_prop_def(DenseArrayBase.constr(i64))
+    scatter = opt_prop_def(DenseArrayBase.constr(i64))
+    accumulate = opt_prop_def(UnitAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     custom_directives = (Accesses, DynamicIndexList, Number)
@@ -61,6 +100,7 @@ class DmaOp(EngineOp):
         "`shape` custom<DynamicIndexList>($sizes, $shape) "
         "(`inside` custom<DynamicIndexList>($lows, $inside_low)^ `to` "
         "custom<DynamicIndexList>($highs, $inside_high))? "
+        "(`gather` $gather^)? (`scatter` $scatter^)? (`accumulate` $accumulate^)? "
         "(`fill` custom<Number>($fill)^)? attr-dict"
     )
 
@@ -71,8 +111,11 @@ class DmaOp(EngineOp):
         shape: Sequence[Index],
         inside: Sequence[tuple[Index, Index]] = (),
         fill: float | None = None,
+        indexed: Indexed | None = None,
     ) -> None:
-        attributes, bases = split_accesses([destination, source])
+        addresses = [destination, source]
+        addresses += [] if indexed is None else [indexed.indices]
+        attributes, bases = split_accesses(addresses)
         static_shape, sizes = split(shape)
         inside_low, lows = split([low for low, _ in inside])
         inside_high, highs = split([high for _, high in inside])
@@ -84,6 +127,7 @@ class DmaOp(EngineOp):
                 "inside_low": inside_low,
                 "inside_high": inside_high,
                 "fill": None if fill is None else number_attr(fill),
+                **({} if indexed is None else indexed.properties),
             },
         )
 
@@ -97,6 +141,18 @@ class DmaOp(EngineOp):
         if not isinstance(source, Access):
             raise VerifyException("expected an address to read, got a number")
         return source
+
+    @property
+    def indexed(self) -> Indexed | None:
+        """What follows indices, if anything does."""
+        found = self.gather or self.scatter
+        if found is None:
+            return None
+        indices, (step, bound) = self.inputs[1], ints(found)
+        if not isinstance(indices, Access):
+            raise VerifyException("expected an address of indices, got a number")
+        is_scatter, adds = self.scatter is not None, self.accumulate is not None
+        return Indexed(indices, step, bound, is_scatter, adds)
 
     @property
     def engine(self) -> str:
@@ -120,7 +176,10 @@ class DmaOp(EngineOp):
     def verify_(self) -> None:
         rank = len(self.shape)
         verify_offsets(self.shape, self.sizes, rank, "sizes")
-        self.verify_addresses(1, (rank, rank))
+        self._verify_table()
+        count = 1 if self.gather is None and self.scatter is None else 2
+        self.verify_addresses(count, (rank,) * (count + 1))
+        self._verify_indices()
         source, written = self.source, self.written
         if source.level == written.level:
             raise VerifyException(
@@ -137,6 +196,35 @@ class DmaOp(EngineOp):
         ):
             bounds = rank if len(self.inside_low) or len(self.inside_high) else 0
             verify_offsets(static, values, bounds, "bounds")
+
+    def _verify_table(self) -> None:
+        """Check what the instruction says of a table."""
+        tables = [each for each in (self.gather, self.scatter) if each is not None]
+        if len(tables) > 1:
+            raise VerifyException("expected one of `gather` and `scatter`, got both")
+        if self.accumulate is not None and self.scatter is None:
+            raise VerifyException("expected `scatter` before `accumulate`")
+        if self.scatter is not None and len(self.inside_low):
+            raise VerifyException("expected no `inside` of a scatter")
+        for table in tables:
+            if len(table) != 2 or ints(table)[1] < 0:
+                got = list(ints(table))
+                raise VerifyException(
+                    f"expected a step and a bound of at least 0, got {got}"
+                )
+
+    def _verify_indices(self) -> None:
+        """Check that indices are integers at one of the two levels."""
+        if (indexed := self.indexed) is None:
+            return
+        element, levels = indexed.indices.element_type, (self.source, self.written)
+        if element not in INDICES:
+            raise VerifyException(f"expected indices of i32 or i64, got {element}")
+        if indexed.indices.level not in {each.level for each in levels}:
+            raise VerifyException(
+                f"expected indices in {self.source.level} or {self.written.level}, "
+                f"got {indexed.indices.level}"
+            )
 
 
 def dma_engine(source: str, destination: str) -> str:

@@ -136,6 +136,12 @@ class Target:
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
+    def indexed_row(self) -> int | None:
+        """The cycles of a row where moves from the outermost memory follow indices."""
+        levels = self.tile_levels[:1]
+        return levels[0].indexed_row if levels else None
+
+    @property
     def joins(self) -> bool:
         """Whether tiles move into parts of buffers, so that tensors can be joined."""
         return any(level.kind == "buffer" for level in self.tile_levels[:1])

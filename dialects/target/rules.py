@@ -50,6 +50,11 @@ def _order_faults(description: Description) -> Iterator[Fault]:
             ("levels", twice, "name"),
             f"expected levels of different names, got {', '.join(names)}",
         )
+    if levels[-1].indexed_row is not None:
+        yield Fault(
+            ("levels", len(levels) - 1, "indexed_row"),
+            f"expected no `indexed_row` of the farthest level, got {names[-1]}",
+        )
     numbers = [int(name[1:]) for name in names]
     for number in range(1, len(names)):
         if numbers[number] < numbers[number - 1]:
@@ -65,6 +70,12 @@ def _level_faults(level: Level, path: Path) -> Iterator[Fault]:
         yield Fault(
             (*path, "indexed_loads"),
             f"expected indexed loads into a level of values, got {level.name} of the "
+            f"kind {level.kind}",
+        )
+    if level.indexed_row is not None and level.kind is not LevelKind.BUFFER:
+        yield Fault(
+            (*path, "indexed_row"),
+            f"expected `indexed_row` of a level of buffers, got {level.name} of the "
             f"kind {level.kind}",
         )
     if level.alignment & (level.alignment - 1):

@@ -41,6 +41,11 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether it is one channel for all moves, in program order; else one per queue."""
     indexed_loads: bool = False
     """Whether a move into it can find each element where an index says."""
+    indexed_row: Amount | None = None
+    """
+    The cycles that a DMA engine between it and the next farther level takes for each
+    row that an index names; without them moves follow no indices.
+    """
 
 
 class Tiling(Struct, frozen=True, forbid_unknown_fields=True):

@@ -57,7 +57,8 @@ def machine_of(target: Target) -> Machine:
     for first, second in pairwise(target.levels):
         for source, destination in ((second, first), (first, second)):
             name = dma_engine(source, destination)
-            engines[name] = DmaEngine(name, source, destination)
+            row = target.levels[first].indexed_row
+            engines[name] = DmaEngine(name, source, destination, row)
     issue = target.data.get("issue_cycles", 1)
     return Machine(
         target.name,

@@ -6,7 +6,15 @@ from tlf.machine.bounds import Compulsory
 from tlf.machine.costs import Key
 from tlf.machine.parts import DmaEngine
 from tlf.runtime.npu.dtypes import ITEMSIZE
-from tlf.runtime.npu.program import Buffer, Cores, Dma, Instruction, Loop, Program
+from tlf.runtime.npu.program import (
+    Address,
+    Buffer,
+    Cores,
+    Dma,
+    Instruction,
+    Loop,
+    Program,
+)
 from tlf.runtime.npu.regular import Intervals, IrregularError, intervals
 
 Extent = tuple[str, int, int]
@@ -65,10 +73,18 @@ def _reads(program: Program) -> list[Extent] | None:
     except IrregularError:
         return None
     return [
-        _extent(op, known[op.line])
+        _extent(address, op, known[op.line])
         for op in _instructions(program.body)
         if isinstance(op, Dma)
+        for address in _addresses(op)
     ]
+
+
+def _addresses(op: Dma) -> list[Address]:
+    """What a move reads whatever indices are: of a table they may all name one row."""
+    if op.indexed is None:
+        return [op.source]
+    return [op.indexed.indices, *([op.source] if op.indexed.scatter else [])]
 
 
 def _instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
@@ -79,9 +95,9 @@ def _instructions(body: tuple[Instruction, ...]) -> list[Instruction]:
     return result
 
 
-def _extent(op: Dma, known: Intervals) -> Extent:
-    low, high = known[op.source.base]
-    for axis, stride in enumerate(op.source.strides):
+def _extent(address: Address, op: Dma, known: Intervals) -> Extent:
+    low, high = known[address.base]
+    for axis, stride in enumerate(address.strides):
         first, end = 0, known[op.shape[axis]][1]
         if op.inside is not None:
             inside = op.inside[axis]
@@ -89,4 +105,4 @@ def _extent(op: Dma, known: Intervals) -> Extent:
             end = min(end, known[inside[1]][1])
         corners = first * stride, (max(end, first + 1) - 1) * stride
         low, high = low + min(corners), high + max(corners)
-    return op.source.level, low, high + ITEMSIZE[op.source.dtype]
+    return address.level, low, high + ITEMSIZE[address.dtype]

@@ -84,7 +84,9 @@ class Demands:
     def _uses(self, op: Instruction) -> Iterable[tuple[Value, int]]:
         match op:
             case Dma():
-                for address in (op.source, op.destination):
+                ends = [op.source, op.destination]
+                ends += [] if op.indexed is None else [op.indexed.indices]
+                for address in ends:
                     if (burst := self._burst(address)) > 1:
                         yield address.base, burst
                 bounds = [value for pair in op.inside or () for value in pair]

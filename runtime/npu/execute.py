@@ -3,6 +3,7 @@ The engines at work: each instruction's effect on memory, its checks and its tim
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from math import prod
 
 from tlf.machine.costs import Cost, Costs, End, Key
@@ -14,6 +15,7 @@ from tlf.runtime.npu.access import Accesses, Place, Sizes
 from tlf.runtime.npu.dtypes import BITS, Array
 from tlf.runtime.npu.errors import Fault
 from tlf.runtime.npu.figures import Event
+from tlf.runtime.npu.indexed import IndexedMove, priced
 from tlf.runtime.npu.live import LiveBytes
 from tlf.runtime.npu.program import (
     Address,
@@ -95,19 +97,32 @@ class Executor:
             return
         box = self._inside(op, shape)
         read = tuple([upper - lower for lower, upper in box])
-        source = self.value(op.source.base)
-        for (lower, _), stride in zip(box, op.source.strides, strict=True):
-            source += lower * stride
+        source = self._first(op.source, box)
         destination = self.value(op.destination.base)
-        if self._functional:
+        indices = None
+        if op.indexed is not None:
+            start = self._first(op.indexed.indices, box)
+            indices = priced(op.indexed, start, read)
+        if self._functional and op.indexed is not None and indices is not None:
+            move = IndexedMove(op, op.indexed, shape, box, read)
+            move.run(self.accesses, source, destination, indices.list.base)
+        elif self._functional:
             self._move(op, shape, box, read, source, destination)
         cost = self._costs.move(
             op.engine,
             End(source, read, op.source.strides),
             End(destination, shape, op.destination.strides),
             op.fill.itemsize,
+            indices,
         )
         self._spend(op, cost)
+
+    def _first(self, address: Address, box: Sequence[tuple[int, int]]) -> int:
+        """Return the address of the first element of a box that is read."""
+        first = self.value(address.base)
+        for (lower, _), stride in zip(box, address.strides, strict=True):
+            first += lower * stride
+        return first
 
     def _inside(self, op: Dma, shape: Sizes) -> list[tuple[int, int]]:
         """Return the range of indices to read, per dimension; all empty if any is."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tlf.runtime.npu.dtypes import ITEMSIZE
 from tlf.runtime.npu.footprint import Footprint, footprint
+from tlf.runtime.npu.indexed import table_of
 from tlf.runtime.npu.program import (
     Address,
     Dma,
@@ -123,8 +124,22 @@ class LiveBytes:
         read = tuple(max(0, upper - lower) for lower, upper in box)
         strides = op.source.strides
         pairs = zip(box, strides, strict=True)
-        yield Touch(op.source, read, first=sum(lower * by for (lower, _), by in pairs))
-        yield Touch(op.destination, shape, True)
+        first = sum(lower * by for (lower, _), by in pairs)
+        if op.indexed is None:
+            yield Touch(op.source, read, first=first)
+            yield Touch(op.destination, shape, True)
+            return
+        indices, bound = op.indexed.indices, op.indexed.bound
+        pairs = zip(box, indices.strides, strict=True)
+        yield Touch(indices, read, first=sum(lower * by for (lower, _), by in pairs))
+        if op.indexed.scatter:
+            yield Touch(op.source, read)
+            table = table_of(op.destination, op.indexed)
+            yield Touch(table, (bound, *read), True, True)
+        else:
+            table = table_of(op.source, op.indexed)
+            yield Touch(table, (bound, *read), first=first)
+            yield Touch(op.destination, shape, True)
 
     def _sizes(self, sizes: tuple[Value, ...]) -> tuple[int, ...]:
         return tuple(map(self._value, sizes))

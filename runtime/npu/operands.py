@@ -52,6 +52,10 @@ class Fields:
     axes: tuple[int, ...] = ()
     accumulate: Condition = False
     precision: str = "ieee"
+    seen: set[str] = field(default_factory=set[str])
+    """The keys that are there."""
+    table: tuple[int, ...] = ()
+    """The step and the bound of what indices name."""
 
     def memory(self, key: str, rank: int, dtype: str | None = None) -> Address:
         """
@@ -106,7 +110,7 @@ class OperandParser:
         """Parse to the end of the line; each key at most once."""
         fields = Fields(cursor.line)
         missing = list(required)
-        seen: set[str] = set()
+        seen = fields.seen
         while cursor.kind() != "end":
             names = [name for name in (*required, *optional) if name not in seen]
             key = cursor.choice(names, "an operand")
@@ -134,6 +138,8 @@ class OperandParser:
                 fields.fill = ImmediateText(number(cursor), None)
             case "axes":
                 fields.axes = integers(cursor)
+            case "gather" | "scatter":
+                fields.table = integers(cursor)
             case "batch" | "m" | "n" | "k":
                 fields.groups[key] = self._sizes(cursor)
             case "precision":

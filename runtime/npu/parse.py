@@ -191,6 +191,7 @@ class _Directives:
                 name,
                 self._known(settings, "from", None),
                 self._known(settings, "to", None),
+                settings.optional("indexed"),
             )
             if engine.source == engine.destination:
                 raise NPUParseError(

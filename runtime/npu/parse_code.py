@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tlf.machine.parts import DmaEngine, Machine, MatrixEngine, VectorEngine
 from tlf.runtime.npu import dtypes, engines
 from tlf.runtime.npu.errors import NPUParseError
+from tlf.runtime.npu.indexed import indexed_of
 from tlf.runtime.npu.lexer import Cursor
 from tlf.runtime.npu.operands import (
     Fields,
@@ -157,7 +158,9 @@ class CodeParser:
         name = self._engine(cursor, queues, "a dma engine")
         engine = self.machine.engines[name]
         fields = self._operands.fields(
-            cursor, ("dst", "src", "shape", "type"), ("inside", "fill")
+            cursor,
+            ("dst", "src", "shape", "type"),
+            ("inside", "fill", "index", "gather", "scatter", "accumulate"),
         )
         dtype = fields.dtype
         shape = fields.shape
@@ -183,7 +186,15 @@ class CodeParser:
         fill = fields.constant(fields.fill, dtype).value
         bits = fill.view(dtypes.BITS[fill.itemsize])
         return Dma(
-            cursor.line, text, name, destination, source, shape, fields.inside, bits
+            cursor.line,
+            text,
+            name,
+            destination,
+            source,
+            shape,
+            fields.inside,
+            bits,
+            indexed_of(fields, engine),
         )
 
     def _matmul(self, cursor: Cursor, text: str) -> Matmul:

@@ -129,6 +129,22 @@ class Cores(Instruction):
 
 
 @dataclass(frozen=True, slots=True)
+class Indexed:
+    """Where along one axis of a table the rows of a move are."""
+
+    indices: Address
+    """One index for each element, or for all along strides of 0."""
+    step: int
+    """Bytes between neighbours along the axis."""
+    bound: int
+    """The extent of the axis."""
+    scatter: bool
+    """Whether the table is the destination, else it is the source."""
+    accumulate: bool = False
+    """Whether what arrives is added to what is there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Dma(Instruction):
     """A strided move."""
 
@@ -140,6 +156,7 @@ class Dma(Instruction):
     """Half-open range of indices that are read, per dimension; None reads all."""
     fill: Array
     """Rank 0, unsigned: the bits of the elements that are not read."""
+    indexed: Indexed | None = None
 
 
 @dataclass(frozen=True, slots=True)

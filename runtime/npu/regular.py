@@ -78,6 +78,8 @@ def _read(op: Instruction) -> Iterable[Value]:
         case Dma():
             yield from (op.source.base, op.destination.base, *op.shape)
             yield from (value for pair in op.inside or () for value in pair)
+            if op.indexed is not None:
+                yield op.indexed.indices.base
         case Matmul():
             yield from (op.a.base, op.b.base, op.c.base, op.accumulate)
             yield from (*op.batch, *op.m, *op.n, *op.k)

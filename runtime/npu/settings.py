@@ -39,6 +39,10 @@ class Settings:
         expected = f"an integer of at least {least} for `{key}`"
         return _at_least(self.line, text, _parsed(text, int), least, expected)
 
+    def optional(self, key: str) -> int | None:
+        """Take an integer of at least 0; None if it is absent."""
+        return self.count(key) if key in self._values else None
+
     def axes(self, key: str, rank: int) -> tuple[int, ...]:
         """Take axes of an array in some order, each once; none if it is absent."""
         if (text := self._values.pop(key, None)) is None:

@@ -9,7 +9,9 @@ from math import prod
 from tlf.machine.costs import Cost, Costs, End
 from tlf.machine.cycles import TRANSCENDENTAL
 from tlf.machine.parts import Machine, MatrixEngine
+from tlf.runtime.npu.indexed import priced
 from tlf.runtime.npu.program import (
+    Address,
     Dma,
     Instruction,
     Matmul,
@@ -52,20 +54,31 @@ def _sizes(values: Sequence[Value], columns: Columns) -> list[Column]:
 
 
 def _move_slots(op: Dma, columns: Columns, machine: Machine) -> list[Column]:
-    """Return the shape, that of what is read, and the phase at both ends."""
+    """
+    Return the shape, that of what is read, and phases: of the destination, the source,
+    and the indices.
+    """
     shape = _sizes(op.shape, columns)
     lowers, read = _inside(op, shape, columns)
-    start: Column = 0
-    for lower, stride in zip(lowers, op.source.strides, strict=True):
-        start = start + lower * stride
+    ends: list[tuple[Address, Column]] = [(op.destination, 0)]
+    for address in (op.source, *([] if op.indexed is None else [op.indexed.indices])):
+        ends.append((address, _start(address, lowers)))
     phases: list[Column] = []
-    for address, offset in ((op.source, start), (op.destination, 0)):
+    for address, offset in ends:
         burst = machine.levels[address.level].burst
         if burst == 1:
             phases.append(0)
         else:
             phases.append((column_of(address.base, columns) + offset) % burst)
     return [*shape, *read, *phases]
+
+
+def _start(address: Address, lowers: Sequence[Column]) -> Column:
+    """Return the bytes from the base to the first element that is read."""
+    start: Column = 0
+    for lower, stride in zip(lowers, address.strides, strict=True):
+        start = start + lower * stride
+    return start
 
 
 def _inside(
@@ -116,7 +129,10 @@ def cost_of(op: Instruction, slots: Iterator[int], costs: Costs) -> Cost | None:
 def _move_cost(op: Dma, slots: Iterator[int], costs: Costs) -> Cost | None:
     rank = len(op.shape)
     shape, read = (tuple(islice(slots, rank)) for _ in range(2))
-    source, destination = islice(slots, 2)
+    destination, source = islice(slots, 2)
+    indices = None
+    if op.indexed is not None:
+        indices = priced(op.indexed, next(slots), read)
     if 0 in shape:
         return None
     return costs.move(
@@ -124,6 +140,7 @@ def _move_cost(op: Dma, slots: Iterator[int], costs: Costs) -> Cost | None:
         End(source, read, op.source.strides),
         End(destination, shape, op.destination.strides),
         op.fill.itemsize,
+        indices,
     )
 
 

@@ -50,6 +50,19 @@ def test_indexed_loads(tmp_path: Path):
     assert not load(written(tmp_path, text)).indexed_loads
 
 
+def test_indexed_rows(tmp_path: Path):
+    text = chip(1024, 2048)
+    assert load(written(tmp_path, text)).indexed_row is None
+    near = text.replace("burst = 32", "burst = 32\nindexed_row = 5", 1)
+    assert load(written(tmp_path, near)).indexed_row == 5
+    value = near.replace('kind = "buffer"', 'kind = "value"', 1)
+    with pytest.raises(DiagnosticException, match="of a level of buffers, got L1 of"):
+        load(written(tmp_path, value))
+    far = "burst = 32\nindexed_row = 5".join(text.rsplit("burst = 32", 1))
+    with pytest.raises(DiagnosticException, match="of the farthest level, got L2"):
+        load(written(tmp_path, far))
+
+
 @pytest.mark.parametrize("name", presets())
 def test_presets(name: str):
     target = load(name)

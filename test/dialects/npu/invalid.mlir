@@ -25,6 +25,49 @@ npu.dma L2[0](4):f32 from 2.0 shape [16]
 
 // -----
 
+// expected-error@+1 {{expected 2 inputs, got 1}}
+npu.dma L2[0](4):f32 from L3[64](0):f32 shape [16] gather [4, 9]
+
+// -----
+
+// expected-error@+1 {{expected an address of indices, got a number}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, 2.0 shape [16] gather [4, 9]
+
+// -----
+
+// expected-error@+1 {{expected indices of i32 or i64, got f32}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, L2[0](4):f32 shape [16] gather [4, 9]
+
+// -----
+
+// expected-error@+1 {{expected indices in L3 or L2, got L1}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, L1[0](4):i32 shape [16] gather [4, 9]
+
+// -----
+
+// expected-error@+1 {{expected one of `gather` and `scatter`, got both}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, L2[0](4):i32 shape [16] gather [4, 9]
+    scatter [4, 9]
+
+// -----
+
+// expected-error@+1 {{expected a step and a bound of at least 0, got [4, -1]}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, L2[0](4):i32 shape [16] gather [4, -1]
+
+// -----
+
+// expected-error@+1 {{expected `scatter` before `accumulate`}}
+npu.dma L2[0](4):f32 from L3[64](0):f32, L2[0](4):i32 shape [16] gather [4, 9]
+    accumulate
+
+// -----
+
+// expected-error@+1 {{expected no `inside` of a scatter}}
+npu.dma L3[0](0):f32 from L2[64](4):f32, L2[0](4):i32 shape [16] inside [0] to [4]
+    scatter [4, 9]
+
+// -----
+
 // expected-error@+1 {{expected 1 inputs, got 2}}
 npu.vector "exp" L1[0](4):f32 from L1[64](4):f32, L1[64](4):f32 shape [16]
 

@@ -17,6 +17,12 @@ npu.program @all semaphores 2 {
         inside [0, -1] to [%n, 64] fill -inf
     // CHECK-NEXT: npu.dma L3[%i](2048, 4):f32 from L2[%i + -4](256, 4):f32 shape [%n, 64]
     npu.dma L3[%i](2048, 4):f32 from L2[%i + -4](256, 4):f32 shape [%n, 64]
+    // CHECK-NEXT: npu.dma L2[0](256, 4):f32 from L3[%i](0, 4):f32, L2[%i + 8192](8, 0):i64 shape [%n, 64] inside [0, -1] to [%n, 64] gather [256, 1000] fill 1.0
+    npu.dma L2[0](256, 4):f32 from L3[%i](0, 4):f32, L2[%i + 8192](8, 0):i64
+        shape [%n, 64] inside [0, -1] to [%n, 64] gather [256, 1000] fill 1.0
+    // CHECK-NEXT: npu.dma L3[0](0, 4):f32 from L2[0](256, 4):f32, L3[4](4, 0):i32 shape [16, 64] scatter [256, 1000] accumulate
+    npu.dma L3[0](0, 4):f32 from L2[0](256, 4):f32, L3[4](4, 0):i32 shape [16, 64]
+        scatter [256, 1000] accumulate
     // CHECK-NEXT: npu.signal "dma_l3_l2" 0
     npu.signal "dma_l3_l2" 0
     // CHECK-NEXT: npu.wait "vector" 0

@@ -30,7 +30,7 @@ def test_examples(tmp_path: Path):
     np.savez(tmp_path / "weights.npz", w=np.zeros((64, 64), np.uint16).view("V2"))
     head, *others = examples()
     assert parse(head, tmp_path).constants["c0"].data is not None
-    assert len(others) == 6
+    assert len(others) == 7
     for code in others:
         text = head.replace("halt\n", f"%a = mov 0\n%n = mov 1\n{code}halt\n")
         assert run(parse(text, tmp_path), {}, functional=False).cycles > 2

@@ -1,0 +1,157 @@
+"""
+Tables of the pages that tell what was measured on GPUs, made of the gate's record.
+
+    python bench/gpu_tables.py            # rewrite the tables in docs/
+    python bench/gpu_tables.py --check    # exit with 1 if one is another
+
+A table stands between `<!-- gpu: NAME -->` and `<!-- gpu: end -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpu_gate_record import Record, read
+
+ROOT = Path(__file__).parents[1]
+
+RECORD = ROOT / "bench" / "records" / "gpu.json"
+
+_BLOCK = re.compile(
+    r"(<!-- gpu: (?P<name>[\w ]+) -->\n)(?P<text>.*?)(<!-- gpu: end -->\n)", re.DOTALL
+)
+
+Rows = Mapping[str, Mapping[str, Any]]
+
+DTYPES = ("f32", "bf16", "f16")
+
+COLUMNS = ("eager", "inductor", "tlf")
+
+
+def render(name: str, record: Record) -> str:
+    """The table of a name, for each card that the record knows."""
+    parts = [
+        f"{_told(card, about)}\n\n{_table(TABLES[name](about['rows']))}"
+        for card, about in sorted(record["cards"].items())
+    ]
+    return "\n" + "\n\n".join(parts) + "\n\n"
+
+
+def _told(card: str, about: Mapping[str, Any]) -> str:
+    """Where and with what rows were measured."""
+    return (
+        f"One {card}, PyTorch {about['torch']}, Triton {about['triton']}, "
+        f"at {about['commit'][:9]}:"
+    )
+
+
+def _table(rows: Iterator[Sequence[str]]) -> str:
+    """Lines of a table, the first of which names the columns."""
+    header, *lines = rows
+    every = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+
+
+def networks(rows: Rows) -> Iterator[Sequence[str]]:
+    """Networks: errors, and milliseconds in a CUDA graph and as called."""
+    yield (
+        "network", "error", "PyTorch's", "PyTorch, ms", "its compiler", "TLF",
+        "TLF, called", "compiled in, s",
+    )  # fmt: skip
+    for name, row in rows.items():
+        if _is_network(name):
+            yield name, *_measured(row, 1e3)
+
+
+def workloads(rows: Rows) -> Iterator[Sequence[str]]:
+    """Kernels and layers: errors, and microseconds in a CUDA graph."""
+    yield "workload", "error", "PyTorch's", "best of others, us", "TLF", "ratio"
+    for name, row in rows.items():
+        if _is_network(name) or name.startswith("example "):
+            continue
+        if "failed" in row or "ratio" not in row:
+            yield name, "failed", "", "", "", ""
+            continue
+        mine = row["tlf graph us"]
+        yield (
+            name, f"{row['tlf error']:.1e}", f"{row['eager error']:.1e}",
+            f"{mine * row['ratio']:.0f}", f"{mine:.0f}", f"{row['ratio']:.2f}",
+        )  # fmt: skip
+
+
+def examples(rows: Rows) -> Iterator[Sequence[str]]:
+    """Examples: errors against the reference."""
+    yield "example", "relative error"
+    for name, row in rows.items():
+        if name.startswith("example "):
+            said = f"{row['example error']:.1e}" if "failed" not in row else "failed"
+            yield f"`{name.removeprefix('example ')}`", said
+
+
+TABLES: Mapping[str, Callable[[Rows], Iterator[Sequence[str]]]] = {
+    "networks": networks,
+    "workloads": workloads,
+    "examples": examples,
+}
+
+
+def _is_network(name: str) -> bool:
+    from torch_models import MODELS
+
+    return any(
+        name.startswith(f"{model.name} {dtype}") for model in MODELS for dtype in DTYPES
+    )
+
+
+def _measured(row: Mapping[str, Any], unit: float) -> Sequence[str]:
+    if "failed" in row:
+        return ("failed", *[""] * 6)
+    times = [row.get(f"{column} graph us") for column in COLUMNS]
+    return (
+        f"{row['tlf error']:.1e}",
+        f"{row['eager error']:.1e}",
+        *("" if each is None else f"{each / unit:.3f}" for each in times),
+        f"{row['tlf called us'] / unit:.2f}",
+        f"{row['tlf first s']:.0f}",
+    )
+
+
+def rewritten(text: str, record: Record) -> str:
+    """A page with its tables as the record has them."""
+    return _BLOCK.sub(
+        lambda found: found[1] + render(found["name"], record) + found[4], text
+    )
+
+
+def pages() -> Iterator[Path]:
+    """The pages that have such tables."""
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        if _BLOCK.search(path.read_text(encoding="utf-8")):
+            yield path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite the pages, or check them, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    options = parser.parse_args(arguments)
+    record, status = read(RECORD), 0
+    for path in pages():
+        before = path.read_text(encoding="utf-8")
+        after = rewritten(before, record)
+        if before == after:
+            continue
+        print(f"{path.relative_to(ROOT)}: tables differ from the record")
+        status = int(options.check)
+        if not options.check:
+            path.write_text(after, encoding="utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
