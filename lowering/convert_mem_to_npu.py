@@ -27,6 +27,7 @@ from tlf.lowering.npu.ahead import issue_ahead
 from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
 from tlf.lowering.npu.dma import convert_dma
+from tlf.lowering.npu.gather import convert_gather
 from tlf.lowering.npu.matmul import convert_contract
 from tlf.lowering.npu.prepare import prepare
 from tlf.lowering.npu.reduce import convert_reduce
@@ -38,7 +39,7 @@ from tlf.lowering.npu.views import Views
 NEAREST = "L1"
 """The level that the matrix and the vector engine work in."""
 
-CONVERTED = (mem.DmaOp, mem.FillOp, mem.MaskOp, mem.StructuredOp)
+CONVERTED = (mem.DmaOp, mem.DmaGatherOp, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ class _Conversion:
     touches: dict[Operation, list[Touch]] = field(
         default_factory=dict[Operation, list[Touch]]
     )
-    moves: dict[mem.DmaOp, Sequence[npu.DmaOp]] = field(
-        default_factory=dict[mem.DmaOp, Sequence[npu.DmaOp]]
+    moves: dict[mem.Move, Sequence[npu.DmaOp]] = field(
+        default_factory=dict[mem.Move, Sequence[npu.DmaOp]]
     )
     ahead: dict[npu.EngineOp, int] = field(default_factory=dict[npu.EngineOp, int])
     """The instructions that start iterations before their own."""
@@ -116,7 +117,7 @@ class _Conversion:
     def _convert(self, op: Operation, views: Views) -> None:
         """Build an operation's instructions before it, and note what they touch."""
         for buffer, _ in _buffers(op):
-            if not isinstance(op, mem.DmaOp) and views.view(buffer).level != NEAREST:
+            if not isinstance(op, mem.Move) and views.view(buffer).level != NEAREST:
                 raise PassFailedException(
                     f"{op.name}: the npu computes in {NEAREST}, got a buffer in "
                     f"{views.view(buffer).level}"
@@ -125,6 +126,8 @@ class _Conversion:
         match op:
             case mem.DmaOp():
                 self.moves[op] = convert_dma(op, views, self.machine)
+            case mem.DmaGatherOp():
+                self.moves[op] = [convert_gather(op, views, self.machine)]
             case mem.MapOp() if op.is_buffer_form:
                 convert_map(op, views)
             case mem.ReduceOp() if op.is_buffer_form:
@@ -190,7 +193,7 @@ class _Conversion:
 
 def _iterations_ahead(op: Operation) -> int:
     """How many iterations early the instructions of an operation may start."""
-    return op.iterations_ahead if isinstance(op, mem.DmaOp | mem.ContractOp) else 0
+    return op.iterations_ahead if isinstance(op, mem.Move | mem.ContractOp) else 0
 
 
 def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
@@ -198,6 +201,9 @@ def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
     match op:
         case mem.DmaOp():
             return [(op.source, False), (op.destination, True)]
+        case mem.DmaGatherOp():
+            reads = [(op.source, False), (op.indices, False)]
+            return [*reads, (op.destination, True)]
         case mem.StructuredOp():
             reads = [(value, False) for value in op.input_operands]
             return reads + [(value, True) for value in op.output_operands]

@@ -47,8 +47,9 @@ class End:
 class Indices:
     """
     What names places along one end of a move: a strided array of indices, in bytes.
-    Elements of one index are a row. Where the rows of a table are is not known before,
-    but that they are multiples of `step` from its start.
+    Elements behind the last dimension along which indices change are a row. Where the
+    rows of a table are is not known before, but that they are multiples of `step` from
+    its start.
     """
 
     list: End
@@ -248,10 +249,18 @@ def _named(queue: DmaEngine, indices: Indices | None) -> int:
     return queue.indexed * _rows(indices)
 
 
+def _rank_of_rows(indices: Indices) -> int:
+    """How many dimensions rows are counted along: up to the last with own indices."""
+    axes = zip(indices.list.shape, indices.list.strides, strict=True)
+    named = [n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1]
+    return max(named, default=0)
+
+
 def _rows(indices: Indices) -> int:
-    """How many rows are moved, one for each index."""
-    pairs = zip(indices.list.shape, indices.list.strides, strict=True)
-    return prod(extent for extent, stride in pairs if stride)
+    """How many rows are moved."""
+    if 0 in indices.list.shape:
+        return 0
+    return prod(indices.list.shape[: _rank_of_rows(indices)])
 
 
 def _amount_of_rows(
@@ -263,10 +272,9 @@ def _amount_of_rows(
     """
     if 0 in table.shape:
         return 0, 0
-    axes = list(zip(table.shape, table.strides, indices.list.strides, strict=True))
-    shape = tuple(extent for extent, _, named in axes if not named)
-    strides = tuple(stride for _, stride, named in axes if not named)
-    steps = [indices.step, *(stride for _, stride, named in axes if named)]
+    rank = _rank_of_rows(indices)
+    shape, strides = table.shape[rank:], table.strides[rank:]
+    steps = indices.step, *table.strides[:rank]
     apart = gcd(level.burst, *steps)
     starts = range(table.base % apart, level.burst, apart)
     rows = [_amount(level, End(at, shape, strides), itemsize) for at in starts]

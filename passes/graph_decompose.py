@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -28,10 +28,11 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import like, tensor_type
+from tlf.passes.cost.indexed import IndexedCosts
 from tlf.passes.replacement import build_program, is_planned
 
-Native: TypeAlias = Mapping[type[Operation], str]
-"""Interfaces of operations that need no decomposition, and how they are done."""
+Native: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
+"""Which operations need no decomposition, and how they are done."""
 
 
 def _mnemonic(op: Operation) -> str:
@@ -63,19 +64,28 @@ def _is_narrow(op: Operation) -> bool:
 def _native_to(op: ModuleOp) -> Native:
     """What the target of a program does by itself; without one, nothing."""
     if not Target.is_known(op):
-        return {}
+        return ()
     target = Target.of(op)
-    found: dict[type[Operation], str] = {}
+    found: list[tuple[Callable[[Operation], bool], str]] = []
     if target.indexed_loads:
-        found[IndexedInterface] = "loads follow its indices"
+        found.append((is_a(IndexedInterface), "loads follow its indices"))
+    if (indexed := IndexedCosts.of(target)) is not None:
+        found.append((indexed.are_less, "moves follow its indices"))
     if target.joins:
-        found[JoiningInterface] = "its operands are made next to each other"
+        found.append(
+            (is_a(JoiningInterface), "its operands are made next to each other")
+        )
     return found
+
+
+def is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
+    """Tell operations that have an interface."""
+    return lambda op: isinstance(op, kind)
 
 
 def _why_native(op: Operation, native: Native) -> str | None:
     """How the target does an operation, if it does."""
-    return next((how for kind, how in native.items() if isinstance(op, kind)), None)
+    return next((how for does, how in native if does(op)), None)
 
 
 @dataclass
@@ -85,7 +95,7 @@ class DecomposePattern(RewritePattern):
     """
 
     keep: tuple[str, ...]
-    native: Native = field(default_factory=dict[type[Operation], str])
+    native: Native = ()
     """What the target does by itself."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -154,7 +164,8 @@ class GraphDecomposePass(ModulePass):
     and a `graph.cast`.
 
     A movement that finds its elements by indices stays where the target has indexed
-    loads; elsewhere, and without a target, it becomes comparisons with all indices.
+    loads, or moves that follow indices in less time than comparisons of all of them
+    with all places take; elsewhere, and without a target, it becomes these.
     What joins tensors stays where tiles move into parts of buffers.
     Operations of a group that has a plan stay, because the plan counts their iterators.
     Functions get remarks about what became of operations, and why others stayed.

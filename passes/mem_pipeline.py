@@ -145,7 +145,7 @@ def _moved(body: Block, levels: Sequence[Level]) -> list[mem.AllocOp]:
     names = [level.name for level in levels]
     found: dict[mem.AllocOp, None] = {}
     for op in body.ops:
-        if not isinstance(op, mem.DmaOp):
+        if not isinstance(op, mem.Move):
             continue
         ends = [root_of(op.source), root_of(op.destination)]
         near = min(ends, key=lambda end: names.index(mem.level_of(end.type)))

@@ -240,7 +240,7 @@ def planned_use(op: mem.AllocOp, liveness: Liveness, levels: Sequence[str]) -> U
 
 def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
     move = None
-    if isinstance(op, mem.DmaOp):
+    if isinstance(op, mem.Move):
         source, destination = (
             levels.index(mem.level_of(end.type)) for end in (op.source, op.destination)
         )

@@ -105,6 +105,18 @@ class MoveFunctions(InterpreterFunctions):
             [moved[(*box, ...)] for _, box in written],
         )
 
+    @impl(mem.DmaGatherOp)
+    def run_dma_gather(
+        self, interpreter: Interpreter, op: mem.DmaGatherOp, args: PythonValues
+    ) -> PythonValues:
+        source, *dynamic, indices, destination = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        outside = np.asarray(op.fill_value or 0).astype(source.dtype)
+        maps, axis = (op.source_map, op.index_map), op.axis.value.data
+        found = gather_named(source, offsets, maps, axis, indices, op.box, outside)
+        written = destination[(*(slice(size) for size in op.box), ...)]
+        return self._start(Move(op, [source, indices], [written], [found]))
+
     @impl(mem.WaitOp)
     def run_wait(
         self, interpreter: Interpreter, op: mem.WaitOp, args: PythonValues

@@ -41,6 +41,8 @@ func.func @double(%x: memref<1000xf32, "L3">, %y: memref<1000xf32, "L3">)
 ```
 """
 
+from typing import TypeAlias
+
 from xdsl.ir import Dialect
 
 from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
@@ -48,6 +50,7 @@ from tlf.dialects.mem.accumulating import AccumulatingOp
 from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
+from tlf.dialects.mem.dma_gather import DmaGatherOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
@@ -57,12 +60,16 @@ from tlf.dialects.mem.values import LoadOp, StoreOp
 from tlf.dialects.mem.window import WindowOp, window_type
 from tlf.dialects.mixed_index import Index, mixed, split
 
+Move: TypeAlias = DmaOp | DmaGatherOp
+"""What starts a move between two buffers, and returns its token."""
+
 Mem = Dialect(
     "mem",
     [
         AllocOp,
         CollapseOp,
         ContractOp,
+        DmaGatherOp,
         DmaOp,
         FillOp,
         GatherOp,
@@ -87,6 +94,7 @@ __all__ = [
     "AllocOp",
     "CollapseOp",
     "ContractOp",
+    "DmaGatherOp",
     "DmaOp",
     "FillOp",
     "GatherOp",
@@ -96,6 +104,7 @@ __all__ = [
     "MapOp",
     "MaskOp",
     "Mem",
+    "Move",
     "ReduceOp",
     "RemFOp",
     "Shaped",

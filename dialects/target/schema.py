@@ -47,6 +47,11 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     row that an index names; without them moves follow no indices.
     """
 
+    @property
+    def follows_indices(self) -> bool:
+        """Whether moves into it do, in whatever way."""
+        return self.indexed_loads or self.indexed_row is not None
+
 
 class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
     """

@@ -84,7 +84,7 @@ class Leaf:
     """For a move: the steps of the waits for it."""
     ahead: int = 0
     """How many iterations before its own it is issued."""
-    move: mem.DmaOp | None = None
+    move: mem.Move | None = None
     """What it was made of, if that is a move."""
 
     @property
@@ -166,7 +166,7 @@ class Tree:
 
     touches: Mapping[Operation, Sequence[Touch]]
     """The buffers that each instruction touches."""
-    moves: Mapping[mem.DmaOp, Sequence[npu.DmaOp]]
+    moves: Mapping[mem.Move, Sequence[npu.DmaOp]]
     """The instructions for each move."""
     ahead: Mapping[npu.EngineOp, int]
     """How many iterations before their own some are issued."""
@@ -211,7 +211,7 @@ class Tree:
         seen: set[SSAValue] = set(pending)
         while pending:
             token = pending.pop()
-            if isinstance(owner := token.owner, mem.DmaOp):
+            if isinstance(owner := token.owner, mem.Move):
                 if owner in self.moves:
                     yield from self.moves[owner]
                 continue

@@ -63,7 +63,7 @@ def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]
     is clipped; elements outside the destination are cut off.
     """
     source, destination = views.view(op.source), views.view(op.destination)
-    _check_levels(machine, source.level, destination.level)
+    check_levels(machine, op.name, source.level, destination.level)
     index = index_builder(op)
     spans = [
         _spans(index, op, number, source, destination) for number in range(len(op.box))
@@ -181,13 +181,14 @@ def _inside(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:
     return [(dim.low, dim.high) for dim in dims]
 
 
-def _check_levels(machine: Target, source: str, destination: str) -> None:
+def check_levels(machine: Target, name: str, source: str, destination: str) -> None:
+    """Check that a queue moves between two levels, for an operation of some name."""
     queues = list(pairwise(machine.levels))
     if (source, destination) in queues or (destination, source) in queues:
         return
     known = ", ".join(f"{near} and {far}" for near, far in queues)
     raise PassFailedException(
-        f"mem.dma: the npu moves between {known}, got a move from {source} to "
+        f"{name}: the npu moves between {known}, got a move from {source} to "
         f"{destination}"
     )
 

@@ -165,4 +165,4 @@ def _is_idle(op: Operation, engine: str) -> bool:
     """Whether an operation does nothing, or is a move by an engine."""
     if isinstance(op, npu.DmaOp | npu.SemaphoreOp):
         return op.engine == engine
-    return is_pure(op) or isinstance(op, (mem.DmaOp, mem.WaitOp, *VIEWS))
+    return is_pure(op) or isinstance(op, (mem.Move, mem.WaitOp, *VIEWS))

@@ -14,6 +14,7 @@ from tlf.dialects.interfaces import (
     ContractionInterface,
     DecompositionInterface,
     ElementwiseInterface,
+    IndexedInterface,
     IteratorKind,
     MovementInterface,
     TilingInterface,
@@ -53,6 +54,11 @@ class VectorSteps:
     def __post_init__(self) -> None:
         self._own = frozenset[Operation](self.flow.operations)
 
+    @property
+    def _follows_indices(self) -> bool:
+        """Whether moves bring what indices name, so that nothing is computed."""
+        return any(level.follows_indices for level in self.target.tile_levels[:1])
+
     def total(self) -> int:
         """The steps of all operations."""
         return sum(map(self.of, self.flow.operations))
@@ -67,6 +73,8 @@ class VectorSteps:
                 return needed * self._each(op) if needed else 0
             case AccumulatingInterface():
                 return _combined(op) if self._needed(op) else 0
+            case IndexedInterface() if self._follows_indices:
+                return 0
             case DecompositionInterface():
                 return sum(map(self.of, program_of(op)))
             case _:

@@ -53,7 +53,7 @@ class CoreScope:
         for op in self.nest.walk():
             if isinstance(op, mem.AllocOp) and not self._is_own(op.results[0]):
                 raise SharedError("it has buffers of its own in a level of the chip")
-            if isinstance(op, mem.DmaOp) and not any(
+            if isinstance(op, mem.Move) and not any(
                 self._is_own(end) for end in (op.source, op.destination)
             ):
                 raise SharedError("it moves between levels of the chip")

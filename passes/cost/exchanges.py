@@ -37,7 +37,7 @@ def exchanges(
     """
     there: dict[int, set[object]] = {}
     for op, tiled in tiles.items():
-        if tiled.form.is_seen:
+        if tiled.form.is_seen or tiled.is_moved:
             continue
         own = nests[op]
         near = there.setdefault(own, {*without})

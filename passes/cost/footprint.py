@@ -290,6 +290,8 @@ class TileBuffers:
         if (window := self.tiling.windows.get((value, 0))) is not None:
             ahead = self._bytes(value, window.fresh)
             return self._live("window", value, size, box, ahead)
+        if self.tiling.tiles[owner].is_moved and self.tiling.loops:
+            return self._live("input", value, size, box, size)
         first, last = self.step[owner], self._last_use(value)
         if any(each in self.results for each in self._sharing(value)):
             row = self._live("output", value, size, box, size)

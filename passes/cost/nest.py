@@ -10,11 +10,12 @@ from typing import TypeAlias
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.interfaces import ConstantInterface, IndexedInterface
 from tlf.machine.costs import Cost
 from tlf.passes.cores.dealt import gain
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.cost.in_place import InPlace
+from tlf.passes.cost.indexed import gathered
 from tlf.passes.cost.moves import Moves
 from tlf.passes.cost.program import Buffer, Item, Loop, Task
 from tlf.passes.cost.running import Running
@@ -231,10 +232,23 @@ class NestProgram:
         if op in self.in_place.rounded:
             return
         reads = tuple(self._buffers(tiled))
+        if tiled.is_moved:
+            yield self._by_indices(tiled, reads)
+            return
         leaves = op.results[0] in self.tiling.results
         is_filled = leaves and isinstance(op, ConstantInterface)
         for cost in self.work.filled(tiled) if is_filled else self.work.of(tiled):
             yield Task(cost, reads, tuple(self._places(op.results[0])), ahead)
+
+    def _by_indices(self, tiled: TiledOperation, reads: tuple[Buffer, ...]) -> Task:
+        """A move that finds what an operation reads by indices."""
+        op, moves = tiled.op, self.moves
+        assert isinstance(op, IndexedInterface)
+        rooms = [interval.room for interval in tiled.result]
+        cost = gathered(moves.costs, op, rooms, moves.near, moves.far)
+        named = tuple(each for each in reads if each not in (op.operands[0],))
+        ahead = self.stages - 1 if self.loops else 0
+        return Task(cost, named, tuple(self._places(op.results[0])), ahead)
 
     def _buffers(self, tiled: TiledOperation) -> Iterator[object]:
         for operand in dict.fromkeys(tiled.op.operands):

@@ -130,8 +130,13 @@ class TiledGroup:
         return buffers.footprint(in_flight(self.tiling, stages))
 
     def is_legal(self, keeping: Keeping) -> bool:
-        """Whether tiles of the results that are kept can be made in their place."""
+        """
+        Whether tiles of the results that are kept can be made in their place, and what
+        is read by indices is in the farther memory.
+        """
         tiling = self.tiling
+        if any(op.operands[0] in keeping.near for op in tiling.gathered):
+            return False
         pairs = zip(tiling.results, tiling.pieces, strict=True)
         return not tiling.loops or all(
             _fills(tiling, value, piece)
@@ -238,6 +243,9 @@ class TiledGroup:
                     yield value, movements.depth(box), movements.into(value, box)
                     continue
                 yield value, len(movements.loops), movements.into(value, window.fresh)
+        for op in tiling.gathered:
+            depth = len(movements.outer)
+            yield op.results[0], depth, movements.by_indices(tiling.tiles[op])
         yield from self._first_loads()
 
     def _first_loads(self) -> Iterator[tuple[SSAValue, int, Traffic]]:

@@ -10,9 +10,11 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tlf.dialects.access import Box, Interval
+from tlf.dialects.interfaces import IndexedInterface
+from tlf.passes.cost.indexed import gathered
 from tlf.passes.cost.moves import Moves
 from tlf.passes.tiling.boxes import moves_with
-from tlf.passes.tiling.model import GroupTiling, Loop
+from tlf.passes.tiling.model import GroupTiling, Loop, TiledOperation
 
 
 @dataclass(slots=True)
@@ -52,6 +54,19 @@ class Movements:
     def back(self, value: SSAValue, box: Box) -> Traffic:
         """Put a box back in every iteration."""
         return self._all(value, box, self._iterations(box, self.outer), inward=False)
+
+    def by_indices(self, tiled: TiledOperation) -> Traffic:
+        """Bring what indices name near, in every iteration."""
+        op, moves = tiled.op, self.moves
+        assert isinstance(op, IndexedInterface)
+        shape, item, _ = moves.measure(op.results[0])
+        rooms = [interval.room for interval in tiled.result]
+        pairs = zip(tiled.result, shape, strict=True)
+        times = self._iterations(tiled.result, self.outer)
+        payload = prod(covered_extent(*each) for each in pairs) * item * times
+        cost = gathered(moves.costs, op, rooms, moves.near, moves.far)
+        cycles = cost.cycles * payload / max(1, prod(map(min, rooms, shape)) * item)
+        return Traffic(payload, max(cycles, moves.least(payload)))
 
     def repeats(self, box: Box) -> int:
         """How often the same box is moved."""

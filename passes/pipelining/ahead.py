@@ -4,7 +4,7 @@ Which moves of a loop may start iterations ahead of their own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf
@@ -37,7 +37,7 @@ class Loads:
     """
 
     loop: scf.ForOp
-    moves: Sequence[mem.DmaOp]
+    moves: Sequence[mem.Move]
     written: Sequence[tuple[Operation, SSAValue]]
     """What operations in the loop write: buffers and views."""
 
@@ -45,7 +45,7 @@ class Loads:
     def of(loop: scf.ForOp, levels: Sequence[str]) -> Loads:
         """Find the moves; `levels` are the memory levels, the nearest first."""
 
-        def is_load(op: mem.DmaOp) -> bool:
+        def is_load(op: mem.Move) -> bool:
             far, near = (mem.level_of(end.type) for end in (op.source, op.destination))
             return levels.index(far) > levels.index(near)
 
@@ -53,7 +53,7 @@ class Loads:
         moves = [
             op
             for op in body.ops
-            if isinstance(op, mem.DmaOp)
+            if isinstance(op, mem.Move)
             and is_load(op)
             and (is_filled_in(body, op) or ring_of(op, loop) is not None)
         ]
@@ -62,12 +62,12 @@ class Loads:
 
     def movable(
         self, slotted: Sequence[mem.AllocOp], iterations: int
-    ) -> list[mem.DmaOp]:
+    ) -> list[mem.Move]:
         """
         Those that may start so many iterations ahead, with remarks on the others, of
         the ones that fill buffers with slots or rings.
         """
-        found: list[mem.DmaOp] = []
+        found: list[mem.Move] = []
         for move in self.moves:
             ring = ring_of(move, self.loop)
             if ring is None and root_of(move.destination).owner not in slotted:
@@ -81,10 +81,11 @@ class Loads:
         return found
 
     def _reason(
-        self, move: mem.DmaOp, ahead: Sequence[mem.DmaOp], iterations: int
+        self, move: mem.Move, ahead: Sequence[mem.Move], iterations: int
     ) -> str | None:
         """Why a move has to stay where it is; `ahead` are the ones before that go."""
-        if any(self._is_overwritten(move, *each) for each in self.written):
+        written = [each for each in self.written if not _names(move, each[0], ahead)]
+        if any(self._is_overwritten(move, *each) for each in written):
             return "the loop writes what it is loaded from"
         if any(
             not is_pure(op) and not isinstance(op, VIEWS) for op in operands_of(move)
@@ -101,14 +102,25 @@ class Loads:
             earlier = earlier.next_op
         return None
 
-    def _is_overwritten(self, move: mem.DmaOp, op: Operation, buffer: SSAValue) -> bool:
+    def _is_overwritten(self, move: mem.Move, op: Operation, buffer: SSAValue) -> bool:
         """Whether other iterations may write to a buffer what a move reads of it."""
+        if isinstance(move, mem.DmaGatherOp):
+            return any(may_meet(e, buffer) for e in (move.source, move.indices))
         if not may_meet(move.source, buffer):
             return False
         return not isinstance(op, mem.DmaOp) or not take_turns(self.loop, move, op)
 
 
-def is_filled_in(body: Block, move: mem.DmaOp) -> bool:
+def _names(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
+    """Whether what brings the indices of a move comes as much ahead, in its queue."""
+    if not isinstance(move, mem.DmaGatherOp) or op not in ahead:
+        return False
+    assert isinstance(op, mem.Move)
+    is_named = root_of(op.destination) is root_of(move.indices)
+    return is_named and _levels(op) == _levels(move)
+
+
+def is_filled_in(body: Block, move: mem.Move) -> bool:
     """Whether a move fills a buffer that the body allocates."""
     owner = root_of(move.destination).owner
     return isinstance(owner, mem.AllocOp) and owner.parent is body
@@ -138,7 +150,7 @@ def operands_of(op: Operation) -> list[Operation]:
     return ordered[::-1]
 
 
-def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
+def start_ahead(moves: Sequence[mem.Move], iterations: int) -> None:
     """
     Let moves of a body start so many iterations ahead: from the body's start, or right
     after a loop whose own moves they would hold up.
@@ -152,6 +164,7 @@ def start_ahead(moves: Sequence[mem.DmaOp], iterations: int) -> None:
     for move in moves:
         move.ahead = IntegerAttr(iterations, i64)
         first.update(operands_of(move))
+        first.update(_waits_for_indices(move, moves))
     put_first(block, first)
     for move, loop in reversed(behind.items()):
         _put_behind(loop, move)
@@ -167,7 +180,17 @@ def put_first(block: Block, chosen: Collection[Operation]) -> None:
     block.insert_ops_before(ordered, start)
 
 
-def _put_behind(loop: Operation, move: mem.DmaOp) -> None:
+def _waits_for_indices(
+    move: mem.Move, moves: Sequence[mem.Move]
+) -> Iterator[Operation]:
+    """The waits for what brings the indices of a move, which come before it."""
+    for each in moves:
+        if _names(move, each, moves):
+            waits = [use.operation for use in each.token.uses]
+            yield from (op for op in waits if op.is_before_in_block(move))
+
+
+def _put_behind(loop: Operation, move: mem.Move) -> None:
     """Put a move right behind a loop, and the waits for it that stand before."""
     block = move.parent
     assert block is not None
@@ -178,7 +201,7 @@ def _put_behind(loop: Operation, move: mem.DmaOp) -> None:
         block.insert_op_after(op, loop)
 
 
-def _held_up(move: mem.DmaOp, moves: Sequence[mem.DmaOp]) -> Operation | None:
+def _held_up(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | None:
     """
     The last loop before the tile of a move is used, or waited for together with others,
     whose moves share its queue.
@@ -208,13 +231,13 @@ def _is_shared(op: Operation, waits: Sequence[Operation]) -> bool:
     return op in waits and len(op.operands) > 1
 
 
-def _shares_queue(loop: Operation, move: mem.DmaOp) -> bool:
+def _shares_queue(loop: Operation, move: mem.Move) -> bool:
     """Whether moves in a loop are between the same levels as another one."""
     return any(
-        isinstance(op, mem.DmaOp) and _levels(op) == _levels(move) for op in loop.walk()
+        isinstance(op, mem.Move) and _levels(op) == _levels(move) for op in loop.walk()
     )
 
 
-def _levels(move: mem.DmaOp) -> tuple[str, str]:
+def _levels(move: mem.Move) -> tuple[str, str]:
     source, destination = move.source.type, move.destination.type
     return mem.level_of(source), mem.level_of(destination)

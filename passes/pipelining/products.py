@@ -26,7 +26,7 @@ class Products:
     """The products in the body of a loop, with the loads that start ahead."""
 
     loop: scf.ForOp
-    loads: Sequence[mem.DmaOp]
+    loads: Sequence[mem.Move]
 
     @property
     def block(self) -> Block:
@@ -94,7 +94,7 @@ def _written(op: Operation) -> Iterator[SSAValue]:
         yield from written(each)
 
 
-def waits_of(product: mem.ContractOp, loads: Sequence[mem.DmaOp]) -> list[mem.WaitOp]:
+def waits_of(product: mem.ContractOp, loads: Sequence[mem.Move]) -> list[mem.WaitOp]:
     """The waits before a product for loads of what it reads."""
     inputs = {root_of(value) for value in product.input_operands}
     tokens = {load.token for load in loads if root_of(load.destination) in inputs}
@@ -110,7 +110,7 @@ def waits_of(product: mem.ContractOp, loads: Sequence[mem.DmaOp]) -> list[mem.Wa
 
 
 def start_products(
-    products: Sequence[mem.ContractOp], loads: Sequence[mem.DmaOp], iterations: int
+    products: Sequence[mem.ContractOp], loads: Sequence[mem.Move], iterations: int
 ) -> None:
     """
     Let products start so many iterations ahead, as loads do: from the start of the
@@ -125,5 +125,5 @@ def start_products(
         put_first(block, chosen | needed | _with_operands(loads))
 
 
-def _with_operands(loads: Sequence[mem.DmaOp]) -> set[Operation]:
+def _with_operands(loads: Sequence[mem.Move]) -> set[Operation]:
     return {op for load in loads for op in (load, *operands_of(load))}

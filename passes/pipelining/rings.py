@@ -51,7 +51,7 @@ class Slices:
         return not self.extent <= apart % self.slots <= self.slots - other.extent
 
 
-def ring_of(move: mem.DmaOp, loop: scf.ForOp) -> SSAValue | None:
+def ring_of(move: mem.Move, loop: scf.ForOp) -> SSAValue | None:
     """The ring that a move in the body of a loop fills, from outside of the loop."""
     if window_of(move.destination) is None:
         return None
@@ -60,7 +60,7 @@ def ring_of(move: mem.DmaOp, loop: scf.ForOp) -> SSAValue | None:
     return owner.buffer if isinstance(owner, mem.AllocOp) and is_outside else None
 
 
-def is_free(move: mem.DmaOp, loop: scf.ForOp, iterations: int) -> bool:
+def is_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
     """
     Whether the place of a move into a ring is free so many iterations ahead. The loop
     counts from 0 in steps of 1.

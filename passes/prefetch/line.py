@@ -116,7 +116,8 @@ def _touched(top: Operation) -> Iterator[SSAValue]:
             if isinstance(value.type, MemRefType):
                 yield root_of(value)
         for move in _awaited(op):
-            yield from (root_of(move.source), root_of(move.destination))
+            buffers = (e for e in move.operands if isinstance(e.type, MemRefType))
+            yield from map(root_of, buffers)
 
 
 def _written(top: Operation) -> Iterator[SSAValue]:
@@ -125,13 +126,13 @@ def _written(top: Operation) -> Iterator[SSAValue]:
         yield from (move.destination for move in _awaited(op))
 
 
-def _awaited(op: Operation) -> Iterator[mem.DmaOp]:
+def _awaited(op: Operation) -> Iterator[mem.Move]:
     """The moves that an operation waits for, whose effects come with it."""
     pending = list(op.operands) if isinstance(op, mem.WaitOp) else []
     seen = set(pending)
     while pending:
         token = pending.pop()
-        if isinstance(token.owner, mem.DmaOp):
+        if isinstance(token.owner, mem.Move):
             yield token.owner
             continue
         carried = [each for each in _carried(token) if each not in seen]

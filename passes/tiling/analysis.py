@@ -310,16 +310,23 @@ class _Analysis:
         reads = boxes_read(self.rules, op, box, form)
         inside = scope is Scope.INNER
         again = inside and is_again(self.tiling, op, self._needs(op))
+        moved = form.is_movement and is_gathered(op, self.members, self.rules)
         self.tiling.tiles[op] = TiledOperation(
-            op, box, result, scope, form, reads, again
+            op, box, result, scope, form, reads, again, moved
         )
-        if form.is_movement and is_gathered(op, self.members, self.rules):
+        if moved:
+            self._check_still(op)
             self.tiling.gathered.add(op)
         else:
             check_rooms(op, box, self.rules)
         self._ask(op, scope, reads)
         if again:
             self._ask(op, Scope.OUTER, reads)
+
+    def _check_still(self, op: TilingInterface) -> None:
+        """Check that nothing rolls of what a move brings into a buffer."""
+        if self.rules.views and (op.results[0], 0) in self.tiling.windows:
+            raise TilingError(op, "what a move finds by indices cannot roll")
 
     def _let_run_along(self) -> None:
         """Let others accumulate in the loop of the anchor, if it has one."""

@@ -45,7 +45,7 @@ def rules_of(target: Target, level: str) -> Rules:
         power_of_two=target.tiling.power_of_two,
         views=found is None or found.kind == "buffer",
         gathers=found is not None and found.kind == "value",
-        indexed=found is not None and found.indexed_loads,
+        indexed=found is not None and found.follows_indices,
         ordered=is_between,
         cascades=found is not None,
         nests=found is not None and found.kind == "value",

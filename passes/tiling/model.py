@@ -113,6 +113,8 @@ class TiledOperation(NamedTuple):
     """The part of each operand that these iterations read, if it is a tensor."""
     again: bool = False
     """Whether what an inner loop computes is computed once more behind it."""
+    is_moved: bool = False
+    """Whether the move of its first operand does it."""
 
     @property
     def computed(self) -> Box:

@@ -28,11 +28,12 @@ def is_gathered(
     """
     if not isinstance(op, MovementInterface):
         return False
-    if isinstance(op, IndexedInterface) and not rules.indexed:
+    indexed = isinstance(op, IndexedInterface)
+    if indexed and not rules.indexed:
         raise TilingError(
             op, "the target cannot load by indices: run `graph-decompose`"
         )
-    if not rules.gathers:
+    if not rules.gathers and not indexed:
         return False
     if _is_by_element(op, members):
         return True

@@ -237,3 +237,30 @@ func.func @f(%x: memref<4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>}
   }
   func.return
 }
+
+// -----
+
+func.func @f(%x: memref<9x4xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
+  %n = mem.alloc at 0 : memref<5xi64, "L1">
+  %a = mem.alloc at 64 : memref<5x4xf32, "L1">
+  // expected-error@+1 {{mem.dma_gather: the npu moves between L1 and L2, L2 and L3, got a move from L3 to L1}}
+  %t = mem.dma_gather %x[0, 0] axis 0 at %n to %a
+      maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [5, 4]
+      : memref<9x4xf32, "L3">, memref<5xi64, "L1"> to memref<5x4xf32, "L1">
+  mem.wait %t
+  func.return
+}
+
+// -----
+
+func.func @f() attributes {tlf.arguments = array<i64>} {
+  %x = mem.alloc at 0 : memref<9x4xf32, "L2">
+  %n = mem.alloc at 0 : memref<5xi64, "L1">
+  %a = mem.alloc at 64 : memref<5x4xf32, "L1">
+  // expected-error@+1 {{mem.dma_gather: expected moves into L1 that follow indices, got a target whose moves do not}}
+  %t = mem.dma_gather %x[0, 0] axis 0 at %n to %a
+      maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [5, 4]
+      : memref<9x4xf32, "L2">, memref<5xi64, "L1"> to memref<5x4xf32, "L1">
+  mem.wait %t
+  func.return
+}

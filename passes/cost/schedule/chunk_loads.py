@@ -194,9 +194,14 @@ def _place(items: Sequence[Item], use: Use) -> int:
     at, nest = items.index(use.load), items.index(use.nest)
     needed = {access.buffer for step in use.nest.steps() for access in step.touched}
     for item in items[nest - 1 : at : -1]:
-        if isinstance(item, Step) and item.moves and item.moves[1] in needed:
-            needed.add(item.moves[0])
+        if (ends := _ends(item)) is not None and ends[1] in needed:
+            needed.add(ends[0])
     for number, item in enumerate(items[at + 1 : nest], at + 1):
-        if isinstance(item, Step) and item.moves and item.moves[1] not in needed:
+        if (ends := _ends(item)) is not None and ends[1] not in needed:
             return number
     return nest
+
+
+def _ends(item: Item) -> tuple[Buffer, Buffer] | None:
+    """Between which buffers an item moves boxes."""
+    return None if isinstance(item, Nest) or item.indexed else item.moves

@@ -76,7 +76,7 @@ class Line:
         self.planned = planned(self.buffers, self.near, self.spans)
 
     def _is_load(self, step: Step) -> bool:
-        if step.moves is None:
+        if step.moves is None or step.indexed:
             return False
         source, destination = step.moves
         return (source.level, destination.level) == (self.far.name, self.near.name)

@@ -57,7 +57,7 @@ def cut_of(
 
 def is_quiet(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bool:
     """Whether an item is a wait, or one of some moves from buffer to buffer."""
-    if isinstance(item, Nest):
+    if isinstance(item, Nest) or item.indexed:
         return False
     return bool(item.finishes) if item.moves is None else is_move(*item.moves)
 

@@ -172,7 +172,7 @@ class Overlaps:
         source, destination = step.moves
         if self._names.index(source.level) <= self._names.index(destination.level):
             return False
-        if _is_overwritten(nest, step):
+        if _is_overwritten(nest, step, early):
             return False
         if _ring_filled(step, nest):
             return _is_free(step, nest, iterations)
@@ -186,19 +186,28 @@ class Overlaps:
         return False
 
 
-def _is_overwritten(nest: Nest, load: Step) -> bool:
+def _is_overwritten(nest: Nest, load: Step, early: Sequence[Step]) -> bool:
     """
-    Whether other iterations may write what a load reads, or its own may before it.
+    Whether other iterations may write what a load reads, or its own may before it, but
+    for what brings its indices as early, in its queue.
     """
-    (read,) = load.reads
     behind = False
     for item in nest.body:
         behind |= item is load
-        for step in steps_of([item]):
-            for write in step.writes:
+        if _names(item, load, early):
+            continue
+        for write in (each for step in steps_of([item]) for each in step.writes):
+            for read in load.reads:
                 if read.meets_later(write) if behind else read.meets(write):
                     return True
     return False
+
+
+def _names(item: Item, load: Step, early: Sequence[Step]) -> bool:
+    """Whether an item brings the indices of a load as early, in its queue."""
+    if isinstance(item, Nest) or not load.indexed or item not in early:
+        return False
+    return item.queue == load.queue
 
 
 def _steps(nest: Nest) -> list[Step]:

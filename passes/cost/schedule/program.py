@@ -238,6 +238,8 @@ class Step:
     """The buffer that it adds to, all of it."""
     moves: tuple[Buffer, Buffer] | None = None
     """For a move, from where to where."""
+    indexed: bool = False
+    """Whether indices tell a move what it reads."""
     product: bool = False
     """Whether the matrix engine does it."""
     half: Attribute | None = None

@@ -99,3 +99,27 @@
 %x, %n = "test.op"() : () -> (memref<100x64xf32, "L3">, tensor<16xi64>)
 // expected-error@+1 {{expected a value of element type f32, got 0 : i64}}
 %0 = mem.gather %x[0, 0] axis 0 at %n maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 64] fill 0 : memref<100x64xf32, "L3">, tensor<16xi64> -> tensor<16x64xf32>
+
+// -----
+
+%x, %n, %d = "test.op"() : () -> (memref<100x64xf32, "L3">, memref<16xi64, "L2">, memref<16x8xf16, "L2">)
+// expected-error@+1 {{cannot move elements of type f32 into a buffer of f16}}
+%t = mem.dma_gather %x[0, 0] axis 0 at %n to %d maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 8] : memref<100x64xf32, "L3">, memref<16xi64, "L2"> to memref<16x8xf16, "L2">
+
+// -----
+
+%x, %n, %d = "test.op"() : () -> (memref<100x64xf32, "L3">, memref<16xf32, "L2">, memref<16x8xf32, "L2">)
+// expected-error@+1 {{expected indices of i32 or i64, got f32}}
+%t = mem.dma_gather %x[0, 0] axis 0 at %n to %d maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 8] : memref<100x64xf32, "L3">, memref<16xf32, "L2"> to memref<16x8xf32, "L2">
+
+// -----
+
+%x, %n, %d = "test.op"() : () -> (memref<100x64xf32, "L3">, memref<16xi64, "L2">, memref<16x8xf32, "L2">)
+// expected-error@+1 {{expected a box within [16, 8], got [16, 9]}}
+%t = mem.dma_gather %x[0, 0] axis 0 at %n to %d maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 9] : memref<100x64xf32, "L3">, memref<16xi64, "L2"> to memref<16x8xf32, "L2">
+
+// -----
+
+%x, %n, %d = "test.op"() : () -> (memref<100x64xf32, "L3">, memref<16xi64, "L2">, memref<16x8xf32, "L2">)
+// expected-error@+1 {{expected axis 0 at 0, for indices name the places along it}}
+%t = mem.dma_gather %x[1, 0] axis 0 at %n to %d maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] size [16, 8] : memref<100x64xf32, "L3">, memref<16xi64, "L2"> to memref<16x8xf32, "L2">

@@ -294,3 +294,53 @@ def test_halves_round_after_every_operation() -> None:
     x, y = np.array([4096], np.float16), np.ones(1, np.float16)
     run(text, x, y)
     assert y.tolist() == [0]
+
+
+GATHER = """
+func.func @main(%x: memref<9x4xf32, "L3">, %n: memref<5xi64, "L3">,
+                %y: memref<5x4xf32, "L3">) {
+  %i = mem.alloc : memref<5xi64, "L2">
+  %a = mem.alloc : memref<5x4xf32, "L2">
+  %s = mem.dma %n[0] to %i[0] size [5] : memref<5xi64, "L3"> to memref<5xi64, "L2">
+  mem.wait %s
+  %t = mem.dma_gather %x[0, 1] axis 0 at %i to %a
+      maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>]
+      size [5, 4] FILL
+      : memref<9x4xf32, "L3">, memref<5xi64, "L2"> to memref<5x4xf32, "L2">
+  BEFORE
+  mem.wait %t
+  %u = mem.dma %a[0, 0] to %y[0, 0] size [5, 4]
+      : memref<5x4xf32, "L2"> to memref<5x4xf32, "L3">
+  mem.wait %u
+  func.return
+}"""
+
+
+@pytest.mark.parametrize(("fill", "outside"), [("", 0), ("fill -2.0", -2)])
+def test_moves_that_follow_indices(fill: str, outside: int):
+    x = np.arange(36, dtype=np.float32).reshape(9, 4)
+    y = np.zeros((5, 4), np.float32)
+    names = np.array([8, -1, 3, 9, 3])
+    run(GATHER.replace("FILL", fill).replace("BEFORE", ""), x, names, y)
+    wanted = np.full((5, 4), outside, np.float32)
+    for row, name in enumerate(names):
+        if 0 <= name < 9:
+            wanted[row, :3] = x[name, 1:]
+    assert np.array_equal(y, wanted)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "kind", "side"),
+    [
+        ("%i", 'memref<5xi64, "L2">', "source"),
+        ("%x", 'memref<9x4xf32, "L3">', "source"),
+        ("%a", 'memref<5x4xf32, "L2">', "destination"),
+    ],
+)
+def test_indices_are_in_use_until_the_wait(buffer: str, kind: str, side: str):
+    x, y = np.ones((9, 4), np.float32), np.zeros((5, 4), np.float32)
+    number = "7" if "i64" in kind else "7.0"
+    text = GATHER.replace("FILL", "")
+    text = text.replace("BEFORE", f"mem.fill {number} into {buffer} : {kind}")
+    with pytest.raises(InterpretationError, match=f"the {side} of a move was written"):
+        run(text, x, np.zeros(5, np.int64), y)
