@@ -1,6 +1,8 @@
 // RUN: tlf-opt %s --target h200 -p graph-group | filecheck %s
-// RUN: not tlf-opt %s --target npu -p "graph-group{level=L2},graph-choose-tiles{level=L2}" 2>&1 | filecheck %s --check-prefix=NPU
+// RUN: tlf-opt %s --target npu -p "graph-group{level=L2}" | filecheck %s
+// RUN: not tlf-opt %s --target npu -p "graph-group{level=L1},graph-choose-tiles{level=L1}" 2>&1 | filecheck %s --check-prefix=NPU
 
+// Moves into L2 follow indices, those into L1 do not.
 // NPU: error: graph.take: the target cannot load by indices: run `graph-decompose`
 
 // What uses the elements joins, and what computes the indices; what computes the table

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from differential import parsed
 from numpy.random import Generator
 
+from tlf.dialects.entry import entry_point
 from tlf.dialects.interfaces import Array
-from tlf.dialects.types import ELEMENT_TYPES, dtype_of
+from tlf.dialects.types import ELEMENT_TYPES, dtype_of, tensor_type
 
 DTYPES = {str(element): dtype_of(element) for element in ELEMENT_TYPES}
 """The dtypes of all element types, by their names."""
@@ -86,3 +88,164 @@ def some_indices(
     inside = rng.integers(0, extent, tuple(shape))
     outside = rng.choice([-1, extent, limits.min, limits.max, -extent], tuple(shape))
     return np.where(rng.random(tuple(shape)) < 0.3, outside, inside).astype(dtype)
+
+
+ROWS = Lookup("take", (19, 7), (5,), 0)
+
+LOOKUPS = [
+    ROWS,
+    Lookup("take", (19, 7), (5,), 1),
+    Lookup("take", (300, 33), (37,), 0, index="i32"),
+    Lookup("take", (9,), (11,), 0),
+    Lookup("take", (9,), (), 0, index="i32"),
+    Lookup("take", (5, 6, 7), (2, 3), 1),
+    Lookup("take", (5, 6, 7), (3,), 2, index="i32"),
+    Lookup("take", (5, 6, 7), (), 1),
+    Lookup("take", (3, 4, 130), (2, 1, 9), 0),
+    Lookup("take", (1, 3), (6,), 0),
+    Lookup("take", (3, 1), (6,), 1),
+    Lookup("take", (1,), (1,), 0),
+    Lookup("take", (3, 3000), (2,), 0),
+    Lookup("take", (3000, 3), (2000,), 0),
+    Lookup("gather", (19, 7), (5, 7), 0),
+    Lookup("gather", (19, 7), (19, 5), 1, index="i32"),
+    Lookup("gather", (9,), (31,), 0),
+    Lookup("gather", (5, 6, 7), (4, 70, 3), 1),
+    Lookup("gather", (5, 6, 1), (5, 2, 9), 2, index="i32"),
+    Lookup("gather", (1, 6), (9, 6), 0),
+    Lookup("gather", (1, 1), (1, 1), 1),
+    Lookup("gather", (40, 90), (33, 77), 0),
+]
+"""Operations alone, of several shapes, along several axes."""
+
+TABLE, TOKENS, WORDS = "tensor<50x24xf32>", "tensor<3x7xi64>", "tensor<3x7x24xf32>"
+TAKE = f"graph.take %t, %n axis 0 : ({TABLE}, {TOKENS}) -> {WORDS}"
+
+FUSED = {
+    "sum-of-two": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}, %p: tensor<7x24xf32>) -> {WORDS} {{
+  %0 = {TAKE}
+  %i = graph.iota axis 0 : tensor<7xi64>
+  %1 = graph.take %p, %i axis 0
+    : (tensor<7x24xf32>, tensor<7xi64>) -> tensor<7x24xf32>
+  %y = graph.add %0, %1 : ({WORDS}, tensor<7x24xf32>) -> {WORDS}
+  func.return %y : {WORDS}
+}}""",
+    "scaled": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}) -> {WORDS} {{
+  %0 = {TAKE}
+  %c = graph.constant dense<4.5> : tensor<f32>
+  %y = graph.mul %0, %c : ({WORDS}, tensor<f32>) -> {WORDS}
+  func.return %y : {WORDS}
+}}""",
+    "computed-indices": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}, %m: {TOKENS}) -> {WORDS} {{
+  %0 = graph.add %n, %m : ({TOKENS}, {TOKENS}) -> {TOKENS}
+  %y = graph.take %t, %0 axis 0 : ({TABLE}, {TOKENS}) -> {WORDS}
+  func.return %y : {WORDS}
+}}""",
+    "both-results": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}) -> ({WORDS}, {WORDS}) {{
+  %0 = {TAKE}
+  %1 = graph.neg %0 : {WORDS}
+  func.return %0, %1 : {WORDS}, {WORDS}
+}}""",
+    "greatest-of-row": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}) -> tensor<3x7xf32> {{
+  %0 = {TAKE}
+  %y = graph.reduce %0 <max> axes [2] : ({WORDS}) -> tensor<3x7xf32>
+  func.return %y : tensor<3x7xf32>
+}}""",
+    "greatest-of-words": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}) -> tensor<3x24xf32> {{
+  %0 = {TAKE}
+  %y = graph.reduce %0 <min> axes [1] : ({WORDS}) -> tensor<3x24xf32>
+  func.return %y : tensor<3x24xf32>
+}}""",
+    "transposed": f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}) -> tensor<24x3x7xf32> {{
+  %0 = {TAKE}
+  %y = graph.transpose %0 permutation [2, 0, 1] : ({WORDS}) -> tensor<24x3x7xf32>
+  func.return %y : tensor<24x3x7xf32>
+}}""",
+    "constant-indices": f"""
+func.func @main(%t: {TABLE}) -> {WORDS} {{
+  %n = graph.constant dense<3> : {TOKENS}
+  %y = {TAKE}
+  func.return %y : {WORDS}
+}}""",
+}
+"""Programs of one kernel, exact in f32."""
+
+APART = {
+    "computed-table": (
+        f"""
+func.func @main(%x: {TABLE}, %n: {TOKENS}) -> {WORDS} {{
+  %t = graph.neg %x : {TABLE}
+  %y = {TAKE}
+  func.return %y : {WORDS}
+}}""",
+        2,
+    ),
+    "constant-table": (
+        f"""
+func.func @main(%n: {TOKENS}) -> {WORDS} {{
+  %t = graph.constant dense<2.5> : {TABLE}
+  %y = {TAKE}
+  func.return %y : {WORDS}
+}}""",
+        2,
+    ),
+    "row-of-row": (
+        f"""
+func.func @main(%t: {TABLE}, %n: {TOKENS}, %k: tensor<2xi32>) -> tensor<2x7x24xf32> {{
+  %0 = {TAKE}
+  %y = graph.take %0, %k axis 0
+    : ({WORDS}, tensor<2xi32>) -> tensor<2x7x24xf32>
+  func.return %y : tensor<2x7x24xf32>
+}}""",
+        2,
+    ),
+    "indices-of-indices": (
+        f"""
+func.func @main(%t: {TABLE}, %n: tensor<9xi64>, %k: {TOKENS}) -> {WORDS} {{
+  %0 = graph.take %n, %k axis 0 : (tensor<9xi64>, {TOKENS}) -> {TOKENS}
+  %y = graph.take %t, %0 axis 0 : ({TABLE}, {TOKENS}) -> {WORDS}
+  func.return %y : {WORDS}
+}}""",
+        1,
+    ),
+    "own-indices": (
+        """
+func.func @main(%n: tensor<9xi64>) -> tensor<9xi64> {
+  %y = graph.take %n, %n axis 0 : (tensor<9xi64>, tensor<9xi64>) -> tensor<9xi64>
+  func.return %y : tensor<9xi64>
+}""",
+        1,
+    ),
+    "own-indices-computed": (
+        """
+func.func @main(%n: tensor<9xi64>) -> tensor<9xi64> {
+  %0 = graph.neg %n : tensor<9xi64>
+  %y = graph.take %0, %0 axis 0 : (tensor<9xi64>, tensor<9xi64>) -> tensor<9xi64>
+  func.return %y : tensor<9xi64>
+}""",
+        2,
+    ),
+}
+"""Programs, and how many kernels each takes: a table is never computed beside."""
+
+
+def drawn(text: str, rng: Generator) -> dict[str, np.ndarray]:
+    """Inputs for the arguments of a program."""
+    arrays: dict[str, np.ndarray] = {}
+    for argument in entry_point(parsed(text)[1], None).body.block.args:
+        name, type_ = str(argument.name_hint), tensor_type(argument)
+        element, shape = str(type_.element_type), type_.get_shape()
+        if element.startswith("i"):
+            arrays[name] = some_indices(rng, shape, element, 9)
+        else:
+            # Reductions may take either of two zeros.
+            table = some_table(rng, shape, element)
+            arrays[name] = np.add(table, np.float32(0))
+    return arrays

@@ -1,0 +1,166 @@
+"""
+Elements that indices name, on NPUs whose moves follow indices: at every stage bit for
+bit those of the reference, whatever the indices are.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from differential import parsed, printed, steps_of
+from every_stage import check
+from indexed_programs import APART, DTYPES, FUSED, LOOKUPS, ROWS, Lookup, drawn
+from numpy.random import Generator
+from xdsl.dialects import func
+
+from tlf.dialects import graph, mem
+from tlf.dialects.target import Target, load
+from tlf.dialects.target.description import PRESETS
+from tlf.passes.cost.schedule.prediction import predict
+from tlf.runtime import npu
+from tlf.tools.pass_manager import PassManager
+
+Slow = Callable[..., str]
+
+CHIPS = ("npu-tiny", "u85-like", "bm1684x-like", "npu-4core")
+FEW = 3
+"""As many places are soon compared."""
+
+NPU_TYPES = [name for name in DTYPES if name != "f64"]
+
+
+@pytest.fixture
+def rng() -> Generator:
+    return np.random.default_rng(11)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Slow:
+    """
+    The description of a chip whose engine has one lane, so that comparisons take much
+    longer than moves, and whose memories answer at once.
+    """
+
+    def slow(name: str, row: str = "indexed_row = 0") -> str:
+        text = (PRESETS / f"{name}.toml").read_text()
+        lines = [
+            "lanes = 1"
+            if line.startswith("lanes")
+            else "latency = 0"
+            if line.startswith("latency")
+            else row
+            if line.startswith("indexed_row")
+            else line
+            for line in text.splitlines()
+        ]
+        path = tmp_path / f"{name}.toml"
+        path.write_text("\n".join(lines))
+        return str(path)
+
+    return slow
+
+
+def compiled(text: str, target: Target) -> tuple[str, list[mem.DmaGatherOp], int]:
+    """The text of a program, its moves by indices, and how many groups it has."""
+    context, module = parsed(text)
+    target.attach(module)
+    moves: list[mem.DmaGatherOp] = []
+    groups = 0
+    for step in steps_of(target):
+        PassManager([step]).run(context, module)
+        found = [op for op in module.walk() if isinstance(op, mem.DmaGatherOp)]
+        moves = found or moves
+        groups = max(groups, sum(isinstance(o, graph.GroupOp) for o in module.walk()))
+    return printed(context, module, target), moves, groups
+
+
+@pytest.mark.one_in(11)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("lookup", LOOKUPS, ids=str)
+def test_shapes_and_axes(lookup: Lookup, chip: str, slow: Slow, rng: Generator):
+    name = slow(chip)
+    check(lookup.text, lookup.inputs(rng), name)
+    if lookup.table[lookup.axis] > FEW:
+        assert "gather=" in compiled(lookup.text, load(name))[0]
+
+
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("index", ["i64", "i32"])
+@pytest.mark.parametrize("element", NPU_TYPES)
+@pytest.mark.parametrize("lookup", [ROWS, Lookup("gather", (6, 9), (5, 9), 0)], ids=str)
+def test_element_types(
+    lookup: Lookup, element: str, index: str, slow: Slow, rng: Generator
+):
+    lookup = replace(lookup, element=element, index=index)
+    check(lookup.text, lookup.inputs(rng), slow("npu-tiny"))
+
+
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", FUSED)
+def test_neighbours(name: str, chip: str, slow: Slow, rng: Generator):
+    check(FUSED[name], drawn(FUSED[name], rng), slow(chip))
+
+
+@pytest.mark.one_in(6)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", APART)
+def test_tables_that_are_computed(name: str, chip: str, slow: Slow, rng: Generator):
+    text, _ = APART[name]
+    check(text, drawn(text, rng), slow(chip))
+
+
+EMBED = """
+func.func @main(%t: tensor<{V}x{W}xf32>, %n: tensor<{N}xi64>, %p: tensor<{N}x{W}xf32>)
+    -> tensor<{N}x{W}xf32> {{
+  %0 = graph.take %t, %n axis 0
+      : (tensor<{V}x{W}xf32>, tensor<{N}xi64>) -> tensor<{N}x{W}xf32>
+  %y = graph.add %0, %p
+      : (tensor<{N}x{W}xf32>, tensor<{N}x{W}xf32>) -> tensor<{N}x{W}xf32>
+  func.return %y : tensor<{N}x{W}xf32>
+}}
+"""
+
+
+def test_rows_come_ahead(rng: Generator):
+    """Rows of a table larger than L2: the next ones while these are added to."""
+    text = EMBED.format(V=5000, W=64, N=301)
+    inputs = drawn(text, rng) | {"n": rng.integers(-2, 5002, 301)}
+    check(text, inputs, "npu-tiny")
+    _, moves, groups = compiled(text, load("npu-tiny"))
+    assert (len(moves), groups) == (1, 1)
+    assert moves[0].iterations_ahead == 1
+
+
+@pytest.mark.parametrize("chip", ["npu", *CHIPS])
+def test_moves_are_chosen_where_they_are_faster(chip: str):
+    """A vocabulary is moved, a few classes are compared, and so is all without rows."""
+    many, few = (EMBED.format(V=places, W=64, N=32) for places in (5000, 3))
+    assert "gather=" in compiled(many, load(chip))[0]
+    assert "gather=" not in compiled(few, load(chip))[0]
+
+
+def test_a_chip_without_rows_compares(slow: Slow):
+    assert (
+        "gather="
+        not in compiled(EMBED.format(V=300, W=8, N=9), load(slow("npu-tiny", "")))[0]
+    )
+
+
+@pytest.mark.parametrize("chip", ["npu", "npu-tiny", "bm1684x-like"])
+def test_time_is_predicted(chip: str):
+    """What is told before buffers and instructions exist is what they take."""
+    text = EMBED.format(V=5000, W=64, N=304)
+    context, module = parsed(text)
+    target = load(chip)
+    target.attach(module)
+    steps = steps_of(target)
+    at = [each.name for each in steps].index("convert-tile-to-mem")
+    PassManager(steps[:at]).run(context, module)
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    told = predict(function, target).cycles
+    PassManager(steps[at:]).run(context, module)
+    report = npu.run(npu.parse(printed(context, module, target)), {}, functional=False)
+    assert abs(told - report.cycles) <= report.cycles / 50
