@@ -81,6 +81,7 @@ from tlf.dialects.graph.remark import (
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
+from tlf.dialects.graph.signs import CopySignOp
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.softmax import SoftmaxOp
 from tlf.dialects.graph.step import StepAttr
@@ -124,6 +125,7 @@ Graph = Dialect(
         ContractOp,
         Conv2dOp,
         Conv3dOp,
+        CopySignOp,
         CosOp,
         CoshOp,
         CumulateOp,
@@ -220,6 +222,7 @@ __all__ = [
     "ContractOp",
     "Conv2dOp",
     "Conv3dOp",
+    "CopySignOp",
     "CosOp",
     "CoshOp",
     "CumulateOp",

@@ -49,6 +49,7 @@ COMPARE = tuple(
 )
 SELECT, POW, CAST = "select {}, {}, {}", "pow {}, {}", "cast {}"
 ATAN2, REM = "atan2 {}, {}", "rem {}, {}"
+COPYSIGN = "copysign {}, {}"
 BITWISE, NOT = ("and {}, {}", "or {}, {}"), "not {}"
 REDUCE = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("sum", "prod"))
 REDUCE_EXTREMES = tuple(f"reduce {{}} <{each}> axes [1]" for each in ("max", "min"))
@@ -127,6 +128,7 @@ def test_arithmetic(element: str, target: str):
     check(elementwise((*ARITHMETIC, REM), element, left, right), given, target)
     check(elementwise(COMPARE, "i1", left, right), given, target)
     check(elementwise(EXTREMES, element, left, right), given, target, zeros=False)
+    check(elementwise([COPYSIGN], element, left, right), given, target)
     powers = elementwise([POW, ATAN2], element, left, right)
     check(powers, given, target, TOLERANCE[element])
 
@@ -316,7 +318,7 @@ def test_product_of_one_element(target: str):
 
 def test_every_elementwise_operation_is_here():
     patterns = (*EXACT_UNARY, *UNARY, *ANGLES, *ARITHMETIC, *EXTREMES, *COMPARE)
-    patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, REM, CAST)
+    patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, COPYSIGN, REM, CAST)
     known = {op.name for op in Graph.operations if issubclass(op, ElementwiseOperation)}
     assert {f"graph.{each.split()[0]}" for each in patterns} == known
 

@@ -295,6 +295,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.ContractOp: contract,
     graph.Conv2dOp: conv2d,
     graph.Conv3dOp: convolution(graph.Conv3dOp, 3),
+    graph.CopySignOp: binary(graph.CopySignOp),
     graph.CosOp: unary(graph.CosOp),
     graph.CoshOp: unary(graph.CoshOp),
     graph.DivOp: binary(graph.DivOp),

@@ -159,6 +159,8 @@
 %44 = graph.round %h : tensor<2x4x8xbf16>
 // CHECK: graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
 %45 = graph.atan2 %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK: graph.copysign %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+%copysign = graph.copysign %a, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
 // CHECK: graph.rem %m, %m : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>
 %46 = graph.rem %m, %m : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi32>
 // CHECK: graph.take %a, %j axis 1 {test.note} : (tensor<4x8xf32>, tensor<2x3xi64>) -> tensor<4x2x3xf32>

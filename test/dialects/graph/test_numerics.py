@@ -37,6 +37,7 @@ BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.MinimumOp: torch.minimum,
     graph.PowOp: torch.pow,
     graph.Atan2Op: torch.atan2,
+    graph.CopySignOp: torch.copysign,
 }
 
 UNARY: dict[Any, Callable[..., torch.Tensor]] = {

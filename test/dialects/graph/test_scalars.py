@@ -94,6 +94,7 @@ SEMANTICS: dict[type[Operation], Callable[..., Any]] = {
     math.AcosOp: np.arccos,
     math.AtanOp: np.arctan,
     math.Atan2Op: np.arctan2,
+    math.CopySignOp: np.copysign,
     math.SinhOp: np.sinh,
     math.CoshOp: np.cosh,
     math.AsinhOp: np.arcsinh,
