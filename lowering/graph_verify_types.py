@@ -35,19 +35,23 @@ class GraphVerifyTypesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Target.of(op)
         for each in op.walk():
-            _verify(each, machine)
+            if (text := type_objection(each, machine)) is not None:
+                each.emit_error(text, PassFailedException(text))
 
 
-def _verify(op: Operation, machine: Target) -> None:
+def type_objection(op: Operation, machine: Target) -> str | None:
+    """Why an NPU cannot take the element types of an operation; nothing if it can."""
     elements = _elements(op)
     for element in elements:
         if str(element) not in ELEMENT_TYPES:
             known = ", ".join(ELEMENT_TYPES)
-            raise PassFailedException(
-                f"{op.name}: the npu holds {known}, got {element}"
-            )
+            return f"{op.name}: the npu holds {known}, got {element}"
     if isinstance(op, ContractionInterface):
-        check_multiplied(op, elements[0], machine)
+        try:
+            check_multiplied(op, elements[0], machine)
+        except PassFailedException as error:
+            return str(error)
+    return None
 
 
 def _elements(op: Operation) -> list[Attribute]:

@@ -10,12 +10,14 @@ from typing import Any, Protocol, TypeAlias
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tlf.dialects import npu
 from tlf.dialects.entry import result_count
 from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
 from tlf.dialects.target import Target
+from tlf.lowering.graph_verify_types import type_objection
 from tlf.lowering.pipelines import pipelines_for
 from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
@@ -182,3 +184,16 @@ def backend_named(
         return ReferenceBackend(entry, passes)
     target = load_target(name, ["reference"]) if isinstance(name, str) else name
     return CompilingBackend(target, entry, base, passes)
+
+
+def objection_of(target: str | Target) -> Callable[[Operation], str | None]:
+    """
+    Why a target cannot take the element types of an operation of `graph`, as far as it
+    is known without compiling; nothing where it can.
+    """
+    if target == "reference":
+        return lambda op: None
+    machine = load_target(target, ["reference"]) if isinstance(target, str) else target
+    if machine.backend != "npu":
+        return lambda op: None
+    return lambda op: type_objection(op, machine)

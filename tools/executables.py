@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
@@ -120,7 +121,9 @@ class Interpreted:
         with errors_located(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret_defined(self.module, arrays, self.entry)
-        return Outcome(dict(zip(self.names, results, strict=True)))
+        # Results may be views of arguments, of constants or of each other.
+        fresh = [np.array(each, order="C") for each in results]
+        return Outcome(dict(zip(self.names, fresh, strict=True)))
 
 
 @dataclass(frozen=True)

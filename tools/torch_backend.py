@@ -9,146 +9,27 @@ What TLF has is compiled; the rest of the graph stays with PyTorch, and the logg
 
 from __future__ import annotations
 
-import logging
-from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import torch
 from torch import fx
-from xdsl.dialects.builtin import StringAttr
 
-from tlf.dialects.target import Target
-from tlf.frontend.torch.convert import name_of
-from tlf.frontend.torch.decompositions import decompositions
-from tlf.frontend.torch.graph import Function, import_graph, result_orders
-from tlf.frontend.torch.partition import partitioned
-from tlf.frontend.torch.strides import lying
-from tlf.passes.numerics import ATTRIBUTE, Numerics
+from tlf.frontend.torch.decompositions import (
+    Table,
+    core_decompositions,
+    decompositions,
+)
 from tlf.runtime.triton.device import choose_mode
-from tlf.tools.compiled import CompiledProgram
+from tlf.tools.torch_faults import LOG, Faults
+from tlf.tools.torch_parts import Run, compile_graph, operations_of
+from tlf.tools.torch_report import REPORT
+from tlf.tools.torch_settings import Settings
 
-LOG = logging.getLogger("tlf.torch")
-
-Run = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What graphs are compiled for."""
-
-    target: str | Target = "triton"
-    numerics: Numerics = Numerics.STRICT
-
-    @staticmethod
-    def of(options: Mapping[str, Any]) -> Settings:
-        """Those that options give. Raises `ValueError`."""
-        given = dict(options)
-        target: Any = given.pop("target", "triton")
-        numerics: Any = given.pop("numerics", Numerics.STRICT)
-        if not isinstance(target, str | Target):
-            raise ValueError(f"expected the name of a target, got {target}")
-        if numerics not in list(Numerics):
-            raise ValueError(f"expected numerics `strict` or `relaxed`, got {numerics}")
-        if given:
-            raise ValueError(
-                f"expected the options `target`, `numerics`, got `{next(iter(given))}`"
-            )
-        return Settings(target, Numerics(numerics))
-
-
-@dataclass
-class Report:
-    """What became of the operations of the graphs compiled since it was cleared."""
-
-    compiled: int = 0
-    """How many operations TLF computes."""
-    eager: Counter[str] = field(default_factory=Counter[str])
-    """How often an operation stayed with PyTorch, by its name."""
-
-    def clear(self) -> None:
-        """Forget all."""
-        self.compiled = 0
-        self.eager.clear()
-
-
-REPORT = Report()
-"""Of all graphs of this process."""
-
-
-class CompiledGraph:
-    """A compiled FX graph, called with its inputs in order."""
-
-    def __init__(self, function: Function, settings: Settings) -> None:
-        self.function = function
-        self.orders = result_orders(function)
-        function.module.attributes[ATTRIBUTE] = StringAttr(settings.numerics)
-        self.program = CompiledProgram(function.module, settings.target)
-
-    def __call__(self, *inputs: torch.Tensor) -> list[Any]:
-        names = self.program.signature.inputs
-        values = [inputs[position] for position in self.function.inputs]
-        device = next((each.device for each in inputs), torch.device("cpu"))
-        results = self.program.run(dict(zip(names, values, strict=True)), True)
-        return [
-            lying(results[place].to(device), self.orders[place])
-            if isinstance(place, int)
-            else place.copy()
-            for place in self.function.outputs
-        ]
-
-
-def compile_graph(
-    source: fx.GraphModule, settings: Settings, parameters: Container[int] = ()
-) -> Run:
-    """
-    Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
-    positions of inputs that hold weights. Returns a function from the inputs of the
-    graph to its outputs.
-    """
-    inputs = source.graph.find_nodes(op="placeholder")
-    weights = {node.name for at, node in enumerate(inputs) if at in parameters}
-    parts = partitioned(source)
-    REPORT.compiled += parts.compiled
-    REPORT.eager.update(reason.operation for reason in parts.left_out)
-    for reason in parts.left_out:
-        LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
-    for name in parts.submodules:
-        part = parts.module.get_submodule(name)
-        assert isinstance(part, fx.GraphModule)
-        taken = part.graph.find_nodes(op="placeholder")
-        fixed = [at for at, node in enumerate(taken) if node.name in weights]
-        with _real_tensors():
-            compiled = CompiledGraph(import_graph(part, parameters=fixed), settings)
-        parts.module.delete_submodule(name)
-        setattr(parts.module, name, _Part(compiled, part))
-    return parts.module.forward
-
-
-def _real_tensors() -> AbstractContextManager[object]:
-    """
-    Outside of the tracing that calls a backend, where tensors would be fake: compiled
-    programs own memory.
-    """
-    return import_module("torch.utils._python_dispatch")._disable_current_modes()
-
-
-class _Part(torch.nn.Module):
-    """A compiled graph as a module that another graph calls."""
-
-    def __init__(self, compiled: CompiledGraph, source: fx.GraphModule) -> None:
-        super().__init__()
-        self.compiled = compiled
-        (output,) = source.graph.find_nodes(op="output")
-        self.is_single = isinstance(output.args[0], fx.Node)
-
-    def forward(self, *inputs: torch.Tensor) -> Any:
-        results = self.compiled(*inputs)
-        return results[0] if self.is_single else results
+__all__ = ["REPORT", "tlf"]
 
 
 def tlf(
@@ -163,13 +44,14 @@ def tlf(
     The option `target` is `reference`, `npu`, `triton`, or a target description by its
     name or file; the default is `triton`. The option `numerics` is `strict`, the
     default, or `relaxed`: results may be rounded otherwise, and NaN and infinities
-    need not stay.
+    need not stay. What cannot be compiled PyTorch runs; if `fallback` is `strict`, a
+    failure of the compiler raises `FallbackError`. Reproducers of failures are written
+    to the folder `reproducers`.
     """
     settings = Settings.of(options or {})
     if _needs_gradients(source, inputs):
         LOG.warning("a graph that needs gradients runs in PyTorch")
-        calls = [node for node in source.graph.nodes if node.op.startswith("call")]
-        REPORT.eager.update(name_of(node.target) for node in calls)
+        REPORT.eager.update(operations_of(source))
         return source.forward
     choose_mode()
     if not all(map(_is_static, inputs)):
@@ -195,6 +77,22 @@ def _is_static(value: Any) -> bool:
 def _compiled(
     source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
 ) -> Run:
+    """A graph as a function on its inputs, which PyTorch runs if tracing it fails."""
+    with Faults(settings).told("the graph", source):
+        # PyTorch asserts that no operation of a graph writes to a tensor.
+        with suppress(AssertionError):
+            return _traced(source, inputs, settings, decompositions())
+        return _traced(source, inputs, settings, core_decompositions())
+    REPORT.eager.update(operations_of(source))
+    return source.forward
+
+
+def _traced(
+    source: fx.GraphModule,
+    inputs: Sequence[torch.Tensor],
+    settings: Settings,
+    table: Table,
+) -> Run:
     from torch._dynamo.backends.common import aot_autograd
 
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
@@ -203,7 +101,7 @@ def _compiled(
     compiler: Any = aot_autograd(
         fw_compiler=inference,
         inference_compiler=inference,
-        decompositions=decompositions(),
+        decompositions=table,
         keep_inference_input_mutations=False,
     )
     return compiler(source, inputs)

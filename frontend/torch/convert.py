@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from inspect import Signature, signature
 from operator import getitem
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias, cast
 import torch
 from torch import fx
 from xdsl.builder import Builder
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
@@ -21,17 +22,34 @@ from tlf.frontend.torch.emitter import NOTHING, Emitter, Nothing
 from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.fx_arguments import OpOverload, map_nodes
 from tlf.frontend.torch.locations import location_of
-from tlf.frontend.torch.registry import CONVERTERS, Converter
+from tlf.frontend.torch.registry import CONVERTERS, Converter, overload
 
 Value: TypeAlias = SSAValue | Sequence[SSAValue | None]
 """The result of a node: a tensor, or several of which some are not computed."""
 
-TAKES_EMPTY = frozenset([torch.ops.aten.cat.default])
+TAKES_EMPTY = frozenset(
+    [
+        overload(f"{name}.default")
+        for name in ("cat", "diagonal_scatter", "slice_scatter")
+    ]
+)
 """Operations whose converters take tensors without elements."""
 
 Lookup = Callable[[fx.Node], Value | Nothing]
 
+Objection = Callable[[Operation], str | None]
+"""Why a target cannot run an operation; nothing if it can."""
+
 EMPTY = "expected tensors of 1 or more elements, got an empty one"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an operation is not converted."""
+
+    text: str
+    is_fault: bool = False
+    """Whether the conversion failed; otherwise it is one that TLF has not."""
 
 
 def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
@@ -59,6 +77,13 @@ def name_of(target: object) -> str:
     return getattr(target, "__name__", None) or str(target)
 
 
+def written_name(node: fx.Node) -> str:
+    """The name of what a call stands for before it was taken apart, and its own."""
+    name = name_of(node.target)
+    written = name_of(node.meta.get("original_aten") or node.target)
+    return name if written == name else f"{written} ({name})"
+
+
 def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     """
     Put the operations for a call into a program, and return its result. Raises
@@ -67,7 +92,7 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     if node.target is getitem:
         return _element(node, lookup)
     if (converter := CONVERTERS.get(node.target)) is None:
-        raise Unsupported(f"no conversion of {name_of(node.target)}")
+        raise Unsupported(f"no conversion of {written_name(node)}")
     results = tuple(type_of(tensor) for tensor in _used(node) if tensor is not None)
     emitter = Emitter(builder, results, location_of(node))
 
@@ -84,9 +109,19 @@ def convert(node: fx.Node, builder: Builder, lookup: Lookup) -> Value:
     except TypeError as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
     try:
-        return converter(*call.args, **call.kwargs)
+        found: Value = converter(*call.args, **call.kwargs)
     except VerifyException as error:
         raise Unsupported(f"{name_of(node.target)}: {error}") from error
+    _check_results(found, results)
+    return found
+
+
+def _check_results(found: Value, types: Sequence[Attribute]) -> None:
+    """Raise `TypeError` unless values have the types of the results of a call."""
+    values = (found,) if isinstance(found, SSAValue) else found
+    for value, type_ in zip(values, types, strict=False):
+        if value is not None and value.type != type_:
+            raise TypeError(f"expected a result of {type_}, got {value.type}")
 
 
 @cache
@@ -100,39 +135,75 @@ def _used(node: fx.Node) -> Sequence[torch.Tensor | None]:
     tensors = fake_tensors(node)
     if isinstance(node.meta.get("val"), torch.Tensor):
         return tensors
+    return tensors[: max(_used_indices(node), default=0) + 1]
+
+
+def _used_indices(node: fx.Node) -> Sequence[int]:
+    """Which of several results of a node are used."""
     used = [user.args[1] for user in node.users if user.target is getitem]
-    last = max((each for each in used if isinstance(each, int)), default=0)
-    return tensors[: last + 1]
+    return [each for each in used if isinstance(each, int)]
 
 
 def _element(node: fx.Node, lookup: Lookup) -> SSAValue:
     source, index = cast(tuple[fx.Node, int], node.args)
-    values = cast(Sequence[SSAValue | None], lookup(source))
-    if (value := values[index]) is None:
+    return _element_of(source, cast(Value, lookup(source)), index)
+
+
+def _element_of(source: fx.Node, found: Value, index: int) -> SSAValue:
+    """One of several results of a node. Raises `Unsupported`."""
+    value = cast(Sequence[SSAValue | None], found)[index]
+    if value is None:
         raise Unsupported(f"{name_of(source.target)}: result {index} is not computed")
     return value
 
 
-def why_not(node: fx.Node) -> str | None:
-    """Why a call cannot be converted; none if it can."""
+def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
+    """
+    Why a call cannot be converted; none if it can. A target may object to what it
+    becomes.
+    """
+    if node.target is getitem:
+        return None
+    try:
+        block = _trial(node)
+        for op in block.ops:
+            op.verify(verify_nested_ops=False)
+            if objection is not None and (text := objection(op)) is not None:
+                return Refusal(text)
+    except Unsupported as error:
+        return Refusal(str(error))
+    except Exception as error:
+        text = " ".join(str(error).split())
+        return Refusal(f"{type(error).__name__}: {text}", is_fault=True)
+    return None
+
+
+def _trial(node: fx.Node) -> Block:
+    """What a call becomes, by itself. Raises what its conversion raises."""
     block = Block()
 
-    def stand_in(argument: fx.Node) -> Value:
+    def stand_in(argument: fx.Node) -> Value | Nothing:
         values = [
-            None if tensor is None else block.insert_arg(_full(tensor), 0)
+            None if tensor is None else _placeholder(block, tensor)
             for tensor in fake_tensors(argument)
         ]
-        single = isinstance(argument.meta.get("val"), torch.Tensor)
-        return cast(SSAValue, values[0]) if single else values
+        if not isinstance(argument.meta.get("val"), torch.Tensor):
+            return cast(Value, values)
+        return NOTHING if values[0] is None else values[0]
 
-    try:
-        for tensor in _used(node) if node.target is not getitem else ():
-            if tensor is not None:
-                _full(tensor)
-        convert(node, Builder(InsertPoint.at_end(block)), stand_in)
-    except Unsupported as error:
-        return str(error)
-    return None
+    for tensor in _used(node):
+        if tensor is not None and 0 in tuple(tensor.shape):
+            raise Unsupported(EMPTY)
+    found = convert(node, Builder(InsertPoint.at_end(block)), stand_in)
+    for index in _used_indices(node):
+        _element_of(node, found, index)
+    return block
+
+
+def _placeholder(block: Block, tensor: torch.Tensor) -> SSAValue | None:
+    """An argument for a tensor; none for one without elements."""
+    type_ = type_of(tensor)
+    return None if 0 in type_.get_shape() else block.insert_arg(type_, 0)
 
 
 def empty_result(node: fx.Node) -> Any:
@@ -149,10 +220,3 @@ def empty_result(node: fx.Node) -> Any:
     if not made or len(made) < len(tensors):
         return None
     return made[0] if isinstance(node.meta.get("val"), torch.Tensor) else tuple(made)
-
-
-def _full(tensor: torch.Tensor) -> Any:
-    """The type of a tensor that is not empty."""
-    if 0 in tuple(tensor.shape):
-        raise Unsupported(EMPTY)
-    return type_of(tensor)

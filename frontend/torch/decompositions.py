@@ -19,8 +19,11 @@ from tlf.frontend.torch.registry import CONVERTERS, overload
 
 Table = dict[Any, Callable[..., Any]]
 
-_KEPT = frozenset([overload("lift.default"), overload("lift_fresh.default")])
-"""What makes a tensor that a graph holds one that is traced: PyTorch looks for it."""
+_KEPT = frozenset(
+    overload(f"{name}.default") for name in ("lift", "lift_fresh", "complex", "polar")
+)
+"""What makes a tensor that a graph holds one that is traced, for which PyTorch looks,
+and what makes complex numbers, which are not imported."""
 
 
 @cache
@@ -29,10 +32,21 @@ def decompositions() -> Table:
     PyTorch's own decompositions of all operations that have one and no converter: those
     of core ATen, then any other; and those of layers and of bags.
     """
-    source = cast(Any, library)
-    core: Table = dict(source.core_aten_decompositions())
-    others: Table = source.decomposition_table
-    table = {**others, **core, **FUSED_LAYERS, **EMBEDDING_BAGS}
+    others: Table = cast(Any, library).decomposition_table
+    return {**_without_converter(others), **core_decompositions()}
+
+
+@cache
+def core_decompositions() -> Table:
+    """
+    Those of core ATen, of layers and of bags. All are functional: of the others some
+    write to tensors, which PyTorch refuses in a graph.
+    """
+    core: Table = dict(cast(Any, library).core_aten_decompositions())
+    return _without_converter({**core, **FUSED_LAYERS, **EMBEDDING_BAGS})
+
+
+def _without_converter(table: Table) -> Table:
     return {
         target: function
         for target, function in table.items()

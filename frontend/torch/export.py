@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +15,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.frontend.torch.decompositions import decompositions, is_converted
+from tlf.frontend.torch.decompositions import (
+    core_decompositions,
+    decompositions,
+    is_converted,
+)
 from tlf.frontend.torch.errors import ImportFailure
 from tlf.frontend.torch.graph import Function, import_graph
 
@@ -84,8 +88,12 @@ def exported(
     try:
         return torch.export.export(module, arguments, named, strict=False)
     except Exception as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        raise ImportFailure(f"torch.export: {text}") from error
+        raise _failure("torch.export", error) from error
+
+
+def _failure(what: str, error: Exception) -> ImportFailure:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return ImportFailure(f"{what}: {text}")
 
 
 @_as_imported()
@@ -93,7 +101,12 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
     """A program in the operations that are converted, as far as PyTorch knows how."""
     if is_converted(program):
         return program
-    return cast(Any, program).run_decompositions(decompositions())
+    with suppress(Exception):
+        return cast(Any, program).run_decompositions(decompositions())
+    try:
+        return cast(Any, program).run_decompositions(core_decompositions())
+    except Exception as error:
+        raise _failure("run_decompositions", error) from error
 
 
 def import_program(program: ExportedProgram) -> ImportedProgram:

@@ -29,6 +29,7 @@ from tlf.frontend.torch.convert import (
     empty_result,
     fake_tensors,
     name_of,
+    written_name,
 )
 from tlf.frontend.torch.elements import to_array, type_of
 from tlf.frontend.torch.emitter import NOTHING, Nothing
@@ -133,6 +134,14 @@ def _order(node: fx.Node) -> tuple[int, ...] | None:
     return order_of(tensor)
 
 
+def _failure(node: fx.Node, text: str) -> ImportFailure:
+    """What is wrong with an operation, and where that is."""
+    what = name_of(node.target)
+    text = text if what in text else f"{written_name(node)}: {text}"
+    prefix = f"{path}: " if (path := module_around(node)) else ""
+    return ImportFailure(f"{prefix}{text}")
+
+
 class _Import:
     """Walks the nodes of a graph in order."""
 
@@ -189,11 +198,11 @@ class _Import:
         try:
             action(node)
         except Unsupported as error:
-            text = str(error)
-            what = name_of(node.target)
-            text = text if what in text else f"{what}: {text}"
-            prefix = f"{path}: " if (path := module_around(node)) else ""
-            raise ImportFailure(f"{prefix}{text}") from error
+            raise _failure(node, str(error)) from error
+        except Exception as error:
+            text = " ".join(str(error).split())
+            kind = type(error).__name__
+            raise _failure(node, f"internal error: {kind}: {text}") from error
 
     def _call(self, node: fx.Node) -> None:
         if node.op == "get_attr":

@@ -12,7 +12,7 @@ from torch import fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from tlf.frontend.torch.convert import name_of, why_not
+from tlf.frontend.torch.convert import Objection, Refusal, name_of, why_not
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Reason:
 
     operation: str
     text: str
+    is_fault: bool = False
+    """Whether its conversion failed, though TLF has the operation."""
 
 
 @dataclass(frozen=True)
@@ -37,42 +39,46 @@ class Parts:
 class _Support(OperatorSupportBase):
     """Whether nodes can be converted, and why not."""
 
-    def __init__(self) -> None:
-        self.reasons: dict[fx.Node, str | None] = {}
+    def __init__(self, objection: Objection | None) -> None:
+        self.objection = objection
+        self.refusals: dict[fx.Node, Refusal | None] = {}
 
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
     ) -> bool:
         """Whether a node can be in a part."""
-        return self.why_not(node) is None
+        return self.refusal(node) is None
 
-    def why_not(self, node: fx.Node) -> str | None:
+    def refusal(self, node: fx.Node) -> Refusal | None:
         """Why a node cannot be in a part; none if it can."""
-        if node not in self.reasons:
-            self.reasons[node] = self._judge(node)
-        return self.reasons[node]
+        if node not in self.refusals:
+            self.refusals[node] = self._judge(node)
+        return self.refusals[node]
 
-    def _judge(self, node: fx.Node) -> str | None:
+    def _judge(self, node: fx.Node) -> Refusal | None:
         if node.op != "call_function":
-            return f"it is a {node.op}"
+            return Refusal(f"it is a {node.op}")
         if node.target is getitem:
             source = node.args[0]
             assert isinstance(source, fx.Node)
-            return self.why_not(source)
-        return why_not(node)
+            return self.refusal(source)
+        return why_not(node, self.objection)
 
 
-def partitioned(source: fx.GraphModule) -> Parts:
-    """Split a graph of ATen operations with fake tensors in its metadata."""
-    support = _Support()
+def partitioned(source: fx.GraphModule, objection: Objection | None = None) -> Parts:
+    """
+    Split a graph of ATen operations with fake tensors in its metadata. A target may
+    object to what an operation becomes.
+    """
+    support = _Support(objection)
     partitioner: Any = CapabilityBasedPartitioner(
         source, support, allows_single_node_partition=True
     )
     calls = [node for node in source.graph.nodes if node.op == "call_function"]
     left_out = tuple(
-        Reason(name_of(node.target), text)
+        Reason(name_of(node.target), refusal.text, refusal.is_fault)
         for node in calls
-        if node.target is not getitem and (text := support.why_not(node)) is not None
+        if node.target is not getitem and (refusal := support.refusal(node)) is not None
     )
     kept = [node for node in calls if node.target is not getitem]
     module: fx.GraphModule = partitioner.partition_and_fuse()

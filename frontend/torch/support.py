@@ -2,10 +2,15 @@
 Which operations of core ATen can be imported, as a table.
 
     python -m tlf.frontend.torch.support > docs/aten.md
+
+With `--converted`, the names of all operations with a converter, a line for each:
+
+    python -m tlf.frontend.torch.support --converted > test/frontend/converted.txt
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,5 +65,11 @@ def page() -> str:
     return HEADER.format(version=version, others=others) + "\n".join(rows) + "\n"
 
 
+def converted() -> str:
+    """The names of all operations with a converter, a line for each."""
+    names = sorted(str(each).removeprefix("aten.") for each in CONVERTERS)
+    return "".join(f"{name}\n" for name in names)
+
+
 if __name__ == "__main__":
-    print(page(), end="")
+    print(converted() if sys.argv[1:] == ["--converted"] else page(), end="")

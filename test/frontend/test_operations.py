@@ -21,7 +21,9 @@ from torch_network_cases import (
     RESAMPLING,
 )
 
-from tlf.frontend.torch.export import from_torch
+from tlf.frontend.torch.convert import EMPTY
+from tlf.frontend.torch.export import decomposed, exported, from_torch
+from tlf.frontend.torch.partition import partitioned
 from tlf.tools.torch_module import CompiledModule, compile_module
 
 CASES = [
@@ -102,6 +104,18 @@ def check_together(start: int, dtype: torch.dtype):
     for (case, wanted), result in zip(computed, found, strict=True):
         with noted(case.name):
             assert_close(result, wanted, TOLERANCES[dtype])
+
+
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("start", range(0, len(CASES), TOGETHER))
+def test_that_all_stay_with_the_backend(start: int):
+    """But for what has no elements, and checks that PyTorch exports."""
+    chosen = Several(CASES[start : start + TOGETHER])
+    given = [each for case in chosen.cases for each in case.arguments(torch.float32)]
+    program = decomposed(exported(chosen, given))
+    reasons = partitioned(program.graph_module).left_out
+    names = [reason.operation for reason in reasons if reason.text != EMPTY]
+    assert not [name for name in names if not name.startswith("aten._assert")]
 
 
 @pytest.mark.one_in(4)

@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from tlf.frontend.torch.support import core_operations, page, support_of
+from tlf.frontend.torch.support import (
+    converted,
+    core_operations,
+    page,
+    support_of,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "aten.md"
+CONVERTED = Path(__file__).parent / "converted.txt"
 
 
 def test_page_is_up_to_date():
@@ -22,3 +28,14 @@ def test_page_is_up_to_date():
 def test_most_operations_are_imported():
     supports = [support_of(each) for each in core_operations()]
     assert supports.count("no") < len(supports) / 10
+
+
+def test_that_converted_operations_stay_converted():
+    """The list only grows: what TLF computes once does not fall back to PyTorch."""
+    listed = CONVERTED.read_text(encoding="utf-8").split()
+    found = converted().split()
+    assert not set(listed) - set(found)
+    assert not set(found) - set(listed), (
+        "new ones: python -m tlf.frontend.torch.support --converted > "
+        "test/frontend/converted.txt"
+    )

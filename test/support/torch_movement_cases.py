@@ -31,6 +31,22 @@ REDUCTIONS = [
     Case("topk", "lambda x: x.topk(3, 1)", [(5, 7)], normal),
     Case("topk least", "lambda x: x.topk(2, 0, largest=False)", [(5, 7)], normal),
     Case("sort", "lambda x: x.sort(1, descending=True)", [(5, 7)], normal),
+    Case("max bool", "lambda x: x.max(1)", [(5, 7)], truth),
+    Case("min bool", "lambda x: x.min(0, keepdim=True)", [(5, 7)], truth),
+    Case("sort bool", "lambda x: x.sort(1, True)", [(5, 7)], truth),
+    Case("topk 1", "lambda x: x.topk(1, 0)", [(5, 7)], normal),
+    Case("topk of one", "lambda x: x.topk(1, 1)", [(5, 1)], normal),
+    Case("argsort", "lambda x: x.argsort(0, True)", [(5, 7)], normal),
+    Case(
+        "sort stable",
+        "lambda x: T.sort(x, dim=0, descending=True, stable=True)",
+        [(5, 7)],
+        whole,
+    ),
+    *cases_of("sort argsort", [()]),
+    Case("sort values 0-d", "lambda x: x.sort().values", [()], normal),
+    Case("topk 0-d", "lambda x: x.topk(1).values", [()], normal),
+    Case("max 0-d", "lambda x: x.max(0)", [()], normal),
     Case("softmax", "lambda x: x.softmax(-1)", [(3, 5, 7)], normal),
     Case("softmax 0", "lambda x: x.softmax(0)", [(3, 5, 7)], normal),
     Case("log_softmax", "lambda x: x.log_softmax(1)", [(3, 5, 7)], normal),
@@ -82,6 +98,22 @@ MOVEMENTS = [
     Case(
         "assign", "lambda x: T.slice_scatter(x, x[:2] * 2, 0, 1, 3)", [(5, 7)], normal
     ),
+    Case(
+        "assign nothing",
+        "lambda x: T.slice_scatter(x, x[:0], 0, 2, 2)",
+        [(5, 7)],
+        normal,
+    ),
+    *(
+        Case(
+            f"diagonal_scatter {offset}",
+            f"lambda x, s: T.diagonal_scatter(x, s, {offset}, -1, 0)",
+            [(5, 2, 7), (2, min(7, 5 - offset, 7 + offset, 5))],
+            normal,
+        )
+        for offset in (0, 2, -3)
+    ),
+    Case("unfold 0-d", "lambda x: x.unfold(0, 1, 1)", [()], normal),
     Case("full", "lambda x: T.full((3, 2), 2.5) + T.zeros(2) + x", [(1,)], normal),
     Case("arange", "lambda x: x + T.arange(1, 15, 2)", [(5, 7)], normal),
     Case("linspace", "lambda x: x + T.linspace(0, 1, 7)", [(5, 7)], normal),
@@ -109,6 +141,9 @@ INDEXING = [
         "lambda x: x.index_select(1, T.tensor([3, 3]))",
         [(5, 7)],
         normal,
+    ),
+    Case(
+        "index_select 0-d", "lambda x: x.index_select(0, T.tensor([0]))", [()], normal
     ),
     Case("embedding", "lambda i: F.embedding(i, T.eye(5))", [(3, 4)], index),
     Case("gather", "lambda i: T.eye(5).gather(1, i)", [(3, 4)], index),

@@ -1,6 +1,6 @@
 """Cases of products, windows, normalisation and losses."""
 
-from torch_cases import Case, cases_of, normal, positive
+from torch_cases import Case, cases_of, normal, positive, whole
 
 CONTRACTIONS = [
     Case("matmul", "T.matmul", [(5, 7), (7, 3)], normal),
@@ -215,6 +215,38 @@ POOLING = [
         [(2, 3, 4, 6)],
         normal,
     ),
+    Case(
+        "adaptive max index",
+        "lambda x: F.adaptive_max_pool2d(x, (2, 1), True)",
+        [(2, 3, 4, 6)],
+        normal,
+    ),
+    Case(
+        "max_pool1d index",
+        "lambda x: F.max_pool1d(x, 2, return_indices=True)",
+        [(2, 3, 9)],
+        normal,
+    ),
+    Case(
+        "max_pool2d index",
+        "lambda x: F.max_pool2d(x, 3, 2, 1, 2, True, True)",
+        [(2, 3, 8, 7)],
+        normal,
+    ),
+    Case(
+        "max_pool2d index of infinity",
+        "lambda x: F.max_pool2d(x - T.inf, 3, 2, 1, return_indices=True)",
+        [(3, 8, 7)],
+        normal,
+    ),
+    Case(
+        "max_pool3d index",
+        "lambda x: F.max_pool3d(x, 2, 1, 1, return_indices=True)[1]",
+        [(1, 2, 3, 3, 2)],
+        normal,
+    ),
+    Case("avg_pool2d int", "lambda x: F.avg_pool2d(x, 2)", [(2, 3, 7, 6)], whole),
+    Case("max_pool2d int", "lambda x: F.max_pool2d(x, 2)", [(2, 3, 7, 6)], whole),
 ]
 
 
@@ -249,6 +281,24 @@ NORMALIZATIONS = [
     Case(
         "local_response_norm",
         "lambda x: F.local_response_norm(x, 3)",
+        [(2, 4, 3, 5)],
+        normal,
+    ),
+    Case(
+        "local_response_norm int",
+        "lambda x: F.local_response_norm(x, 3)",
+        [(2, 4, 3, 5)],
+        whole,
+    ),
+    Case(
+        "layer_norm statistics",
+        "lambda x: T.native_layer_norm(x, (5, 7), None, None, 1e-5)",
+        [(3, 5, 7)],
+        normal,
+    ),
+    Case(
+        "group_norm statistics",
+        "lambda x: T.native_group_norm(x, None, None, 2, 4, 15, 2, 1e-5)",
         [(2, 4, 3, 5)],
         normal,
     ),

@@ -36,6 +36,8 @@ def _embedding(
 
 @converts("index_select.default")
 def _index_select(at: Emitter, x: SSAValue, axis: int, indices: SSAValue) -> SSAValue:
+    if not shape_of(x):
+        return at.reshape(x, at.shape)
     found = at.emit(graph.TakeOp(x, indices, axis % len(shape_of(x))))
     return at.reshape(found, at.shape)
 

@@ -245,6 +245,8 @@ def _diagonal(
 def _unfold(at: Emitter, x: SSAValue, axis: int, size: int, step: int) -> SSAValue:
     """Windows along an axis, their elements along a new last one."""
     rank = len(shape_of(x))
+    if rank == 0:
+        return at.reshape(x, at.shape)
     dimensions = [AffineExpr.dimension(each) for each in range(rank + 1)]
     inside = dimensions.pop()
     dimensions[axis % rank] = dimensions[axis % rank] * step + inside

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.types import accumulator_of
+from tlf.frontend.torch.aten.statistics import mean_and_root, root_of_squares
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.registry import converts
 
@@ -67,7 +68,11 @@ def _layer_norm(
     affine = _cast_all(at, element, weight, bias)
     value = at.cast(x, element)
     normal = graph.LayerNormOp(value, *affine, last=len(shape), epsilon=epsilon)
-    return at.cast(at.emit(normal), at.element), None, None
+    rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
+    return (
+        at.cast(at.emit(normal), at.element),
+        *mean_and_root(at, x, rows, epsilon),
+    )
 
 
 def _common_element(x: SSAValue, *others: SSAValue | None) -> Attribute:
@@ -102,7 +107,11 @@ def _rms_norm(
     (scale,) = _cast_all(at, common, weight)
     value = at.cast(x, common)
     normal = graph.RmsNormOp(value, scale, last=len(shape), epsilon=least)
-    return at.cast(at.emit(normal), at.element), None
+    rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
+    return (
+        at.cast(at.emit(normal), at.element),
+        *root_of_squares(at, x, rows, least),
+    )
 
 
 @converts("native_group_norm.default")
@@ -127,7 +136,7 @@ def _group_norm(
         value = at.mul(value, at.reshape(weight, column), wide)
     if bias is not None:
         value = at.add(value, at.reshape(bias, column), wide)
-    return at.finish(value), None, None
+    return at.finish(value), *mean_and_root(at, rows, [2], epsilon)
 
 
 @converts("_native_batch_norm_legit_no_training.default")

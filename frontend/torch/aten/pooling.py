@@ -11,6 +11,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.interfaces import Array
+from tlf.dialects.types import dtype_of, is_float
+from tlf.frontend.torch.aten.maxima import index_of_maximum
 from tlf.frontend.torch.aten.windows import Windows, per_axis
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.errors import Unsupported
@@ -36,9 +38,9 @@ def _maximum(rank: int) -> Converter:
         padding: Sizes = 0,
         dilation: Sizes = 1,
         ceil_mode: bool = False,
-    ) -> tuple[SSAValue, None]:
+    ) -> tuple[SSAValue | None, ...]:
         windows = _windows(rank, taps, strides, padding, dilation)
-        return _pooled_maximum(at, x, windows), None
+        return _pooled_maximum(at, x, windows), *index_of_maximum(at, x, windows)
 
     return convert
 
@@ -95,12 +97,13 @@ def _average(rank: int) -> Converter:
         if divisor_override is not None:
             total = _summed(at, x, windows)
             return at.finish(at.div(total, divisor_override, at.wide))
-        if rank > 1 and not ceil_mode:
+        if rank > 1 and not ceil_mode and is_float(at.element):
             return _pooled_mean(at, x, windows, not count_include_pad)
         total = _summed(at, x, windows)
         extents = shape_of(x)[-rank:]
         counts = _counts(windows, extents, at.shape[-rank:], count_include_pad)
-        return at.finish(at.div(total, at.array(counts, at.wide), at.wide))
+        divisors = at.array(counts.astype(dtype_of(at.wide)), at.wide)
+        return at.finish(at.div(total, divisors, at.wide))
 
     return convert
 
@@ -197,15 +200,24 @@ def along_axis(at: Emitter, x: SSAValue, axis: int, weights: Array) -> SSAValue:
 @converts("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
 def _adaptive_maximum(
     at: Emitter, x: SSAValue, sizes: Sequence[int]
-) -> tuple[SSAValue, None]:
-    first = len(shape_of(x)) - len(sizes)
-    for position, count in enumerate(sizes):
-        axis = first + position
-        shape = shape_of(x)
-        if shape[axis] % count:
+) -> tuple[SSAValue | None, ...]:
+    extents = shape_of(x)[-len(sizes) :]
+    for extent, count in zip(extents, sizes, strict=True):
+        if extent % count:
             raise Unsupported(
-                f"expected windows of one size, got {count} of {shape[axis]} elements"
+                f"expected windows of one size, got {count} of {extent} elements"
             )
+    rank = len(sizes)
+    taps = tuple(a // b for a, b in zip(extents, sizes, strict=True))
+    windows = Windows(taps, taps, (0,) * rank, (1,) * rank)
+    return _split_maximum(at, x, sizes), *index_of_maximum(at, x, windows)
+
+
+def _split_maximum(at: Emitter, x: SSAValue, sizes: Sequence[int]) -> SSAValue:
+    """Maxima of equal runs, which become an axis of their own each."""
+    first = len(shape_of(x)) - len(sizes)
+    for axis, count in enumerate(sizes, first):
+        shape = shape_of(x)
         split = (*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
         x = at.reduce(at.reshape(x, split), "max", [axis + 1])
-    return x, None
+    return x

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i8
+from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
@@ -91,10 +91,11 @@ def _extreme_and_index(kind: str) -> Converter:
         at: Emitter, x: SSAValue, axis: int, keepdim: bool = False
     ) -> tuple[SSAValue, SSAValue]:
         if not shape_of(x):
-            return x, at.number(0, at.results[1].element_type)
+            return x, at.number(0, i64)
         (at_axis,) = axes_of(x, axis)
-        values = at.reduce(x, kind, [at_axis], keepdim)
-        return values, at.emit(graph.ArgReduceOp(x, kind, at_axis, keepdim))
+        value = at.cast(x, i8) if at.element == i1 else x
+        values = at.cast(at.reduce(value, kind, [at_axis], keepdim), at.element)
+        return values, at.emit(graph.ArgReduceOp(value, kind, at_axis, keepdim))
 
     return convert
 
@@ -191,36 +192,3 @@ def _cumulation(kind: str) -> Converter:
 
 CONVERTERS[overload("cumsum.default")] = _cumulation("sum")
 CONVERTERS[overload("cumprod.default")] = _cumulation("prod")
-
-
-@converts("sort.default", "sort.stable")
-def _sort(
-    at: Emitter,
-    x: SSAValue,
-    axis: int = -1,
-    descending: bool = False,
-    *,
-    stable: bool | None = None,
-) -> Sequence[SSAValue]:
-    return _sorted(at, x, axis, descending, None)
-
-
-@converts("topk.default")
-def _topk(
-    at: Emitter,
-    x: SSAValue,
-    count: int,
-    axis: int = -1,
-    largest: bool = True,
-    sort: bool = True,
-) -> Sequence[SSAValue]:
-    return _sorted(at, x, axis, largest, count)
-
-
-def _sorted(
-    at: Emitter, x: SSAValue, axis: int, descending: bool, count: int | None
-) -> Sequence[SSAValue]:
-    if not shape_of(x):
-        return x, at.number(0, at.results[1].element_type)
-    op = graph.SortOp(x, axis % len(shape_of(x)), descending, count)
-    return at.emit_all(op)

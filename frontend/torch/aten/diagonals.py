@@ -1,0 +1,54 @@
+"""Diagonals that are written to."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from tlf.dialects.graph.tensors import shape_of
+from tlf.frontend.torch.emitter import Emitter, Nothing
+from tlf.frontend.torch.registry import converts
+
+
+@converts("diagonal_scatter.default")
+def _diagonal_scatter(
+    at: Emitter,
+    x: SSAValue,
+    source: SSAValue | Nothing,
+    offset: int = 0,
+    first: int = 0,
+    second: int = 1,
+) -> SSAValue:
+    """The source, spread over the matrix, where the row meets the column."""
+    if isinstance(source, Nothing):
+        return x
+    rank = len(shape_of(x))
+    first, second = first % rank, second % rank
+    rows = at.add(_places(at, x, first), offset, i64)
+    chosen = at.compare(rows, _places(at, x, second), "eq", i64)
+    along, across = (first, second) if offset >= 0 else (second, first)
+    spread = _spread(at, at.cast(source, at.element), x, along, across)
+    return at.finish(at.select(chosen, spread, x, at.element))
+
+
+def _places(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
+    """The index along an axis."""
+    shape = [1] * len(shape_of(x))
+    shape[axis] = shape_of(x)[axis]
+    return at.reshape(at.iota(shape[axis], i64), shape)
+
+
+def _spread(
+    at: Emitter, source: SSAValue, x: SSAValue, along: int, across: int
+) -> SSAValue:
+    """A diagonal, the last axis of the source, from the start of the axis `along`."""
+    rank, extent = len(shape_of(x)), shape_of(x)[along]
+    none = [0] * (rank - 1)
+    after = [*none[1:], extent - shape_of(source)[-1]]
+    padded = at.pad(source, none, after)
+    others = iter(range(rank - 2))
+    kept = [axis for axis in range(rank) if axis != across]
+    order = [rank - 2 if axis == along else next(others) for axis in kept]
+    shape = list(shape_of(x))
+    shape[across] = 1
+    return at.reshape(at.permute(padded, order), shape)

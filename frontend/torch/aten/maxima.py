@@ -1,0 +1,58 @@
+"""Where the maxima of windows are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.reduction import ReduceKind, neutral_of
+from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.frontend.torch.aten.windows import Windows
+from tlf.frontend.torch.emitter import Emitter
+
+
+def index_of_maximum(
+    at: Emitter, x: SSAValue, windows: Windows
+) -> Sequence[SSAValue | None]:
+    """
+    The index of the maximum of each window into the last axes as one, as the second
+    result; nothing where that is not used.
+    """
+    if len(at.results) == 1:
+        return (None,)
+    rank = len(windows.taps)
+    extents, counts = shape_of(x)[-rank:], at.shape[-rank:]
+    outer = shape_of(x)[:-rank]
+    least = neutral_of(ReduceKind.MAX, element_of(x))
+    gathered = windows.gathered(at, x, counts, least)
+    flat = at.reshape(gathered, (*outer, math.prod(windows.taps), *counts))
+    tap = at.emit(graph.ArgReduceOp(flat, "max", len(outer), False))
+    places = [_places(at, tap, windows, counts, axis) for axis in range(rank)]
+    index = places[0]
+    for place, extent in zip(places[1:], extents[1:], strict=True):
+        index = at.add(at.mul(index, extent, i64), place, i64)
+    return (at.reshape(index, at.shape),)
+
+
+def _places(
+    at: Emitter, tap: SSAValue, windows: Windows, counts: Sequence[int], axis: int
+) -> SSAValue:
+    """
+    Where along an axis the taps of windows lie. A window that holds nothing above the
+    fill value has its first tap, which may lie outside: its first element is meant.
+    """
+    step, size = windows.dilation[axis], counts[axis]
+    reach = [taps[axis] * step for taps in product(*map(range, windows.taps))]
+    starts = np.arange(size) * windows.strides[axis] - windows.low[axis]
+    first = np.where(starts < 0, starts % step, starts)
+    column = (size, *[1] * (len(counts) - axis - 1))
+    offset = at.emit(graph.TakeOp(at.array(np.array(reach), i64), tap, 0))
+    place = at.add(offset, at.reshape(at.array(starts, i64), column), i64)
+    least = at.reshape(at.array(first, i64), column)
+    return at.apply(graph.MaximumOp, place, least, element=i64)

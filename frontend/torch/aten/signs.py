@@ -1,0 +1,28 @@
+"""Signs of numbers, which zeros and NaN have, too."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from tlf.dialects import graph
+from tlf.dialects.graph.tensors import element_of
+from tlf.dialects.types import is_float
+from tlf.frontend.torch.emitter import Emitter, Operand
+from tlf.frontend.torch.registry import converts
+
+
+@converts("signbit.default")
+def _signbit(at: Emitter, x: SSAValue) -> SSAValue:
+    element = element_of(x)
+    if element == i1:
+        return at.broadcast(at.number(False, i1), at.shape)
+    if not is_float(element):
+        return at.compare(x, 0, "lt", element)
+    signs = at.apply(graph.CopySignOp, 1, x, element=element)
+    return at.compare(signs, 0, "lt", element)
+
+
+@converts("copysign.Tensor", "copysign.Scalar")
+def _copysign(at: Emitter, x: SSAValue, y: Operand) -> SSAValue:
+    return at.apply(graph.CopySignOp, x, y)

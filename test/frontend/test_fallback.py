@@ -1,0 +1,229 @@
+"""What TLF cannot take, or fails to compile, runs in PyTorch."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch_check import T, assert_close
+
+from tlf.frontend.torch.decompositions import core_decompositions
+from tlf.frontend.torch.registry import CONVERTERS, overload
+from tlf.tools import torch_backend, torch_parts
+from tlf.tools.compile import compile as compile_program
+from tlf.tools.compiled import CompiledProgram
+from tlf.tools.torch_backend import REPORT, tlf
+from tlf.tools.torch_faults import FOLDER
+from tlf.tools.torch_parts import CompiledGraph
+
+TRUTHS = torch.tensor([[True, False], [False, False]])
+IMAGE = T.arange(16.0).reshape(1, 1, 4, 4)
+HALVES = T.arange(6.0).to(torch.float64)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    torch.compiler.reset()
+    REPORT.clear()
+    given = {"target": "reference", **options}
+    return T.compile(function, backend=tlf, options=given)
+
+
+def check(function: Callable[..., Any], *inputs: Tensor, **options: Any) -> None:
+    with torch.no_grad():
+        found = compiled(function, **options)(*inputs)
+        assert_close(found, function(*inputs), 1e-6)
+
+
+def written(text: str) -> Callable[..., Any]:
+    """A function of x."""
+    return eval(f"lambda x: {text}", {"T": torch, "F": functional})
+
+
+def scaled(x: Tensor) -> Tensor:
+    return x.relu() * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "x"),
+    [
+        ("x.max(0)", TRUTHS),
+        ("F.max_pool2d(x, 2, return_indices=True)", IMAGE),
+        ("T.native_layer_norm(x, [4], None, None, 1e-5)", IMAGE),
+        ("x.index_select(0, T.tensor([0]))", T.tensor(3.0)),
+        ("x.unfold(0, 1, 1)", T.tensor(3.0)),
+        ("x.sort().values", T.tensor(3.0)),
+        ("T.signbit(x) * 2", T.tensor([1.0, -0.0, -2.0])),
+        ("T.diagonal_scatter(x, x[0])", IMAGE[0, 0]),
+        ("F.avg_pool2d(x, 2)", IMAGE.long()),
+    ],
+)
+def test_operations_that_stay_with_tlf(text: str, x: Tensor):
+    check(written(text), x, fallback="strict")
+    assert not REPORT.eager
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "target"),
+    [
+        ("T.complex(x, x).abs() + 1", IMAGE, "reference"),
+        ("T.polar(x, x * 2).real", IMAGE, "reference"),
+        ("x * 2 + 1", HALVES, "npu-tiny"),
+        ("x.to(T.float64).sum() + 1", IMAGE, "npu-tiny"),
+        ("T.linalg.inv(x + T.eye(4) * 50) * 2", IMAGE, "reference"),
+    ],
+)
+def test_operations_that_tlf_has_not(text: str, x: Tensor, target: str):
+    """They are no failure of the compiler."""
+    check(written(text), x, target=target, fallback="strict")
+    assert REPORT.eager
+
+
+def fail(*arguments: Any, **options: Any) -> Any:
+    raise KeyError("a fault")
+
+
+def reproducer(log: str) -> Path:
+    (named,) = re.findall(r"reproducer: ([^)]*)", log)
+    return Path(named)
+
+
+def break_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_parts, "CompiledProgram", fail)
+
+
+def break_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CompiledProgram, "run", fail)
+
+
+def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CONVERTERS, overload("relu.default"), fail)
+
+
+def break_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_parts, "import_graph", fail)
+
+
+def break_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_backend, "compile_graph", fail)
+
+
+BREAKS = [
+    (break_compiler, ".mlir"),
+    (break_runs, ".mlir"),
+    (break_conversion, ".py"),
+    (break_import, ".py"),
+    (break_tracing, ".py"),
+]
+
+
+@pytest.mark.parametrize(("fault", "ending"), BREAKS)
+def test_failures_are_told_once(
+    fault: Callable[[pytest.MonkeyPatch], None],
+    ending: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    """With a file that says what was compiled, and for what."""
+    fault(monkeypatch)
+    run = compiled(scaled)
+    with caplog.at_level(logging.WARNING, "tlf.torch"), torch.no_grad():
+        for _ in range(3):
+            assert_close(run(IMAGE), scaled(IMAGE), 0)
+
+    (record,) = caplog.records
+    assert "KeyError: 'a fault'" in record.getMessage()
+    file = reproducer(record.getMessage())
+    text = file.read_text(encoding="utf-8")
+    assert file.suffix == ending
+    assert "--target reference" in text
+    assert "numerics strict" in text
+    assert "relu" in text
+    assert "aten.relu.default" in REPORT.eager or ending == ".py"
+    assert REPORT.compiled in (0, 1)
+
+
+@pytest.mark.parametrize("fault", [fault for fault, _ in BREAKS])
+def test_failures_in_strict_mode(
+    fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+):
+    fault(monkeypatch)
+    with torch.no_grad(), pytest.raises(Exception, match=r"a fault.*\(reproducer: "):
+        compiled(scaled, fallback="strict")(IMAGE)
+
+
+def test_reproducers_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    break_compiler(monkeypatch)
+    folder = tmp_path / "of its own"
+    check(scaled, IMAGE, reproducers=str(folder), target="npu-tiny")
+
+    (file,) = folder.iterdir()
+    monkeypatch.undo()
+    found: Any = compile_program(file, target="npu-tiny")(IMAGE)
+    assert_close(found, scaled(IMAGE), 0)
+
+
+def test_no_reproducer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where none can be written, that is told, and nothing is left behind."""
+    break_compiler(monkeypatch)
+    (tmp_path / "file").touch()
+    with pytest.raises(Exception, match="no reproducer: "):
+        check(
+            scaled,
+            IMAGE,
+            reproducers=str(tmp_path / "file" / "folder"),
+            fallback="strict",
+        )
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_decompositions_that_write(monkeypatch: pytest.MonkeyPatch):
+    """PyTorch refuses graphs that write: the graph is traced without them."""
+
+    def writing() -> Any:
+        def decomposed(x: Tensor) -> Tensor:
+            found = T.empty_like(x)
+            T.ops.prims.copy_to(found, x * 0.5)
+            return found
+
+        table = dict(core_decompositions())
+        return {**table, overload("erfinv.default"): decomposed}
+
+    monkeypatch.setattr(torch_backend, "decompositions", writing)
+    check(written("T.erfinv(x / 20).exp()"), IMAGE, fallback="strict")
+    assert set(REPORT.eager) == {"aten.erfinv.default"}
+
+
+def test_graphs_of_several_shapes(monkeypatch: pytest.MonkeyPatch):
+    break_tracing(monkeypatch)
+    run = T.compile(scaled, backend=tlf, dynamic=True, options={"target": "reference"})
+    with torch.no_grad():
+        for extent in (3, 4):
+            x = T.arange(extent) * 1.0
+            assert_close(run(x), scaled(x), 0)
+
+
+def test_calls_that_failed_are_not_tried_again(monkeypatch: pytest.MonkeyPatch):
+    calls: list[Any] = []
+
+    def counted(self: CompiledGraph, *inputs: Tensor) -> Any:
+        calls.append(inputs)
+        return fail()
+
+    monkeypatch.setattr(CompiledGraph, "__call__", counted)
+    run = compiled(scaled)
+    with torch.no_grad():
+        for _ in range(3):
+            run(IMAGE)
+    assert len(calls) == 1

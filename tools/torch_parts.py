@@ -1,0 +1,148 @@
+"""The parts of a graph of PyTorch that TLF computes, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from contextlib import AbstractContextManager
+from importlib import import_module
+from operator import getitem
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import StringAttr
+
+from tlf.frontend.torch.convert import name_of
+from tlf.frontend.torch.graph import Function, import_graph, result_orders
+from tlf.frontend.torch.partition import Parts, partitioned
+from tlf.frontend.torch.strides import lying
+from tlf.passes.numerics import ATTRIBUTE
+from tlf.tools.backends import objection_of
+from tlf.tools.compiled import CompiledProgram
+from tlf.tools.torch_faults import LOG, Faults
+from tlf.tools.torch_report import REPORT
+from tlf.tools.torch_settings import Settings
+
+Run = Callable[..., Any]
+
+
+class CompiledGraph:
+    """A compiled FX graph, called with its inputs in order."""
+
+    def __init__(self, function: Function, settings: Settings) -> None:
+        self.function = function
+        self.orders = result_orders(function)
+        function.module.attributes[ATTRIBUTE] = StringAttr(settings.numerics)
+        self.program = CompiledProgram(function.module, settings.target)
+
+    def __call__(self, *inputs: torch.Tensor) -> list[Any]:
+        names = self.program.signature.inputs
+        values = [inputs[position] for position in self.function.inputs]
+        device = next((each.device for each in inputs), torch.device("cpu"))
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        return [
+            lying(results[place].to(device), self.orders[place])
+            if isinstance(place, int)
+            else place.copy()
+            for place in self.function.outputs
+        ]
+
+
+def compile_graph(
+    source: fx.GraphModule, settings: Settings, parameters: Container[int] = ()
+) -> Run:
+    """
+    Compile the parts of a graph of ATen operations that TLF has; `parameters` are the
+    positions of inputs that hold weights. Returns a function from the inputs of the
+    graph to its outputs.
+    """
+    inputs = source.graph.find_nodes(op="placeholder")
+    weights = {node.name for at, node in enumerate(inputs) if at in parameters}
+    faults = Faults(settings)
+    parts = partitioned(source, objection_of(settings.target))
+    _report(parts, source, faults)
+    for name in parts.submodules:
+        part = parts.module.get_submodule(name)
+        assert isinstance(part, fx.GraphModule)
+        taken = part.graph.find_nodes(op="placeholder")
+        fixed = [at for at, node in enumerate(taken) if node.name in weights]
+        compiled = _compiled(part, fixed, settings, faults)
+        if compiled is None:
+            REPORT.give_up(operations_of(part))
+            continue
+        parts.module.delete_submodule(name)
+        setattr(parts.module, name, _Part(compiled, part, faults))
+    return parts.module.forward
+
+
+def _report(parts: Parts, source: fx.GraphModule, faults: Faults) -> None:
+    """Count operations, and tell which stay with PyTorch."""
+    REPORT.compiled += parts.compiled
+    REPORT.eager.update(reason.operation for reason in parts.left_out)
+    for reason in parts.left_out:
+        if reason.is_fault:
+            faults.tell(reason.operation, reason.text, source)
+        else:
+            LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
+
+
+def _compiled(
+    part: fx.GraphModule, fixed: Sequence[int], settings: Settings, faults: Faults
+) -> CompiledGraph | None:
+    """A part for a target; nothing if that fails."""
+    with _real_tensors():
+        with faults.told(_label(part), part):
+            function = import_graph(part, parameters=fixed)
+            with faults.told(_label(part), function.module):
+                return CompiledGraph(function, settings)
+    return None
+
+
+def operations_of(part: fx.GraphModule) -> list[str]:
+    """The names of operations that are called in a graph, in order."""
+    return [
+        name_of(node.target)
+        for node in part.graph.nodes
+        if node.op.startswith("call") and node.target is not getitem
+    ]
+
+
+def _label(part: fx.GraphModule) -> str:
+    """The name of a part, in messages."""
+    names = operations_of(part)
+    listed = ", ".join(dict.fromkeys(names[:3]))
+    return f"a part of {len(names)} operations ({listed}{', ...' * (len(names) > 3)})"
+
+
+def _real_tensors() -> AbstractContextManager[object]:
+    """
+    Outside of the tracing that calls a backend, where tensors would be fake: compiled
+    programs own memory.
+    """
+    return import_module("torch.utils._python_dispatch")._disable_current_modes()
+
+
+class _Part(torch.nn.Module):
+    """
+    A compiled graph as a module that another graph calls. If a call fails, PyTorch
+    runs this one and all later ones.
+    """
+
+    def __init__(
+        self, compiled: CompiledGraph, source: fx.GraphModule, faults: Faults
+    ) -> None:
+        super().__init__()
+        self.compiled: CompiledGraph | None = compiled
+        self.source = source
+        self.faults = faults
+        (output,) = source.graph.find_nodes(op="output")
+        self.is_single = isinstance(output.args[0], fx.Node)
+
+    def forward(self, *inputs: torch.Tensor) -> Any:
+        if (compiled := self.compiled) is not None:
+            with self.faults.told(_label(self.source), compiled.function.module):
+                results = compiled(*inputs)
+                return results[0] if self.is_single else results
+            self.compiled = None
+            REPORT.give_up(operations_of(self.source))
+        return self.source(*inputs)

@@ -1,0 +1,31 @@
+"""Counts of the operations that TLF computes, and that PyTorch does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Report:
+    """What became of the operations of the graphs compiled since it was cleared."""
+
+    compiled: int = 0
+    """How many operations TLF computes."""
+    eager: Counter[str] = field(default_factory=Counter[str])
+    """How often an operation stayed with PyTorch, by its name."""
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.compiled = 0
+        self.eager.clear()
+
+    def give_up(self, operations: Sequence[str]) -> None:
+        """Count operations as PyTorch's that were counted as compiled."""
+        self.compiled -= len(operations)
+        self.eager.update(operations)
+
+
+REPORT = Report()
+"""Of all graphs of this process."""
