@@ -25,6 +25,7 @@ from tlf.tools.driver import PASSES, TARGETS, emit
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import (
     Executable,
+    Idle,
     Interpreted,
     Launched,
     Preparation,
@@ -127,6 +128,8 @@ class CompilingBackend:
             text = emit(context, module, replace(printer, function=signature.name))
         if backend == "npu":
             return Simulated.of(text, self.base, signature)
+        if not signature.outputs:
+            return Idle()
         return Launched.of(text, signature)
 
 

@@ -127,6 +127,17 @@ class Interpreted:
 
 
 @dataclass(frozen=True)
+class Idle:
+    """A program without results: there is nothing to run."""
+
+    artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
+    takes_tensors: bool = True
+
+    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+        return Outcome({})
+
+
+@dataclass(frozen=True)
 class Simulated:
     """A program of the simulated NPU, on numpy arrays."""
 

@@ -23,6 +23,7 @@ from tlf.frontend.torch.decompositions import (
     core_decompositions,
     decompositions,
 )
+from tlf.frontend.torch.idle_dropout import replace_idle_dropout
 from tlf.runtime.triton.device import choose_mode
 from tlf.tools.torch_faults import LOG, Faults
 from tlf.tools.torch_parts import Run, compile_graph, operations_of
@@ -54,6 +55,8 @@ def tlf(
         REPORT.eager.update(operations_of(source))
         return source.forward
     choose_mode()
+    if replace_idle_dropout(source.graph):
+        source.recompile()
     if not all(map(_is_static, inputs)):
         return _Specialised(source, settings)
     return _compiled(source, inputs, settings)

@@ -22,6 +22,7 @@ from tlf.frontend.torch.decompositions import (
 )
 from tlf.frontend.torch.errors import ImportFailure
 from tlf.frontend.torch.graph import Function, import_graph
+from tlf.frontend.torch.idle_dropout import replace_idle_dropout
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def _failure(what: str, error: Exception) -> ImportFailure:
 @_as_imported()
 def decomposed(program: ExportedProgram) -> ExportedProgram:
     """A program in the operations that are converted, as far as PyTorch knows how."""
+    for gone, operand in replace_idle_dropout(program.graph).items():
+        program.graph_signature.replace_all_uses(gone, operand)
     if is_converted(program):
         return program
     with suppress(Exception):

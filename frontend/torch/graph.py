@@ -241,7 +241,7 @@ class _Import:
         if node in self.values:
             return self.values[node]
         if node not in self.known:
-            raise Unsupported(f"expected a tensor, got `{node.name}`")
+            raise Unsupported(f"no conversion of {written_name(node)}")
         tensor = self.known[node]
         if not isinstance(tensor, torch.Tensor) or 0 in tensor.shape:
             return NOTHING

@@ -172,6 +172,12 @@ INDEXING = [
         normal,
     ),
     Case(
+        "index_put mask",
+        "lambda x: x.index_put((x > 0,), x[0, 0]).index_put((x[:, 0] > 0,), x[:1])",
+        [(5, 7)],
+        normal,
+    ),
+    Case(
         "index add",
         "lambda x: x.index_put((T.tensor([1, 1]),), x[:2], True)",
         [(5, 7)],

@@ -157,6 +157,8 @@ def _index_put(
     axes = sorted(places)
     first, after = axes[0], axes[-1] + 1
     is_mask = any(element_of(each) == i1 for each in places.values())
+    if is_mask and axes == [0] and not accumulate:
+        return _masked(at, x, places[0], values)
     if is_mask or after - first != len(axes):
         raise Unsupported("expected indices that are numbers, of neighbouring axes")
     shape = shape_of(x)
@@ -173,3 +175,15 @@ def _index_put(
         "add" if accumulate else "set",
     )
     return at.reshape(at.emit(scattered), shape)
+
+
+def _masked(at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue) -> SSAValue:
+    """What has one value for all places of a mask over the first axes."""
+    rest = shape_of(x)[len(shape_of(mask)) :]
+    shape = shape_of(values)
+    if len(shape) > len(rest):
+        if shape[0] != 1:
+            raise Unsupported("expected one value for all places of a mask")
+        values = at.reshape(values, shape[1:])
+    chosen = at.reshape(mask, (*shape_of(mask), *[1] * len(rest)))
+    return at.finish(at.select(chosen, values, x, at.element))
