@@ -84,12 +84,6 @@ def _level_faults(level: Level, path: Path) -> Iterator[Fault]:
             f"expected an alignment of {level.name} that is a power of two, got "
             f"{level.alignment}",
         )
-    elif level.alignment > level.capacity:
-        yield Fault(
-            (*path, "alignment"),
-            f"expected an alignment of {level.name} within its {level.capacity} "
-            f"bytes, got {level.alignment}",
-        )
 
 
 def _npu_faults(description: Description) -> Iterator[Fault]:

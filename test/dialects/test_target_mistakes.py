@@ -104,7 +104,6 @@ CHIP = chip(4096, 1 << 16, 1 << 20)
         ('"L2"', '"L4"', '"L3"', r"to the farthest, got L3 behind L4"),
         ('"L1"', '"L2"', '"L2"\nkind = "buffer"\ncapacity = 65536', r"L2, L2, L3"),
         ("ment = 32", "ment = 3", "3\n\n", r"L1 that is a power of two, got 3"),
-        ("ment = 32", "ment = 8192", "8192", r"within its 4096 bytes, got 8192"),
         ('"buffer"', '"value"', '"value"', r"the kind buffer for the backend npu"),
         ('"buffer"', '"cache"', '"cache"', r"got L1 of the kind cache"),
         ("name", 'backend = "triton"\nname', '"buffer"', r"value for the backend tri"),
