@@ -123,7 +123,8 @@ def _of_array(
         items = list(type_.item_types)
     else:
         least, most, items = type_.min_length or 0, inf, [type_.item_type]
-    array = cast("list[object]", data) if isinstance(data, list) else None
+    is_array = isinstance(data, Sequence) and not isinstance(data, str)
+    array = cast("Sequence[object]", data) if is_array else None
     if array is None or not least <= len(array) <= most:
         exactly = "" if least == most else "at least "
         yield _unexpected(
