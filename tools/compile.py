@@ -55,8 +55,8 @@ def compile(
     `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
     names the function, if there are several.
 
-    Raises `CompileError` for a wrong program, `ImportFailure` for a module that cannot
-    be imported, `SourceError` for a file that cannot be read.
+    Raises `CompileError` for a wrong program or description, `ImportFailure` for a
+    module that cannot be imported, `SourceError` for a file that cannot be read.
     """
     if isinstance(program, str | Path | ModuleOp):
         module, base = read_program(program)
