@@ -145,6 +145,8 @@ class GraphGroupPass(ModulePass):
         target = Target.of(op)
         level = level_named(target, self.level)
         grouping = Grouping(level, target, self.contractions, self.operations)
+        if level is not target.tile_levels[0]:
+            grouping.notes.level = level.name
         estimator = estimator_of(target, level)
         if self.cascades and estimator is not None and estimator.prices_cascades:
             grouping.cascades = Cascades(target, estimator)

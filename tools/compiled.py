@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from tlf.dialects.entry import argument_types
 from tlf.dialects.target import Target
@@ -19,9 +18,10 @@ from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
-from tlf.tools.pass_manager import PassManager, PrintAfter, verify
-from tlf.tools.planned import has_plans, plan
+from tlf.tools.pass_manager import verify
+from tlf.tools.planned import has_plans
 from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.records import Records
 from tlf.tools.remarks import remarks
 from tlf.tools.source import Source, read_source
 from tlf.tools.told_groups import told
@@ -54,7 +54,9 @@ class CompiledProgram:
         function = entry_of(module, entry)
         with errors_located(function, "the arguments"):
             self.types = argument_types(function)
-        self.signature = self._backend.lower(self._context, lowered)
+        self._records = Records()
+        manager = self._records.manager
+        self.signature = self._backend.lower(self._context, lowered, manager)
         self.executable = self._backend.build(self._context, lowered, self.signature)
         self._figures: dict[str, float] = {
             "compile_seconds": time.perf_counter() - started
@@ -139,40 +141,19 @@ class CompiledProgram:
         """
         return dict(self._figures)
 
-    @cached_property
-    def _stages(self) -> Mapping[str, ModuleOp]:
-        """The program after each pass, by the names of passes, numbered if repeated."""
-        stages: dict[str, ModuleOp] = {"input": self.module}
-        module = self.module.clone()
-
-        def record(passes: Sequence[ModulePass]) -> PassManager:
-            names = iter(passes)
-
-            def keep(text: str) -> None:
-                name = unique = next(names).name
-                number = 1
-                while unique in stages:
-                    number += 1
-                    unique = f"{name}.{number}"
-                stages[unique] = module.clone()
-
-            return PassManager(passes, print_after=PrintAfter.ALL, show=keep)
-
-        self._backend.lower(self._context, module, record)
-        return stages
-
     @property
     def stages(self) -> tuple[str, ...]:
         """The names that `ir` takes: `input`, each pass, and the texts compiled to."""
-        return (*self._stages, *self.executable.artifacts)
+        return ("input", *self._records.stages, *self.executable.artifacts)
 
     def ir(self, stage: str = "input") -> str:
         """The program at a stage. Raises `KeyError` for one that is not there."""
         if stage in self.executable.artifacts:
             return self.executable.artifacts[stage]
-        if stage not in self._stages:
+        stages = {"input": self.module, **self._records.stages}
+        if stage not in stages:
             raise KeyError(f"expected a stage among {', '.join(self.stages)}")
-        return f"{self._stages[stage]!s}\n"
+        return f"{stages[stage]!s}\n"
 
     def explain(self) -> str:
         """
@@ -184,11 +165,10 @@ class CompiledProgram:
 
     @cached_property
     def _explanation(self) -> str:
-        module = self.module.clone()
-        planned = plan(self._backend, self._context, module)
-        if not has_plans(module):
+        planned = self._records.planned
+        if planned is None or not has_plans(planned):
             return "the reference runs each operation by itself"
-        return told(module, remarks(self._context, module, planned))
+        return told(planned, remarks(self._records))
 
 
 @cache

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.target import Target, bytes_of
@@ -17,24 +19,30 @@ from tlf.passes.explain.apart import Verdict, why_apart
 from tlf.passes.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.passes.explain.pricing import Pricing
 from tlf.passes.explain.report import reports
+from tlf.passes.graph_partition import GraphPartitionPass
 from tlf.tools.backends import CompilingBackend
 from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
-from tlf.tools.executables import NotSimulatedError, Outcome, Simulated
+from tlf.tools.executables import NotSimulatedError, Outcome, Signature, Simulated
 from tlf.tools.explain_data import Function, function_of
 from tlf.tools.explain_options import Options
 from tlf.tools.explain_text import answer, details, overview
 from tlf.tools.group_costs import simulated
 from tlf.tools.kernel_costs import has_kernels
+from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import PipelineError
-from tlf.tools.planned import Planned, has_plans, plan
+from tlf.tools.planned import has_plans, planned_after
 from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.records import Records, told_after
 from tlf.tools.remarks import remarks
 from tlf.tools.source import SourceError, read_source
 from tlf.tools.source_names import SourceNames, operations_named
 from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
+
+Until: TypeAlias = "Callable[[Sequence[ModulePass]], int]"
+"""How many of some passes run."""
 
 NO_GROUPS = "expected a program with groups that have plans, got none"
 
@@ -56,63 +64,101 @@ def explain(options: Options) -> str:
         raise ExplainError(str(error)) from error
 
 
-@dataclass(frozen=True)
-class _Explained:
-    """A program that has plans, and what they were chosen from."""
+@dataclass
+class _Compilation:
+    """
+    One compilation of a program, as far as it is to be told of, and what was chosen
+    from on the way.
+    """
 
     written: ModuleOp
-    """As it was before all passes."""
-    module: ModuleOp
+    """The program before all passes."""
     backend: CompilingBackend
     target: str
     names: SourceNames
-    planned: Planned
+    records: Records = field(default_factory=lambda: Records(keeps_stages=False))
+    partitioner: RecordingPartitionPass | None = None
+    """The pass that put groups together, if there was one."""
+    functions: Sequence[Function] = ()
+    """What is told of functions whose groups have plans."""
+    context: Context = field(default_factory=new_context)
+    module: ModuleOp = field(init=False)
+    """The program after all passes that ran."""
 
-    @property
-    def partitioner(self) -> RecordingPartitionPass | None:
-        """The pass that put groups together, if there was one."""
-        return self.planned.partitioner
+    def run(self, until: Until) -> Signature:
+        """Run the pipeline of the target, or the first of its passes."""
+
+        def manager(passes: Sequence[ModulePass]) -> PassManager:
+            chosen = [self._recording(each) for each in passes[: until(passes)]]
+            return self.records.manager(chosen, self._look_at)
+
+        self.module = self.written.clone()
+        return self.backend.lower(self.context, self.module, manager)
 
     @property
     def choices(self) -> Sequence[Choice]:
         """What was chosen from."""
         return () if self.partitioner is None else self.partitioner.choices
 
+    def _recording(self, each: ModulePass) -> ModulePass:
+        if not isinstance(each, GraphPartitionPass):
+            return each
+        recording = RecordingPartitionPass.like(each)
+        self.partitioner = self.partitioner or recording
+        return recording
+
+    def _look_at(self, module: ModuleOp) -> None:
+        """Tell of a module whose groups have plans, before they become loops."""
+        if has_kernels(self.backend.target):
+            return
+        with errors_located(module, "the report"):
+            self.functions = [
+                function_of(each, self.target, self.choices, self.names)
+                for each in reports(module)
+            ]
+
 
 def _explain(options: Options) -> str:
     source = read_source(options.file)
-    context = new_context()
-    module = parse_verified(context, source)
+    module = parse_verified(new_context(), source)
     target, name = _target(options, module)
     backend = CompilingBackend(
         target, options.entry, Path(options.file).parent, options.passes
     )
-    if has_kernels(target):
-        return _kernels(options, context, module, backend)
-    Pricing(target)
     names = SourceNames(source)
+    compilation = _Compilation(module, backend, name, names)
+    if has_kernels(target):
+        return _kernels(options, compilation)
+    Pricing(target)
     pair = _pair(options.why_not_fuse, module, names)
-    written = module.clone()
-    planned = plan(backend, context, module)
-    explained = _Explained(written, module, backend, name, names, planned)
     if pair is not None:
-        return _why_not_fuse(explained, pair, options.json)
-    functions = _functions(explained)
-    if options.group is None:
-        said = remarks(context, module, planned)
-        functions = [replace(e, remarks=said.get(e.name, ())) for e in functions]
-    if options.simulate:
-        outcome = _simulated(context, written, backend)
-        functions = [_achieved(each, outcome, target) for each in functions]
-    functions = [_only(each, options.group) for each in functions]
+        compilation.run(planned_after)
+        return _why_not_fuse(compilation, pair, options.json)
+    functions = _functions(options, compilation)
     if options.json:
         return json.dumps([asdict(each) for each in functions], indent=2)
     return "\n\n".join(_text(each, options.group) for each in functions)
 
 
-def _kernels(
-    options: Options, context: Context, module: ModuleOp, backend: CompilingBackend
-) -> str:
+def _functions(options: Options, compilation: _Compilation) -> Sequence[Function]:
+    """What is told of each function, from one compilation."""
+    is_alone = options.group is not None
+    until = len if options.simulate else planned_after if is_alone else told_after
+    signature = compilation.run(until)
+    functions = compilation.functions
+    if not functions:
+        raise ExplainError(NO_GROUPS)
+    if not is_alone:
+        said = remarks(compilation.records)
+        functions = [replace(e, remarks=said.get(e.name, ())) for e in functions]
+    if options.simulate:
+        outcome = _simulated(compilation, signature)
+        target = compilation.backend.target
+        functions = [_achieved(each, outcome, target) for each in functions]
+    return [_only(each, options.group) for each in functions]
+
+
+def _kernels(options: Options, compilation: _Compilation) -> str:
     """What the kernels for a GPU do, and what passes told of them."""
     given = {
         "--group": options.group is not None,
@@ -124,12 +170,13 @@ def _kernels(
         if is_given:
             raise ExplainError(
                 f"expected a target of the backend npu for {option}, "
-                f"got {backend.target.name}"
+                f"got {compilation.backend.target.name}"
             )
-    planned = plan(backend, context, module)
-    if not has_plans(module):
+    compilation.run(told_after)
+    planned = compilation.records.planned
+    if planned is None or not has_plans(planned):
         raise ExplainError(NO_GROUPS)
-    return told(module, remarks(context, module, planned))
+    return told(planned, remarks(compilation.records))
 
 
 def _pair(
@@ -167,17 +214,6 @@ def _target(options: Options, module: ModuleOp) -> tuple[Target, str]:
     return target, name
 
 
-def _functions(explained: _Explained) -> list[Function]:
-    with errors_located(explained.module, "the report"):
-        found = [
-            function_of(each, explained.target, explained.choices, explained.names)
-            for each in reports(explained.module)
-        ]
-    if not found:
-        raise ExplainError(NO_GROUPS)
-    return found
-
-
 def _only(function: Function, number: int | None) -> Function:
     """A function with one of its groups."""
     if number is None:
@@ -198,12 +234,11 @@ def _text(function: Function, number: int | None) -> str:
     return "\n\n".join(parts)
 
 
-def _simulated(
-    context: Context, module: ModuleOp, backend: CompilingBackend
-) -> Outcome:
+def _simulated(compilation: _Compilation, signature: Signature) -> Outcome:
     """What the compiled program takes on the simulator, preparations left out."""
-    signature = backend.lower(context, module)
-    executable = backend.build(context, module, signature)
+    executable = compilation.backend.build(
+        compilation.context, compilation.module, signature
+    )
     if isinstance(executable, PreparedProgram):
         executable = executable.main
     if not isinstance(executable, Simulated):
@@ -228,17 +263,19 @@ def _achieved(function: Function, outcome: Outcome, target: Target) -> Function:
     return replace(function, groups=groups, simulated=whole)
 
 
-def _why_not_fuse(explained: _Explained, names: tuple[str, str], as_json: bool) -> str:
-    partitioner = explained.partitioner
+def _why_not_fuse(
+    compilation: _Compilation, names: tuple[str, str], as_json: bool
+) -> str:
+    partitioner = compilation.partitioner
     if partitioner is None or not partitioner.before:
         raise ExplainError("expected a pipeline with `graph-partition`")
     before = partitioner.before[0]
-    pairs = [_found(explained, before, name) for name in names]
+    pairs = [_found(compilation, before, name) for name in names]
     with errors_located(before, "the search"):
         verdict = why_apart(
             before,
             _nearest(*pairs),
-            explained.backend.target,
+            compilation.backend.target,
             partitioner,
             partitioner.choices,
         )
@@ -251,9 +288,11 @@ def _plain(verdict: Verdict) -> dict[str, object]:
     return {**asdict(verdict), "stake": verdict.stake}
 
 
-def _found(explained: _Explained, before: ModuleOp, name: str) -> Sequence[Operation]:
+def _found(
+    compilation: _Compilation, before: ModuleOp, name: str
+) -> Sequence[Operation]:
     """The operations that come from what is called so, before groups are merged."""
-    found = operations_named(explained.written, before, explained.names, name)
+    found = operations_named(compilation.written, before, compilation.names, name)
     if not found:
         raise _unknown(name)
     return found

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -33,6 +34,17 @@ def verify(module: ModuleOp) -> None:
     verify_dominance(module)
 
 
+Observer: TypeAlias = Callable[[int, ModuleOp, bool], object]
+"""
+Sees the module before the first pass and after each of them, with how many ran, and
+whether it changed since.
+"""
+
+
+def _ignore(count: int, module: ModuleOp, is_changed: bool) -> None:
+    """Observe nothing."""
+
+
 @dataclass
 class PassManager:
     """
@@ -48,6 +60,7 @@ class PassManager:
     """Names of passes after which the program is shown in any case."""
     timing: Timing = field(default_factory=Timing)
     show: Callable[[str], object] = sys.stderr.write
+    observer: Observer = _ignore
     _verified: Snapshot | None = field(default=None, init=False)
     """The module as it was when it was last verified."""
 
@@ -57,9 +70,10 @@ class PassManager:
             self._run(context, module)
 
     def _run(self, context: Context, module: ModuleOp) -> None:
-        self._verify(module, "verifier")
+        is_changed = self._verify(module, "verifier")
+        self.observer(0, module, is_changed)
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
-        for each in self.passes:
+        for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
             with (
                 self.timing.measure(each.name),
@@ -69,15 +83,19 @@ class PassManager:
                 each.apply(context, module)
             locate_all(module)
             before = self._print(each.name, module, before)
-            self._verify(module, step)
+            is_changed = self._verify(module, step)
+            self.observer(count, module, is_changed)
 
-    def _verify(self, module: ModuleOp, step: str) -> None:
+    def _verify(self, module: ModuleOp, step: str) -> bool:
+        """Verify a module that changed; return whether it did, as far as is known."""
         if not self.verifies:
-            return
+            return True
         with self.timing.measure("(verify)"), errors_located(module, step):
-            if (found := snapshot(module)) != self._verified:
+            found = snapshot(module)
+            if is_changed := found != self._verified:
                 verify(module)
             self._verified = found
+        return is_changed
 
     def _print(self, name: str, module: ModuleOp, before: str) -> str:
         """Show `module` if asked to; return the text to compare the next one with."""

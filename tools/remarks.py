@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from tlf.dialects.graph import RemarkAttr, forget_remarks, remarks_of, sentence
+from tlf.dialects.graph import RemarkAttr, sentence
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.fusion.notes import NO_LOOP
+from tlf.passes.fusion.notes import LOOPS
 from tlf.passes.graph_group import GraphGroupPass
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.planned import Planned
+from tlf.tools.records import Records, noted
 
 
 @dataclass(frozen=True)
@@ -36,64 +30,54 @@ class Remark:
     """The memory level of the groups that it is about, if they are in others."""
 
     def __str__(self) -> str:
-        level = "" if self.level is None else f"in {self.level}: "
-        return level + sentence(self.source, self.kind, self.text, self.places)
+        words = self.source, self.kind, self.text
+        return sentence(*words, self.places, self.level or "")
 
 
-def remarks(
-    context: Context, module: ModuleOp, planned: Planned
-) -> Mapping[str, Sequence[Remark]]:
+def remarks(records: Records) -> Mapping[str, Sequence[Remark]]:
     """
     What passes told of each function until its outermost groups had plans, then of the
-    groups that tiles of these become, level by level. `module` stays as it is. What
-    groups were before `graph-partition` is left out.
+    groups that tiles of these become, level by level. What groups were before
+    `graph-partition` is left out.
     """
+    if records.planned is None:
+        return {}
+    before = noted(records.planned)
     found = {
-        name: [_remark(each, None) for each in noted if not _is_over(each, planned)]
-        for name, noted in _noted(module)
+        name: [_remark(each, None) for each in told if not _is_over(each, records)]
+        for name, told in before.items()
     }
     for each in found.values():
         each.sort(key=_place_of)
-    copy = module.clone()
-    for level, passes in _nearer(planned.rest):
-        _forget(copy)
-        PassManager(passes).run(context, copy)
-        for name, noted in _noted(copy):
-            found.setdefault(name, []).extend(_remark(each, level) for each in noted)
+    for level, after in records.nearer:
+        for name, told in after.items():
+            new = _new(before.get(name, ()), told)
+            found.setdefault(name, []).extend(_remark(each, level) for each in new)
+        before = after
     return found
 
 
-def _nearer(
-    passes: Sequence[ModulePass],
-) -> Iterator[tuple[str | None, Sequence[ModulePass]]]:
-    """The levels that tiles are still brought to, each with the passes until then."""
-    start = 0
-    for end, each in enumerate(passes, 1):
-        if isinstance(each, GraphGroupPass):
-            yield each.level, passes[start:end]
-            start = end
+def _new(
+    before: Sequence[RemarkAttr], after: Sequence[RemarkAttr]
+) -> Iterator[RemarkAttr]:
+    """Remarks that were added to others, with the places that are new alone."""
+    known = {each.at(()): each.place_names for each in before}
+    for each in after:
+        places = known.get(each.at(()))
+        if places is None:
+            yield each
+        elif new := [place for place in each.place_names if place not in places]:
+            yield each.at(new)
 
 
-def _noted(module: ModuleOp) -> Iterator[tuple[str, Sequence[RemarkAttr]]]:
-    for op in module.ops:
-        if isinstance(op, func.FuncOp):
-            yield op.sym_name.data, remarks_of(op)
-
-
-def _forget(module: ModuleOp) -> None:
-    for op in module.ops:
-        if isinstance(op, func.FuncOp):
-            forget_remarks(op)
-
-
-def _is_over(remark: RemarkAttr, planned: Planned) -> bool:
+def _is_over(remark: RemarkAttr, records: Records) -> bool:
     """
     Whether a remark is about groups that `graph-partition` merged, or might have, and
     not about what no group can do.
     """
-    if planned.partitioner is None or remark.source.data != GraphGroupPass.name:
+    if not records.is_partitioned or remark.source.data != GraphGroupPass.name:
         return False
-    return not remark.text.data.startswith(NO_LOOP)
+    return remark.topic.data != LOOPS
 
 
 def _remark(remark: RemarkAttr, level: str | None) -> Remark:

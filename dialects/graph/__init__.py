@@ -72,7 +72,6 @@ from tlf.dialects.graph.pooling3d import MaxPool3dOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceKindAttr, ReduceOp
 from tlf.dialects.graph.remark import (
     RemarkAttr,
-    forget_remarks,
     remark,
     remark_all,
     remarks_of,
@@ -297,7 +296,6 @@ __all__ = [
     "YieldOp",
     "convert_scalar",
     "dense_attribute",
-    "forget_remarks",
     "remark",
     "remark_all",
     "remarks_of",

@@ -30,10 +30,13 @@ ATTRIBUTE = "tlf.remarks"
 class RemarkAttr(ParametrizedAttribute):
     """
     What a pass did, or why it did not, and at which places: parts of a module that was
-    imported, operations of its graph, names of values, or lines and columns.
+    imported, operations of its graph, names of values, or lines and columns. It may say
+    what it is about, and, where that is groups of tiles in a nearer memory level, in
+    which.
 
     ```mlir
     #graph.remark<passed "graph-fold-batch-norm" "folded into the weights" at "bn1">
+    #graph.remark<missed "graph-group" "no loop: ..." about "loops" in "L1" at "%y">
     ```
     """
 
@@ -43,19 +46,39 @@ class RemarkAttr(ParametrizedAttribute):
     source: StringAttr
     text: StringAttr
     places: ArrayAttr[StringAttr]
+    topic: StringAttr
+    """Empty unless it is told."""
+    level: StringAttr
+    """Empty unless it is told."""
 
-    def __init__(self, kind: str, source: str, text: str, places: Sequence[str] = ()):
+    def __init__(
+        self,
+        kind: str,
+        source: str,
+        text: str,
+        places: Sequence[str] = (),
+        topic: str = "",
+        level: str = "",
+    ):
         super().__init__(
             StringAttr(kind),
             StringAttr(source),
             StringAttr(text),
             ArrayAttr([StringAttr(place) for place in places]),
+            StringAttr(topic),
+            StringAttr(level),
         )
 
     @property
     def place_names(self) -> tuple[str, ...]:
         """Where, each place once."""
         return tuple(place.data for place in self.places)
+
+    def at(self, places: Sequence[str]) -> RemarkAttr:
+        """The same of other places."""
+        words = (self.kind, self.source, self.text)
+        kind, source, text = (each.data for each in words)
+        return RemarkAttr(kind, source, text, places, self.topic.data, self.level.data)
 
     def verify(self) -> None:
         if self.kind.data not in KINDS:
@@ -67,6 +90,10 @@ class RemarkAttr(ParametrizedAttribute):
             printer.print_attribute(self.source)
             printer.print_string(" ")
             printer.print_attribute(self.text)
+            for word, said in (("about", self.topic), ("in", self.level)):
+                if said.data:
+                    printer.print_string(f" {word} ")
+                    printer.print_attribute(said)
             if self.place_names:
                 printer.print_string(" at ")
                 printer.print_list(self.places, printer.print_attribute)
@@ -79,22 +106,33 @@ class RemarkAttr(ParametrizedAttribute):
                 parser.raise_error("expected passed or missed")
             source = parser.parse_str_literal()
             text = parser.parse_str_literal()
+            topic, level = (_optional(parser, word) for word in ("about", "in"))
             places: list[str] = []
             if parser.parse_optional_keyword("at") is not None:
                 places = parser.parse_comma_separated_list(
                     parser.Delimiter.NONE, parser.parse_str_literal
                 )
-        return RemarkAttr(kind, source, text, places).parameters
+        return RemarkAttr(kind, source, text, places, topic, level).parameters
 
     def __str__(self) -> str:
         words = self.source.data, self.kind.data, self.text.data
-        return sentence(*words, self.place_names)
+        return sentence(*words, self.place_names, self.level.data)
 
 
-def sentence(source: str, kind: str, text: str, places: Sequence[str]) -> str:
+def _optional(parser: AttrParser, keyword: str) -> str:
+    """The string behind a keyword, empty where it is not there."""
+    if parser.parse_optional_keyword(keyword) is None:
+        return ""
+    return parser.parse_str_literal()
+
+
+def sentence(
+    source: str, kind: str, text: str, places: Sequence[str], level: str = ""
+) -> str:
     """What a remark says, on one line."""
+    near = f"in {level}: " if level else ""
     where = f"{', '.join(places)}: " if places else ""
-    return f"{source}: {kind}: {where}{text}"
+    return f"{near}{source}: {kind}: {where}{text}"
 
 
 def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
@@ -106,11 +144,6 @@ def remarks_of(function: func.FuncOp) -> tuple[RemarkAttr, ...]:
     return tuple(each for each in found if isinstance(each, RemarkAttr))
 
 
-def forget_remarks(function: func.FuncOp) -> None:
-    """Take all remarks off a function."""
-    function.attributes.pop(ATTRIBUTE, None)
-
-
 def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
     """
     Note on the function around `op` what the pass `source` did there, or why it did
@@ -119,23 +152,27 @@ def remark(op: Operation, source: str, kind: Kind, text: str) -> None:
     remark_all([op], source, kind, text)
 
 
-def remark_all(ops: Sequence[Operation], source: str, kind: Kind, text: str) -> None:
-    """Note the same of several operations of one function."""
+def remark_all(
+    ops: Sequence[Operation],
+    source: str,
+    kind: Kind,
+    text: str,
+    topic: str = "",
+    level: str = "",
+) -> None:
+    """
+    Note the same of several operations of one function, with what it is about, and the
+    nearer level whose groups it is about, if there is one.
+    """
     function = _function_of(ops[0]) if ops else None
     if function is None:
         return
-    known = {
-        (each.kind, each.source, each.text): each.place_names
-        for each in remarks_of(function)
-    }
-    added = (StringAttr(kind), StringAttr(source), StringAttr(text))
-    places = [*known.get(added, ()), *(name for op in ops for name in _place(op))]
-    known[added] = tuple(dict.fromkeys(places))
+    made = RemarkAttr(kind, source, text, (), topic, level)
+    known = {each.at(()): each.place_names for each in remarks_of(function)}
+    places = [*known.get(made, ()), *(name for op in ops for name in _place(op))]
+    known[made] = tuple(dict.fromkeys(places))
     function.attributes[ATTRIBUTE] = ArrayAttr(
-        [
-            RemarkAttr(of.data, by.data, what.data, at)
-            for (of, by, what), at in known.items()
-        ]
+        [each.at(places) for each, places in known.items()]
     )
 
 

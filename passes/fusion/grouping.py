@@ -28,7 +28,7 @@ from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
 from tlf.passes.fusion.notes import (
-    NO_LOOP,
+    LOOPS,
     Notes,
     listed,
     role_of_others,
@@ -275,7 +275,8 @@ class Grouping:
                 continue
             error = why_no_cascade(members.operations, members.forms)
             if error is not None:
-                self.notes.add(error.op, "missed", f"{NO_LOOP}: {error.reason}")
+                text = f"no loop with other reductions: {error.reason}"
+                self.notes.add(error.op, "missed", text, LOOPS)
 
     def _note(
         self,

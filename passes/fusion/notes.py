@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects import func
 from xdsl.ir import Operation
@@ -12,8 +13,11 @@ from xdsl.ir import Operation
 from tlf.dialects.graph import remark_all
 from tlf.dialects.graph.remark import Kind
 
-NO_LOOP = "no loop with other reductions"
-"""What begins the remark on a reduction that algebra keeps out of a loop."""
+LOOPS = "loops"
+"""The topic of what algebra keeps out of a loop, in groups of whatever operations."""
+
+Note: TypeAlias = "tuple[Operation | None, Kind, str, str]"
+"""The function that a remark is about, its kind, its text, and its topic."""
 
 
 @dataclass
@@ -21,18 +25,20 @@ class Notes:
     """The remarks of a pass, put together before they are written down."""
 
     source: str
-    places: dict[tuple[Operation | None, Kind, str], list[Operation]] = field(
-        default_factory=dict[tuple[Operation | None, Kind, str], list[Operation]]
+    level: str = ""
+    """The level of the groups that they are about, if it is a nearer one."""
+    places: dict[Note, list[Operation]] = field(
+        default_factory=dict[Note, list[Operation]]
     )
 
-    def add(self, op: Operation, kind: Kind, text: str) -> None:
+    def add(self, op: Operation, kind: Kind, text: str, topic: str = "") -> None:
         """Say what was done at an operation, or why it was not."""
-        self.places.setdefault((_function_of(op), kind, text), []).append(op)
+        self.places.setdefault((_function_of(op), kind, text, topic), []).append(op)
 
     def write(self) -> None:
         """Leave the remarks on the functions that they are about."""
-        for (_, kind, text), operations in self.places.items():
-            remark_all(operations, self.source, kind, text)
+        for (_, kind, text, topic), operations in self.places.items():
+            remark_all(operations, self.source, kind, text, topic, self.level)
 
 
 def _function_of(op: Operation) -> Operation | None:

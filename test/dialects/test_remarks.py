@@ -4,7 +4,7 @@ from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from tlf.dialects import graph
-from tlf.dialects.graph import remark, remarks_of
+from tlf.dialects.graph import remark, remark_all, remarks_of
 from tlf.tools.driver import new_context, parse
 from tlf.tools.source import Source
 
@@ -33,6 +33,22 @@ def test_that_remarks_of_one_text_become_one() -> None:
         "graph-a: passed: %a, %b: done",
         "graph-a: missed: %b: left",
     ]
+
+
+def test_that_remarks_on_nearer_levels_are_others() -> None:
+    function, (first, second) = operations()
+    remark_all([first], "graph-a", "missed", "left", topic="loops")
+    remark_all([first], "graph-a", "missed", "left", topic="loops", level="L1")
+    remark_all([second], "graph-a", "missed", "left", topic="loops", level="L1")
+
+    assert [str(each) for each in remarks_of(function)] == [
+        "graph-a: missed: %a: left",
+        "in L1: graph-a: missed: %a, %b: left",
+    ]
+    assert str(function.attributes["tlf.remarks"]) == (
+        '[#graph.remark<missed "graph-a" "left" about "loops" at "%a">, '
+        '#graph.remark<missed "graph-a" "left" about "loops" in "L1" at "%a", "%b">]'
+    )
 
 
 def test_that_what_is_in_no_function_is_not_noted() -> None:

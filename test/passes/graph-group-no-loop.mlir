@@ -2,7 +2,7 @@
 
 // What stands in the way of one loop: distances from a mean, which is known at the end.
 // CHECK-LABEL: func.func @distances
-// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it needs the result of a sum, which may be anything until its end" at "%v">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it needs the result of a sum, which may be anything until its end" about "loops" at "%v">
 func.func @distances(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
   %c = graph.constant dense<2.0e-05> : tensor<f32>
   %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
@@ -16,7 +16,7 @@ func.func @distances(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> ten
 
 // Squares of distances from a maximum change by no factor when it does.
 // CHECK-LABEL: func.func @factors
-// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: no factor corrects what it has added up for other results it needs" at "%v">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: no factor corrects what it has added up for other results it needs" about "loops" at "%v">
 func.func @factors(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tensor<8192x1xf32> {
   %y = graph.matmul %x, %w : (tensor<8192x256xf32>, tensor<256x50000xf32>) -> tensor<8192x50000xf32>
   %m = graph.reduce %y <max> axes [1] keepdims : (tensor<8192x50000xf32>) -> tensor<8192x1xf32>
@@ -28,7 +28,7 @@ func.func @factors(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> tenso
 
 // What others compute with is kept within finite numbers: that is no number to compare with.
 // CHECK-LABEL: func.func @compared
-// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it compares with an extreme that others compute with" at "%n">
+// CHECK-SAME:    #graph.remark<missed "graph-group" "no loop with other reductions: it compares with an extreme that others compute with" about "loops" at "%n">
 func.func @compared(%x: tensor<8192x256xf32>, %w: tensor<256x50000xf32>) -> (tensor<8192x1xf32>, tensor<8192xf32>) {
   %z = graph.constant dense<0.0> : tensor<f32>
   %o = graph.constant dense<1.0> : tensor<f32>
