@@ -10,7 +10,7 @@
 
 // CHECK: builtin.module attributes {tlf.target = {{.*}}name = "npu-tiny"
 // UNKNOWN: tlf-opt: error: expected a target ({{.*}}) or a `.toml` file, got `nothing`
-// SIZE: capacity = 524288 : i64, kind = "buffer", latency = 50 : i64, name = "L2"
+// SIZE: capacity = 524288 : i64, {{.*}}kind = "buffer", latency = 50 : i64, name = "L2"
 // ALONE: tlf-opt: error: expected `--target` with `--l2`
 // NO-L2: tlf-opt: error: expected a level among L1, L3 of bm1684x-like, got L2
 // MUCH: tlf-run: error: expected a size such as 512K, got `much`
