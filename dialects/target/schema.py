@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -70,6 +71,11 @@ class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
     """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
     programs: Count = 1
     """How many programs keep the whole chip busy: tiles shrink to make so many."""
+
+    def preferred_tile(self, element: str) -> tuple[int, int, int] | None:
+        """The preferred (rows, columns, depth) of products of an element type."""
+        tiles: Mapping[str, tuple[int, int, int]] = {**self.matrix_tile}
+        return tiles.get(element)
 
 
 class Description(Struct, frozen=True, forbid_unknown_fields=True):

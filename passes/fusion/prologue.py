@@ -151,7 +151,7 @@ class Prologues:
     def _side(self, op: ContractionInterface, position: int) -> int:
         """The extent of a tile along the axes that an operand does not run along."""
         element = tensor_type(op.operands[0]).element_type
-        preferred = self.target.tiling.matrix_tile.get(str(element))
+        preferred = self.target.tiling.preferred_tile(str(element))
         if preferred is not None:
             rows, columns, _ = preferred
             return columns if position == 0 else rows

@@ -119,7 +119,7 @@ class Chooser:
         if not isinstance(contraction, ContractionInterface) or not sizes.reduce:
             return None
         element = str(tensor_type(contraction.operands[0]).element_type)
-        if (wanted := self.target.tiling.matrix_tile.get(element)) is None:
+        if (wanted := self.target.tiling.preferred_tile(element)) is None:
             return None
         rows, columns, depth = wanted
         if (found := self._roles(contraction)) is None:
