@@ -1,4 +1,4 @@
-"""Functions of kernels' own, faster than those of Triton and libdevice."""
+"""Functions of kernels' own, faster or more exact than those of libdevice."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, f32
 from xdsl.ir import Operation
 
+from tlf.dialects import mem
 from tlf.dialects.types import is_half
 from tlf.passes.analysis.steps import is_approximate
 
@@ -66,6 +67,13 @@ def expm1_approx(x):
     near = wide * (wide * 0.5 + 1.0)
     return tl.where(tl.abs(wide) < 0.015625, near, far).to(x.dtype)
 """,
+    "fmod_wide": """\
+@triton.jit
+def fmod_wide(x, y):
+    first, second = x.to(tl.float32), y.to(tl.float32)
+    rest = libdevice.fmod(first.to(tl.float64), second.to(tl.float64))
+    return rest.to(tl.float32).to(x.dtype)
+""",
     "awaited": """\
 @triton.jit
 def awaited(x):
@@ -92,8 +100,9 @@ the least relative error, fitted to `(tanh(x) / x - 1) / x**2`, and off by less 
 units in the last place; further away, it comes from an exponential. So does
 `expm1_f32`, with a polynomial fitted to `(expm1(x) / x - 1) / x`: off by less than 3
 units from -1 to 1, it is as exact as the exponential beyond. For 16 bits two terms of
-the series are enough. `awaited` gives back the product that it takes, once matrix
-instructions are through.
+the series are enough. `fmod_wide` is that of f64, since that of f32 takes denormal
+numbers for 0; its result is a number of the narrower type. `awaited` gives back the
+product that it takes, once matrix instructions are through.
 """
 
 
@@ -113,6 +122,8 @@ def own_function(op: Operation, shape: Sequence[int]) -> str | None:
             return "expm1_approx"
         case math.ExpM1Op() if type_ == f32:
             return "expm1_f32"
+        case mem.RemFOp() if type_ == f32 or isinstance(type_, BFloat16Type):
+            return "fmod_wide"
         case arith.TruncFOp() if is_paired and is_half(type_) and op.input.type == f32:
             return f"to_{type_}x2"
         case _:

@@ -238,7 +238,7 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
         return _rounded(template.format(*_infix(operands)), result_type)
     if (name := own_function(op, operands[0].shape)) is not None:
-        return f"{name}({operands[0].tile})"
+        return f"{name}({', '.join(operand.tile for operand in operands)})"
     if (template := _FLOAT_CALLS.get(op.name)) is not None:
         return _rounded(template.format(*_arguments(operands)), result_type)
     if (template := _INTEGER_INFIX.get(op.name)) is not None:
