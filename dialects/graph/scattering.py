@@ -25,9 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
-from tlf.dialects.graph.indexing import INDICES, verify_indices
+from tlf.dialects.graph.indexing import INDICES, TakeOp, verify_indices
 from tlf.dialects.graph.logic import Relation
-from tlf.dialects.graph.movement import ReshapeOp
+from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_of
 from tlf.dialects.graph.tensors import (
@@ -184,13 +184,17 @@ class ScatterOp(IRDLOperation, DecompositionInterface):
         return (rounded(total, element_of(self.result)),)
 
     def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        """The axis of the indices comes behind that of the operand."""
+        """
+        The axis of the indices comes behind that of the operand. Indices of whole
+        slices are looked at once for each, and slices that replace others are taken.
+        """
         program, axis = ChoiceProgram(builder), self.axis.value.data
         shape, count = shape_of(self.operand), shape_of(self.indices)[axis]
         start = program.numeric(self.operand)
         updates = self._grown(program, program.numeric(self.updates), 0)
         updates = program.spread(updates, axis)
-        indices = self._grown(program, self.indices, -1)
+        rows = self._indices_of_slices()
+        indices = self._grown(program, self.indices, -1) if rows is None else rows
         indices = program.spread(indices, axis)
         behind = len(shape) - axis
         places = program.positions(shape[axis], behind, element_of(indices))
@@ -207,11 +211,29 @@ class ScatterOp(IRDLOperation, DecompositionInterface):
                 keepdims=True,
             )
         )
-        chosen = program.compare(last, steps, Relation.EQ)
-        found = program.pick(chosen, updates, axis + 1)
-        last = program.insert(ReshapeOp(last, shape))
+        if rows is not None:
+            names = program.insert(ReshapeOp(last, (shape[axis],)))
+            found = program.numeric(program.insert(TakeOp(self.updates, names, axis)))
+        else:
+            chosen = program.compare(last, steps, Relation.EQ)
+            found = program.pick(chosen, updates, axis + 1)
+        last = program.insert(ReshapeOp(last, _without(shape_of(last), axis + 1)))
         known = program.compare(last, program.number(0, i32), Relation.GE)
         return [program.finish(program.select(known, found, start), self.result.type)]
+
+    def _indices_of_slices(self) -> SSAValue | None:
+        """
+        The indices with extents of 1 along the other axes, where they are the same all
+        along those of the operand.
+        """
+        spread, axis = self.indices.owner, self.axis.value.data
+        if not isinstance(spread, BroadcastOp):
+            return None
+        wanted = with_axis(shape_of(self.operand), axis, shape_of(self.indices)[axis])
+        found = shape_of(spread.operand)
+        ones = with_axis((1,) * len(wanted), axis, wanted[axis])
+        is_same = shape_of(self.indices) == wanted and found == ones
+        return spread.operand if is_same else None
 
     def _grown(self, program: ChoiceProgram, value: SSAValue, fill: int) -> SSAValue:
         """The value, as large as the operand along the other axes."""
@@ -235,3 +257,8 @@ class ScatterOp(IRDLOperation, DecompositionInterface):
         chosen = program.select(chosen, updates, other)
         axis = self.axis.value.data + 1
         return program.insert(ReduceOp(chosen, kind, [axis], init=start))
+
+
+def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    """The shape without an axis."""
+    return (*shape[:axis], *shape[axis + 1 :])

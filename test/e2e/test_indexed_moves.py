@@ -164,3 +164,20 @@ def test_time_is_predicted(chip: str):
     PassManager(steps[at:]).run(context, module)
     report = npu.run(npu.parse(printed(context, module, target)), {}, functional=False)
     assert abs(told - report.cycles) <= report.cycles / 50
+
+
+PUT = """
+func.func @main(%x: tensor<50x24xf32>, %n: tensor<7x1xi64>, %u: tensor<7x24xf32>)
+    -> tensor<50x24xf32> {
+  %0 = graph.broadcast %n : (tensor<7x1xi64>) -> tensor<7x24xi64>
+  %y = graph.scatter %x, %0, %u axis 0 <set>
+      : (tensor<50x24xf32>, tensor<7x24xi64>, tensor<7x24xf32>) -> tensor<50x24xf32>
+  func.return %y : tensor<50x24xf32>
+}
+"""
+
+
+def test_slices_that_replace_others(slow: Slow, rng: Generator):
+    name = slow("npu-tiny")
+    check(PUT, drawn(PUT, rng), name)
+    assert "gather=" in compiled(PUT, load(name))[0]

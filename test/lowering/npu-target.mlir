@@ -7,8 +7,8 @@
 // CHECK-NEXT: .level L1 alignment=64 bandwidth=2048 burst=1 capacity=8192 latency=0
 // CHECK-NEXT: .engine matrix cols=8 cycles.bf16=1 cycles.f16=1 cycles.f32=4 rows=8 startup=14
 // CHECK-NEXT: .engine vector lanes=256 startup=4 transcendental=4
-// CHECK-NEXT: .engine dma_l3_l2 from=L3 to=L2
-// CHECK-NEXT: .engine dma_l2_l3 from=L2 to=L3
+// CHECK-NEXT: .engine dma_l3_l2 from=L3 to=L2 indexed=4
+// CHECK-NEXT: .engine dma_l2_l3 from=L2 to=L3 indexed=4
 // CHECK-NEXT: .engine dma_l2_l1 from=L2 to=L1
 // CHECK-NEXT: .engine dma_l1_l2 from=L1 to=L2
 // CHECK-NEXT: .input x L3 0 f32 10x16

@@ -4,6 +4,7 @@ and their decompositions against the references, on infinities, NaN, zeros of bo
 and the limits of integers.
 """
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any, TypeAlias
 
@@ -50,12 +51,16 @@ def operands(*arrays: Array) -> list[SSAValue]:
     return values(*arrays, elements=[element_type_of(each.dtype) for each in arrays])
 
 
-def decomposed(op: Operation, arrays: tuple[Array, ...]) -> list[Array]:
-    """What the decomposition of an operation computes."""
+def decomposed(
+    op: Operation,
+    arrays: tuple[Array, ...],
+    around: Mapping[SSAValue, Array] | None = None,
+) -> list[Array]:
+    """What the decomposition of an operation computes, with other values `around`."""
     assert isinstance(op, DecompositionInterface)
     block = Block()
     results = op.decompose(Builder(InsertPoint.at_end(block)))
-    known = dict(zip(op.operands, arrays, strict=True))
+    known = {**dict(zip(op.operands, arrays, strict=True)), **(around or {})}
     for step in block.ops:
         step.verify()
         assert isinstance(step, ReferenceInterface)
@@ -73,12 +78,16 @@ def run(build: Any, *arrays: Array, signs: bool = True, **options: Any) -> list[
     op.verify()
     expected = list(op.reference(*arrays))
     for found, exact in zip(decomposed(op, arrays), expected, strict=True):
-        assert found.dtype == exact.dtype
-        if found.dtype.kind in "ib":
-            np.testing.assert_array_equal(found, exact)
-        else:
-            compare(found.astype(np.float64), exact.astype(np.float64), signs)
+        check_alike(found, exact, signs)
     return expected
+
+
+def check_alike(found: Array, exact: Array, signs: bool) -> None:
+    assert found.dtype == exact.dtype
+    if found.dtype.kind in "ib":
+        np.testing.assert_array_equal(found, exact)
+    else:
+        compare(found.astype(np.float64), exact.astype(np.float64), signs)
 
 
 def compare(found: Floats, exact: Floats, signs: bool) -> None:
@@ -191,6 +200,33 @@ def test_scatter_keeps_special_values(
     chosen = rng.integers(-2, SHAPE[axis] + 1, part_of(axis)).astype(np.int64)
     arrays, signs = (array, chosen, updates), kind == "set"
     run(graph.ScatterOp, *arrays, axis=axis, kind=kind, signs=signs)
+
+
+@every_element
+@every_index
+@every_axis
+@pytest.mark.parametrize("kind", SCATTERS)
+def test_scatter_of_slices(
+    element: Attribute, index: Attribute, axis: int, kind: str, rng: Generator
+):
+    """Indices that are the same along all other axes are looked at once for each."""
+    if element == i1 and kind == "add":
+        return
+    count = 5
+    wanted = (*SHAPE[:axis], count, *SHAPE[axis + 1 :])
+    array, updates = special(rng, SHAPE, element), special(rng, wanted, element)
+    ones = tuple(count if each == axis else 1 for each in range(3))
+    rows = rng.integers(-2, SHAPE[axis] + 1, ones).astype(dtype_of(index))
+    start, names, added = operands(array, rows, updates)
+    spread = graph.BroadcastOp(names, wanted)
+    op = graph.ScatterOp(start, spread, added, axis, kind)
+    arrays = array, np.broadcast_to(rows, wanted), updates
+    (found,), (exact,) = decomposed(op, arrays, {names: rows}), op.reference(*arrays)
+    check_alike(found, exact, kind == "set")
+    block = Block()
+    op.decompose(Builder(InsertPoint.at_end(block)))
+    taken = sum(isinstance(each, graph.TakeOp) for each in block.ops)
+    assert taken == (kind == "set")
 
 
 def test_the_last_update_counts():
