@@ -200,7 +200,7 @@ class MoveFunctions(InterpreterFunctions):
         shape = op.result.type.get_shape()
         kept = mem.kept_dimensions(sizes, shape)
         index = tuple(slice(None) if n in kept else 0 for n in range(len(sizes)))
-        return (source[slices][index],)
+        return (source[slices][(*index, ...)],)
 
     @impl(mem.WindowOp)
     def run_window(

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from differential import parsed, printed, steps_of
+from differential import check as differential_check
+from differential import make_case, parsed, printed, steps_of
 from every_stage import check
 from indexed_programs import APART, DTYPES, FUSED, LOOKUPS, ROWS, Lookup, drawn
 from numpy.random import Generator
+from random_lookups import random_lookup
 from xdsl.dialects import func
 
 from tlf.dialects import graph, mem
@@ -181,3 +183,12 @@ def test_slices_that_replace_others(slow: Slow, rng: Generator):
     name = slow("npu-tiny")
     check(PUT, drawn(PUT, rng), name)
     assert "gather=" in compiled(PUT, load(name))[0]
+
+
+@pytest.mark.one_in(8)
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("seed", range(110, 126))
+def test_random_lookups(seed: int, chip: str, slow: Slow):
+    """Values that are read where others say, between all kinds of steps."""
+    fault = differential_check(make_case(random_lookup(seed).text()), slow(chip))
+    assert fault is None, str(fault)

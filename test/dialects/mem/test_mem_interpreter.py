@@ -344,3 +344,17 @@ def test_indices_are_in_use_until_the_wait(buffer: str, kind: str, side: str):
     text = text.replace("BEFORE", f"mem.fill {number} into {buffer} : {kind}")
     with pytest.raises(InterpretationError, match=f"the {side} of a move was written"):
         run(text, x, np.zeros(5, np.int64), y)
+
+
+def test_a_view_of_one_element():
+    """What is written to it is there for the whole buffer."""
+    text = """
+func.func @main(%y: memref<3xf32, "L1">) {
+  %v = memref.subview %y[1] [1] [1]
+      : memref<3xf32, "L1"> to memref<f32, strided<[], offset: 1>, "L1">
+  mem.fill 4.0 into %v : memref<f32, strided<[], offset: 1>, "L1">
+  func.return
+}"""
+    y = np.zeros(3, np.float32)
+    run(text, y)
+    assert y.tolist() == [0, 4, 0]
