@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from operator import getitem
@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import StringAttr
 from tlf.frontend.torch.convert import name_of
 from tlf.frontend.torch.graph import Function, import_graph, result_orders
 from tlf.frontend.torch.partition import Parts, partitioned
-from tlf.frontend.torch.strides import lying
+from tlf.frontend.torch.strides import lying, with_strides
 from tlf.passes.numerics import ATTRIBUTE
 from tlf.tools.backends import objection_of
 from tlf.tools.compiled import CompiledProgram
@@ -26,12 +26,24 @@ from tlf.tools.torch_settings import Settings
 Run = Callable[..., Any]
 
 
-class CompiledGraph:
-    """A compiled FX graph, called with its inputs in order."""
+Strides = Sequence[int]
 
-    def __init__(self, function: Function, settings: Settings) -> None:
+
+class CompiledGraph:
+    """
+    A compiled FX graph, called with its inputs in order. Outputs have `strides`, where
+    they are given.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        settings: Settings,
+        strides: Mapping[int, Strides] | None = None,
+    ) -> None:
         self.function = function
         self.orders = result_orders(function)
+        self.strides = strides or {}
         function.module.attributes[ATTRIBUTE] = StringAttr(settings.numerics)
         self.program = CompiledProgram(function.module, settings.target)
 
@@ -40,12 +52,15 @@ class CompiledGraph:
         values = [inputs[position] for position in self.function.inputs]
         device = next((each.device for each in inputs), torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
-        return [
+        outputs = [
             lying(results[place].to(device), self.orders[place])
             if isinstance(place, int)
             else place.copy()
             for place in self.function.outputs
         ]
+        for place, strides in self.strides.items():
+            outputs[place] = with_strides(outputs[place], strides)
+        return outputs
 
 
 def compile_graph(
@@ -66,7 +81,8 @@ def compile_graph(
         assert isinstance(part, fx.GraphModule)
         taken = part.graph.find_nodes(op="placeholder")
         fixed = [at for at, node in enumerate(taken) if node.name in weights]
-        compiled = _compiled(part, fixed, settings, faults)
+        strides = _strides_seen(parts.module, name, part)
+        compiled = _compiled(part, fixed, strides, faults)
         if compiled is None:
             REPORT.give_up(operations_of(part))
             continue
@@ -86,15 +102,37 @@ def _report(parts: Parts, source: fx.GraphModule, faults: Faults) -> None:
             LOG.info("%s stays with PyTorch: %s", reason.operation, reason.text)
 
 
+def _strides_seen(
+    module: fx.GraphModule, name: str, part: fx.GraphModule
+) -> Mapping[int, Strides]:
+    """Of outputs of a part that operations of PyTorch read, the strides."""
+    (call,) = module.graph.find_nodes(op="call_module", target=name)
+    (output,) = part.graph.find_nodes(op="output")
+    returned = output.args[0]
+    if isinstance(returned, fx.Node):
+        readers, nodes = {0: call.users}, [returned]
+    else:
+        readers = {each.args[1]: each.users for each in call.users}
+        nodes = list(returned)
+    return {
+        place: tuple(nodes[place].meta["val"].stride())
+        for place, users in readers.items()
+        if any(user.op == "call_function" for user in users)
+    }
+
+
 def _compiled(
-    part: fx.GraphModule, fixed: Sequence[int], settings: Settings, faults: Faults
+    part: fx.GraphModule,
+    fixed: Sequence[int],
+    strides: Mapping[int, Strides],
+    faults: Faults,
 ) -> CompiledGraph | None:
     """A part for a target; nothing if that fails."""
     with _real_tensors():
         with faults.told(_label(part), part):
             function = import_graph(part, parameters=fixed)
             with faults.told(_label(part), function.module):
-                return CompiledGraph(function, settings)
+                return CompiledGraph(function, faults.settings, strides)
     return None
 
 

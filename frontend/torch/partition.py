@@ -12,6 +12,7 @@ from torch import fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from tlf.frontend.torch.addressed_views import separate_addressed_views
 from tlf.frontend.torch.convert import Objection, Refusal, name_of, why_not
 
 
@@ -71,6 +72,11 @@ def partitioned(source: fx.GraphModule, objection: Objection | None = None) -> P
     object to what an operation becomes.
     """
     support = _Support(objection)
+    addressed = separate_addressed_views(
+        source.graph, lambda node: support.refusal(node) is None
+    )
+    for node in addressed:
+        support.refusals[node] = Refusal("PyTorch addresses its memory")
     partitioner: Any = CapabilityBasedPartitioner(
         source, support, allows_single_node_partition=True
     )

@@ -1,4 +1,4 @@
-"""The order of axes in memory that the strides of a tensor tell."""
+"""How tensors lie in memory, as their strides tell."""
 
 from __future__ import annotations
 
@@ -31,3 +31,36 @@ def lying(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
         return tensor
     places = sorted(range(len(order)), key=lambda place: order[place])
     return tensor.permute(tuple(order)).contiguous().permute(places)
+
+
+def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
+    """
+    The elements of a tensor with strides, which may leave gaps and repeat elements.
+    Other elements that share memory are left as they lie.
+    """
+    shape = tuple(tensor.shape)
+    if all(
+        have == want or extent == 1
+        for have, want, extent in zip(tensor.stride(), strides, shape, strict=True)
+    ):
+        return tensor
+    kept = tensor
+    for axis, stride in enumerate(strides):
+        if stride == 0:
+            kept = kept.narrow(axis, 0, 1)
+    if _share_memory(tuple(kept.shape), strides):
+        return tensor
+    made = torch.empty_strided(
+        tuple(kept.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device
+    )
+    return made.copy_(kept).expand(shape)
+
+
+def _share_memory(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether some elements may lie at one place."""
+    reach = 0
+    for stride, extent in sorted(zip(strides, shape, strict=True)):
+        if extent > 1 and stride <= reach:
+            return True
+        reach += (extent - 1) * stride
+    return False

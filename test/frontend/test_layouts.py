@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,8 @@ from torch_check import T, compiled_by_backend
 from tlf.dialects.entry import entry_point
 from tlf.dialects.layouts import declared_arguments, declared_results
 from tlf.frontend.torch import from_torch
-from tlf.frontend.torch.strides import lying, order_of
+from tlf.frontend.torch.strides import lying, order_of, with_strides
+from tlf.tools.torch_backend import REPORT
 from tlf.tools.torch_module import compile_module
 
 LAST = (0, 2, 3, 1)
@@ -80,3 +81,91 @@ def test_backend_keeps_strides() -> None:
         expected, found = module(x), compiled(x)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
     assert found.stride() == expected.stride()
+
+
+@pytest.mark.parametrize(
+    "like",
+    [
+        T.zeros(4, 6),
+        T.zeros(4, 6).t(),
+        T.zeros(4, 6)[:, ::2],
+        T.zeros(6, 4)[1:].t(),
+        T.zeros(4, 1).expand(4, 6),
+        T.zeros(4, 1, 3)[::2].expand(2, 5, 3),
+        T.zeros(()),
+    ],
+)
+def test_with_strides(like: Tensor):
+    x = T.randn(tuple(like.shape))
+    found = with_strides(x, like.stride())
+    assert found.stride() == like.stride()
+    repeated = [slice(0, 1) if stride == 0 else slice(None) for stride in like.stride()]
+    assert found.equal(x[tuple(repeated)].expand(x.shape))
+
+
+def test_elements_that_overlap_are_left():
+    like = T.zeros(6).unfold(0, 3, 1)
+    x = T.randn(tuple(like.shape))
+    assert with_strides(x, like.stride()) is x
+
+
+def gapped(x: Tensor) -> Tensor:
+    return T.as_strided((x * 2)[:, 1:], (2, 2), (6, 1))
+
+
+def selected(x: Tensor) -> Tensor:
+    return T.as_strided((x * 2)[1], (3,), (1,))
+
+
+def repeated(x: Tensor) -> Tensor:
+    return T.as_strided(x.repeat((3, 4))[:, ::2], (3, 2), (4, 1))
+
+
+def split(x: Tensor) -> Tensor:
+    return T.as_strided(T.split(x + 1, 2)[1], (2, 3), (6, 2))
+
+
+def used_twice(x: Tensor) -> Tensor:
+    view = (x * 2).t()[1:3]
+    return T.as_strided(view, (2, 2), (1, 6), 0) + (view * 3)[:, :2]
+
+
+def scattered(x: Tensor) -> Tensor:
+    view = (x * 2)[:, 1:]
+    return T.as_strided_scatter(view, x[:2, :2], (2, 2), (6, 1))
+
+
+@pytest.mark.parametrize(
+    "function", [gapped, selected, repeated, split, used_twice, scattered]
+)
+def test_memory_that_is_addressed(function: Callable[[Tensor], Tensor]):
+    """Strides count from the memory that PyTorch would have."""
+    x = T.arange(24.0).reshape(4, 6)
+    compiled = compiled_by_backend(function)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), function(x))
+    assert REPORT.compiled > 0
+    assert any("as_strided" in name for name in REPORT.eager)
+
+
+def test_what_stays_with_pytorch_sees_strides():
+    """Whatever the parts are, results lie as they would."""
+
+    seen: list[Any] = []
+
+    def noted(x: Tensor) -> Tensor:
+        seen.append(x.stride())
+        return x.clone()
+
+    library: Any = T.library.custom_op("tlf_test::noted", noted, mutates_args=())
+    library.register_fake(T.empty_like)
+
+    def function(x: Tensor) -> Any:
+        return library((x * 2)[:, ::2]), library((x + 1).t()), library(x[:, :1] * 1)
+
+    x = T.randn(3, 6)
+    with torch.no_grad():
+        expected = function(x)
+        found = compiled_by_backend(function)(x)
+    torch.testing.assert_close(found, expected)
+    assert seen[3:] == seen[:3]
