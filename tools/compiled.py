@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.entry import argument_types
+from tlf.dialects.parameters import is_parameter
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
 from tlf.tools.backends import backend_named
@@ -20,7 +21,7 @@ from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.pass_manager import verify
 from tlf.tools.planned import has_plans
-from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.prepared_program import PreparedProgram, Seen
 from tlf.tools.records import Records
 from tlf.tools.remarks import remarks
 from tlf.tools.source import Source, read_source
@@ -54,6 +55,8 @@ class CompiledProgram:
         function = entry_of(module, entry)
         with errors_located(function, "the arguments"):
             self.types = argument_types(function)
+        self._fixed = [is_parameter(each) for each in function.body.block.args]
+        self._kept: dict[str, tuple[Seen, Buffer]] = {}
         self._records = Records()
         manager = self._records.manager
         self.signature = self._backend.lower(self._context, lowered, manager)
@@ -79,7 +82,7 @@ class CompiledProgram:
         if as_tensors is None:
             as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
         outcome = self.executable(
-            {name: self._accepted(value) for name, value in inputs.items()}
+            {name: self._accepted(name, value) for name, value in inputs.items()}
         )
         self._figures.update(outcome.figures)
         results = [outcome.results[name] for name in self.signature.outputs]
@@ -90,6 +93,7 @@ class CompiledProgram:
         Compute what follows from weights again at the next call. That happens by itself
         where a weight changed, but for tensors that were written to through `.data`.
         """
+        self._kept.clear()
         if isinstance(self.executable, PreparedProgram):
             self.executable.forget()
 
@@ -115,15 +119,30 @@ class CompiledProgram:
             if (dtype := _name_of(value.dtype)) != kind:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
-    def _accepted(self, value: Buffer) -> Buffer:
+    def _accepted(self, name: str, value: Buffer) -> Buffer:
         """An argument as the backend takes it."""
         if not is_tensor(value):
             return value
         if self.executable.takes_tensors:
-            return value if value.is_contiguous() else value.detach().contiguous()
+            return value if value.is_contiguous() else self._in_order(name, value)
         from tlf.frontend.torch.elements import to_array
 
         return to_array(value)
+
+    def _in_order(self, name: str, value: Buffer) -> Buffer:
+        """A copy in row-major order, kept for a weight until that changes."""
+        if name not in self._weights:
+            return value.detach().contiguous()
+        kept = self._kept.get(name)
+        if kept is None or not kept[0].is_still(value):
+            kept = self._kept[name] = Seen(value), value.detach().contiguous()
+        return kept[1]
+
+    @cached_property
+    def _weights(self) -> frozenset[str]:
+        """The names of arguments that hold weights."""
+        named = zip(self.signature.inputs, self._fixed, strict=True)
+        return frozenset(name for name, is_fixed in named if is_fixed)
 
     @cached_property
     def _expected(self) -> Sequence[tuple[str, tuple[int, ...], str]]:

@@ -24,7 +24,8 @@ class PreparedProgram:
 
     Arrays of numpy are compared with what they were. A tensor of torch counts as
     changed if it is another one or was written to, as its version counter tells, which
-    misses what is written through `.data`.
+    misses what is written through `.data`, and to tensors of an inference mode, which
+    have none.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class PreparedProgram:
         self.main = main
         self.preparation = preparation
         self.taken = taken
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, Seen] = {}
         self._outcome: Outcome | None = None
 
     @property
@@ -62,7 +63,7 @@ class PreparedProgram:
         ):
             taken = {name: inputs[name] for name in self.taken}
             first = self._outcome = self.preparation(taken)
-            self._seen = {name: _Seen(value) for name, value in taken.items()}
+            self._seen = {name: Seen(value) for name, value in taken.items()}
         return self._together(self.main({**inputs, **first.results}), first)
 
     def time(self) -> Outcome:
@@ -88,7 +89,7 @@ class PreparedProgram:
         )
 
 
-class _Seen:
+class Seen:
     """An argument as it was."""
 
     def __init__(self, value: Buffer) -> None:
@@ -100,8 +101,7 @@ class _Seen:
         """Whether an argument holds what this one held."""
         if not is_tensor(value) or not is_tensor(self.value):
             return not is_tensor(self.value) and _is_equal(self.value, value)
-        version = _version(value)
-        if version is None or version != self.version:
+        if _version(value) != self.version:
             return False
         if value.data_ptr() != self.place:
             return False
@@ -120,7 +120,7 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 
 def _version(value: Any) -> int | None:
-    """The version of a tensor, if it counts them."""
+    """The version of a tensor; none for one of an inference mode."""
     if not is_tensor(value) or value.is_inference():
         return None
     return value._version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import getitem
-from typing import Any, cast
+from typing import Any
 
 from torch import fx
 
@@ -60,7 +60,7 @@ def _is_view(node: fx.Node) -> bool:
         source = node.args[0]
         return isinstance(source, fx.Node) and _is_view(source)
     target: Any = node.target
-    return isinstance(target, OpOverload) and bool(cast(Any, target).is_view)
+    return isinstance(target, OpOverload) and bool(target.is_view)
 
 
 def _erase_unused(graph: fx.Graph, node: fx.Node) -> None:

@@ -29,7 +29,7 @@ class Launcher:
     def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
         self._kernel = kernel
         self._function: Any = kernel_function(kernel) if is_interpreted else None
-        self._known: dict[tuple[bool, ...], Run] = {}
+        self._known: dict[tuple[object, ...], Run] = {}
         self._variant: Variant | None = None
         self.facts: Facts | None = None
         """Of the kernel as it was compiled last."""
@@ -77,7 +77,6 @@ class Launcher:
         """
         compiled: dict[Variant, Any] = {}
         limit = shared_limit()
-
         facts: dict[Variant, Facts] = {}
 
         def compile_one(variant: Variant) -> Facts:
@@ -94,9 +93,13 @@ class Launcher:
         return compiled[self._variant][(*self._kernel.grid, *ones)]
 
 
-def _alignment(arguments: Sequence[torch.Tensor | int]) -> tuple[bool, ...] | None:
-    """Which buffers are aligned; nothing where numbers are among the arguments."""
+def _alignment(arguments: Sequence[torch.Tensor | int]) -> tuple[object, ...] | None:
+    """
+    On which device buffers are and which of them are aligned; nothing where numbers are
+    among the arguments. What is compiled is loaded for one device.
+    """
     if any(isinstance(each, int) for each in arguments):
         return None
     buffers = cast(Sequence[torch.Tensor], arguments)
-    return tuple(each.data_ptr() % ALIGNMENT == 0 for each in buffers)
+    devices = {each.device for each in buffers}
+    return (*devices, *(each.data_ptr() % ALIGNMENT == 0 for each in buffers))

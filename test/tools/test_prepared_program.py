@@ -92,6 +92,54 @@ def test_that_tensors_that_change_are_seen(target: str):
     check(4 if target == "triton" else 3)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_weights_in_another_order(target: str, monkeypatch: pytest.MonkeyPatch):
+    """They are put in order once, and again when they were written to."""
+    compiled = tlf.compile(TEXT, target=target)
+    counting = Counting(compiled)
+    x, scale = T.tensor(X), T.tensor(S)
+    weight = T.tensor(W.T.copy()).t()
+    copies: list[Any] = []
+    inner: Any = T.Tensor.contiguous
+
+    def contiguous(tensor: Any) -> Any:
+        if not tensor.is_contiguous():
+            copies.append(tensor)
+        return inner(tensor)
+
+    monkeypatch.setattr(T.Tensor, "contiguous", contiguous)
+    for factor, runs in ((1, 1), (1, 1), (2, 2), (1, 2)):
+        if factor != 1:
+            weight.mul_(factor)
+        found: Any = compiled(x, weight, scale)
+        wanted = expected(X, weight.numpy(), S)
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-5)
+        assert counting.runs == runs
+    if target == "triton":
+        assert len(copies) == 2
+    compiled.refresh()
+    compiled(x, weight, scale)
+    assert counting.runs == 3
+
+
+def test_weights_of_an_inference_mode():
+    """They have no counter: other ones count as changed."""
+    compiled = tlf.compile(TEXT, target="triton")
+    counting = Counting(compiled)
+    with T.inference_mode():
+        x, weight, scale = (T.tensor(each) for each in (X, W, S))
+    for _ in range(3):
+        compiled(x, weight, scale)
+    assert counting.runs == 1
+    with T.inference_mode():
+        other = weight * 2
+    found: Any = compiled(x, other, scale)
+    np.testing.assert_allclose(
+        found.numpy(), expected(X, 2 * W, S), rtol=1e-5, atol=1e-5
+    )
+    assert counting.runs == 2
+
+
 def test_refresh():
     compiled = tlf.compile(TEXT, target="triton")
     x, weight, scale = (T.tensor(each) for each in (X, W, S))
