@@ -50,7 +50,10 @@ class CompiledGraph:
     def __call__(self, *inputs: torch.Tensor) -> list[Any]:
         names = self.program.signature.inputs
         values = [inputs[position] for position in self.function.inputs]
-        device = next((each.device for each in inputs), torch.device("cpu"))
+        # Numbers may come as tensors on the host, whatever the others are on.
+        places = [each.device for each in inputs]
+        away = (each for each in places if each.type != "cpu")
+        device = next(away, torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         outputs = [
             lying(results[place].to(device), self.orders[place])

@@ -14,7 +14,7 @@ from tlf.runtime.triton import tensors
 from tlf.runtime.triton.admission import Facts
 from tlf.runtime.triton.errors import GuardError
 from tlf.runtime.triton.launcher import Launcher
-from tlf.runtime.triton.plan import Buffer, Launch, Loop, Plan
+from tlf.runtime.triton.plan import Launch, Loop, Plan
 from tlf.runtime.triton.tensors import Array
 
 Inputs = Mapping[str, Array] | Sequence[Array]
@@ -23,7 +23,8 @@ Inputs = Mapping[str, Array] | Sequence[Array]
 
 class Executable:
     """
-    A plan on one device. Calls share the temporaries, so they must not overlap.
+    A plan, which runs on the device of the tensors that it gets, or else on one that is
+    given. Calls on one device share the temporaries, so they must not overlap.
     """
 
     def __init__(self, plan: Plan, device: str) -> None:
@@ -36,11 +37,7 @@ class Executable:
         self._launchers = {
             kernel.name: Launcher(kernel, is_interpreted) for kernel in plan.kernels
         }
-        self._static = {
-            buffer.name: self._made(buffer)
-            for buffer in plan.buffers
-            if buffer.kind in ("constant", "temporary")
-        }
+        self._static = {self.device: self._made(self.device)}
 
     @property
     def facts(self) -> Mapping[str, Facts]:
@@ -48,11 +45,19 @@ class Executable:
         found = {name: each.facts for name, each in self._launchers.items()}
         return {name: facts for name, facts in found.items() if facts is not None}
 
-    def _made(self, buffer: Buffer) -> torch.Tensor:
-        """A buffer that is there for all calls."""
-        if buffer.kind == "constant":
-            return tensors.constant(buffer, self.device)
-        return tensors.allocate(buffer, self.device)
+    def _made(self, device: torch.device) -> Mapping[str, torch.Tensor]:
+        """The buffers that are there for all calls on a device."""
+        constants = {
+            buffer.name: tensors.constant(buffer, device)
+            for buffer in self.plan.buffers
+            if buffer.kind == "constant"
+        }
+        temporaries = {
+            buffer.name: tensors.allocate(buffer, device)
+            for buffer in self.plan.buffers
+            if buffer.kind == "temporary"
+        }
+        return {**constants, **temporaries}
 
     def __call__(
         self, inputs: Inputs, as_tensors: bool | None = None
@@ -63,30 +68,26 @@ class Executable:
         `KernelError`.
         """
         values = self._ordered(inputs)
-        bound = dict(self._static)
+        given = [each.device for each in values if isinstance(each, torch.Tensor)]
+        device = tensors.common_device(given, self.device)
+        if device not in self._static:
+            self._static[device] = self._made(device)
+        bound = dict(self._static[device])
         for buffer, value in zip(self._arguments, values, strict=True):
-            bound[buffer.name] = tensors.argument(buffer, value, self.device)
+            bound[buffer.name] = tensors.argument(buffer, value, device)
         for buffer in self._results:
-            bound[buffer.name] = tensors.allocate(buffer, self.device)
-        with self._selected():
+            bound[buffer.name] = tensors.allocate(buffer, device)
+        with _selected(device):
             self._run(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
         if as_tensors is None:
-            given = [isinstance(each, torch.Tensor) for each in values]
-            as_tensors = bool(given) and all(given)
+            as_tensors = bool(given) and len(given) == len(values)
         if as_tensors:
             return cast(dict[str, Array], results)
         return {
             name: tensors.to_numpy(tensor, self._buffers[name].dtype)
             for name, tensor in results.items()
         }
-
-    def _selected(self) -> AbstractContextManager[object]:
-        """Where kernels are launched on the device."""
-        device = self.device
-        if device.type != "cuda" or torch.cuda.current_device() == device.index:
-            return nullcontext()
-        return torch.cuda.device(device)
 
     def _ordered(self, inputs: Inputs) -> Sequence[Array]:
         """The arguments in the order of the plan."""
@@ -117,3 +118,10 @@ class Executable:
                 for kind, name in step.arguments
             ]
             self._launchers[step.kernel](arguments)
+
+
+def _selected(device: torch.device) -> AbstractContextManager[object]:
+    """Where kernels are launched on a device."""
+    if device.type != "cuda" or torch.cuda.current_device() == device.index:
+        return nullcontext()
+    return torch.cuda.device(device)

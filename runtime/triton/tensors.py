@@ -5,7 +5,7 @@ No function here computes: values are allocated, copied or reinterpreted.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -44,6 +44,20 @@ def allocate(buffer: Buffer, device: torch.device) -> torch.Tensor:
         spoilt = sanitizers.poison(tuple(buffer.shape), dtype)
         return _share(spoilt, buffer.dtype).to(device)
     return torch.empty(buffer.shape, dtype=_TORCH_DTYPES[buffer.dtype], device=device)
+
+
+def common_device(
+    devices: Sequence[torch.device], otherwise: torch.device
+) -> torch.device:
+    """
+    The one of the kind of `otherwise` among devices; that one itself if there is none.
+    Raises `GuardError` for several.
+    """
+    found = {each for each in devices if each.type == otherwise.type}
+    if len(found) > 1:
+        listed = ", ".join(sorted(map(str, found)))
+        raise GuardError(f"expected tensors on one device, got {listed}")
+    return found.pop() if found else otherwise
 
 
 def constant(buffer: Buffer, device: torch.device) -> torch.Tensor:

@@ -1,0 +1,20 @@
+"""Plans run where their tensors are."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tlf.runtime.triton.errors import GuardError
+from tlf.runtime.triton.tensors import common_device
+
+FIRST, SECOND, HOST = (torch.device(each) for each in ("cuda:0", "cuda:1", "cpu"))
+
+
+def test_common_device():
+    assert common_device([], FIRST) == FIRST
+    assert common_device([HOST], FIRST) == FIRST
+    assert common_device([HOST, SECOND, SECOND], FIRST) == SECOND
+    assert common_device([SECOND], HOST) == HOST
+    with pytest.raises(GuardError, match=r"on one device, got cuda:0, cuda:1"):
+        common_device([FIRST, SECOND], FIRST)
