@@ -46,7 +46,8 @@ def tlf(
     name or file; the default is `triton`. The option `numerics` is `strict`, the
     default, or `relaxed`: results may be rounded otherwise, and NaN and infinities
     need not stay. What cannot be compiled PyTorch runs; if `fallback` is `strict`, a
-    failure of the compiler raises `FallbackError`. Reproducers of failures are written
+    failure of the compiler raises `FallbackError`. With `check_indices`, PyTorch runs
+    what it refuses for some indices or divisors. Reproducers of failures are written
     to the folder `reproducers`.
     """
     settings = Settings.of(options or {})

@@ -77,7 +77,8 @@ def compile_graph(
     inputs = source.graph.find_nodes(op="placeholder")
     weights = {node.name for at, node in enumerate(inputs) if at in parameters}
     faults = Faults(settings)
-    parts = partitioned(source, objection_of(settings.target))
+    objection = objection_of(settings.target)
+    parts = partitioned(source, objection, settings.check_indices)
     _report(parts, source, faults)
     for name in parts.submodules:
         part = parts.module.get_submodule(name)

@@ -27,6 +27,8 @@ class Settings:
     target: str | Target = "triton"
     numerics: Numerics = Numerics.STRICT
     fallback: Fallback = Fallback.EAGER
+    check_indices: bool = False
+    """Whether PyTorch runs what it refuses for some indices or divisors."""
     reproducers: str | None = None
     """The folder of reproducers, if not the default one."""
 
@@ -57,9 +59,16 @@ def _fallback(value: Any) -> Fallback:
     return Fallback(value)
 
 
+def _check_indices(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected check_indices True or False, got {value}")
+    return value
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "target": _target,
     "numerics": _numerics,
     "fallback": _fallback,
+    "check_indices": _check_indices,
     "reproducers": str,
 }

@@ -14,6 +14,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from tlf.frontend.torch.addressed_views import separate_addressed_views
 from tlf.frontend.torch.convert import Objection, Refusal, name_of, why_not
+from tlf.frontend.torch.value_checks import checks_values
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ class Parts:
 class _Support(OperatorSupportBase):
     """Whether nodes can be converted, and why not."""
 
-    def __init__(self, objection: Objection | None) -> None:
+    def __init__(self, objection: Objection | None, checked: bool) -> None:
         self.objection = objection
+        self.checked = checked
         self.refusals: dict[fx.Node, Refusal | None] = {}
 
     def is_node_supported(
@@ -63,15 +65,22 @@ class _Support(OperatorSupportBase):
             source = node.args[0]
             assert isinstance(source, fx.Node)
             return self.refusal(source)
+        if self.checked and checks_values(node):
+            return Refusal("PyTorch checks its indices or divisors")
         return why_not(node, self.objection)
 
 
-def partitioned(source: fx.GraphModule, objection: Objection | None = None) -> Parts:
+def partitioned(
+    source: fx.GraphModule,
+    objection: Objection | None = None,
+    checked: bool = False,
+) -> Parts:
     """
     Split a graph of ATen operations with fake tensors in its metadata. A target may
-    object to what an operation becomes.
+    object to what an operation becomes. If `checked`, what PyTorch refuses for some
+    indices and divisors is in no part.
     """
-    support = _Support(objection)
+    support = _Support(objection, checked)
     addressed = separate_addressed_views(
         source.graph, lambda node: support.refusal(node) is None
     )

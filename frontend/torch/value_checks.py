@@ -1,0 +1,46 @@
+"""Operations that PyTorch refuses for some values of their operands."""
+
+from __future__ import annotations
+
+import torch
+from torch import fx
+
+from tlf.frontend.torch.convert import fake_tensors
+from tlf.frontend.torch.errors import Unsupported
+from tlf.frontend.torch.registry import overload
+
+INDEXED = frozenset(
+    map(
+        overload,
+        (
+            *("embedding.default", "index_select.default", "gather.default"),
+            *("index.Tensor", "index_put.default", "scatter.src", "scatter.value"),
+            *("scatter_add.default", "scatter_reduce.two"),
+        ),
+    )
+)
+"""Those that take indices."""
+
+DIVIDING = frozenset(
+    map(
+        overload,
+        (
+            *("div.Tensor_mode", "div.Scalar_mode", "fmod.Tensor", "fmod.Scalar"),
+            *("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"),
+        ),
+    )
+)
+"""Those that divide integers, where their results are such."""
+
+
+def checks_values(node: fx.Node) -> bool:
+    """Whether PyTorch looks at values of a call that TLF does not look at."""
+    if node.target in INDEXED:
+        return True
+    if node.target not in DIVIDING:
+        return False
+    try:
+        (result,) = fake_tensors(node)
+    except Unsupported:
+        return False
+    return isinstance(result, torch.Tensor) and not result.is_floating_point()
