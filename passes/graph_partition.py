@@ -21,7 +21,7 @@ from tlf.passes.cost.outer_plan import TRAFFIC, OuterPlan
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
-from tlf.passes.engine.costs import GroupCosts
+from tlf.passes.engine.costs import OPERATIONS, GroupCosts
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
@@ -69,6 +69,9 @@ class GraphPartitionPass(ModulePass):
 
     contractions: int = 12
     """How many contractions a group may hold."""
+
+    operations: int = OPERATIONS
+    """How many operations groups may have that become one."""
 
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
@@ -200,7 +203,7 @@ class GraphPartitionPass(ModulePass):
         """What groups of a problem cost, with the freedom that the options leave."""
         freedom = Freedom(self.roll, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.contractions
-        return GroupCosts(*args, freedom, stated.free)
+        return GroupCosts(*args, freedom, stated.free, self.operations)
 
     def objective(self, target: Target, level: Level) -> Objective:
         """Time, and a part of that of all moves from and to the farther memory."""

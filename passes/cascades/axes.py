@@ -27,34 +27,41 @@ class AxisClasses:
 
     forms: Forms
     operations: Sequence[TilingInterface]
-    _parents: dict[Hashable, Hashable] = field(default_factory=dict[Hashable, Hashable])
-    _owners: dict[Hashable, set[Operation]] = field(
-        default_factory=dict[Hashable, set[Operation]]
+    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """Of iterators and of axes of values."""
+    _parents: list[int] = field(default_factory=list[int])
+    _owners: dict[int, set[Operation]] = field(
+        default_factory=dict[int, set[Operation]]
     )
     """The operations that have an iterator in a class, by what stands for it."""
 
     def __post_init__(self) -> None:
         for op in self.operations:
             for each in range(len(self.forms.of(op).iterators)):
-                self._owners[op, each] = {op}
+                self._owners[self._number((op, each))] = {op}
 
     @staticmethod
     def of(operations: Sequence[TilingInterface], forms: Forms) -> AxisClasses:
         """The classes of the iterators of some operations."""
         classes = AxisClasses(forms, operations)
         inside = {result for op in operations for result in op.results}
-        runs = [run for op in operations for run in classes._runs(op)]
-        for value, axis, iterator in runs:
+        given: list[tuple[int, int]] = []
+        for value, axis, iterator in (
+            r for op in operations for r in classes._runs(op)
+        ):
+            pair = classes._number((value, axis)), classes._number(iterator)
             if value in inside:
-                classes._join((value, axis), iterator)
-        for value, axis, iterator in runs:
-            if value not in inside and not classes._mixes((value, axis), iterator):
-                classes._join((value, axis), iterator)
+                classes._join(*pair)
+            else:
+                given.append(pair)
+        for pair in given:
+            if not classes._mixes(*pair):
+                classes._join(*pair)
         return classes
 
     def of_iterator(self, op: TilingInterface, iterator: int) -> Hashable:
         """What stands for the class of an iterator."""
-        return self._find((op, iterator))
+        return self._class((op, iterator))
 
     def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
         """The iterators of an operation in a class."""
@@ -82,11 +89,11 @@ class AxisClasses:
         there is none. None at all where the value has axes of it in another order.
         """
         wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
-        nodes = [self._find((result, axis)) for axis in range(len(wide))]
+        nodes = [self._class((result, axis)) for axis in range(len(wide))]
         found: list[int | None] = [None] * len(narrow)
         at = len(wide)
         for axis in reversed(range(len(narrow))):
-            node = self._find((value, axis))
+            node = self._class((value, axis))
             if narrow[axis] == 1 or node not in nodes:
                 continue
             at = max((n for n in range(at) if nodes[n] == node), default=-1)
@@ -113,7 +120,7 @@ class AxisClasses:
                 if access.is_plain:
                     yield value, axis, (op, access.terms[0][0])
 
-    def _mixes(self, left: Hashable, right: Hashable) -> bool:
+    def _mixes(self, left: int, right: int) -> bool:
         """Whether joining two would make two iterators of an operation one."""
         first, second = self._find(left), self._find(right)
         if first == second:
@@ -121,18 +128,28 @@ class AxisClasses:
         owners = self._owners.get(first, set())
         return not owners.isdisjoint(self._owners.get(second, ()))
 
-    def _join(self, left: Hashable, right: Hashable) -> None:
+    def _join(self, left: int, right: int) -> None:
         first, second = self._find(left), self._find(right)
         if first == second:
             return
         self._parents[first] = second
-        self._owners.setdefault(second, set()).update(self._owners.pop(first, ()))
+        if owners := self._owners.pop(first, None):
+            self._owners.setdefault(second, set()).update(owners)
 
-    def _find(self, node: Hashable) -> Hashable:
+    def _number(self, node: Hashable) -> int:
+        if (known := self._numbers.get(node)) is None:
+            known = self._numbers[node] = len(self._parents)
+            self._parents.append(known)
+        return known
+
+    def _class(self, node: Hashable) -> int:
+        return self._find(self._number(node))
+
+    def _find(self, number: int) -> int:
         """What stands for a class. All on the way to it lead there from then on."""
-        root = node
-        while (parent := self._parents.get(root, root)) != root:
-            root = parent
-        while node != root:
-            self._parents[node], node = root, self._parents[node]
+        root, parents = number, self._parents
+        while parents[root] != root:
+            root = parents[root]
+        while number != root:
+            parents[number], number = root, parents[number]
         return root

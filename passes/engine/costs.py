@@ -25,10 +25,13 @@ from tlf.passes.cost.timed import nesting_on
 from tlf.passes.engine.cuts import is_seen
 from tlf.passes.engine.merged import MergedGroup
 from tlf.passes.engine.problem import aligned_bytes
-from tlf.passes.fusion.notes import too_many_contractions
+from tlf.passes.fusion.notes import too_many_contractions, too_many_operations
 from tlf.passes.joined_values import copied_operands
 from tlf.passes.search import Context, Costs, Option, mask_of, members
 from tlf.passes.tiling.form import Forms
+
+OPERATIONS = 144
+"""How many operations of several groups one holds unless more are asked for."""
 
 LEAST_GAIN = 16
 """Plans are looked for where one part in so many of the cycles may be saved."""
@@ -51,6 +54,7 @@ class GroupCosts(Costs):
         contractions: int,
         freedom: Freedom = ANYTHING,
         free: AbstractSet[SSAValue] = frozenset(),
+        operations: int = OPERATIONS,
     ) -> None:
         self.nodes = nodes
         self.values = values
@@ -59,6 +63,7 @@ class GroupCosts(Costs):
         self.contractions = contractions
         self.freedom = freedom
         self.free = free
+        self.operations = operations
         self.model = OuterModel(target, level)
         self.nesting = nesting_on(target)
         self._numbers = {value: number for number, value in enumerate(values)}
@@ -91,6 +96,8 @@ class GroupCosts(Costs):
             return f"{others[0].name} is not a group to be planned"
         if self.contractions_in(group) > self.contractions:
             return too_many_contractions(self.contractions)
+        if sum(map(_operations, picked)) > self.operations:
+            return too_many_operations(self.operations)
         return None
 
     def is_runnable(self, group: int) -> bool:
@@ -325,6 +332,13 @@ def _copied(nodes: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
         for each in () if block is None else copied_operands(block):
             found.setdefault(each.op, []).append(each.op.operands[each.number])
     return found
+
+
+def _operations(op: Operation) -> int:
+    """How many operations one adds to a group."""
+    if not isinstance(op, graph.GroupOp):
+        return 1
+    return len(op.body.block.ops) - 1
 
 
 def _contractions(op: Operation) -> int:

@@ -33,8 +33,9 @@ from tlf.passes.fusion.notes import (
     listed,
     role_of_others,
     too_many_contractions,
+    too_many_operations,
 )
-from tlf.passes.fusion.order import is_convex
+from tlf.passes.fusion.order import Order
 from tlf.passes.fusion.prologue import Prologues
 from tlf.passes.identity import is_copy
 from tlf.passes.tiling.form import Forms
@@ -96,10 +97,11 @@ class Grouping:
     _forbidden: dict[Hashable, str | None] = field(
         init=False, default_factory=dict[Hashable, "str | None"]
     )
-    position: dict[Operation, int] = field(
-        init=False, default_factory=dict[Operation, int]
+    _unfit: dict[Hashable, str | None] = field(
+        init=False, default_factory=dict[Hashable, "str | None"]
     )
-    """Where the operations of the block are."""
+    order: Order = field(init=False)
+    """Where the operations of the block are, and what they use."""
 
     def __post_init__(self) -> None:
         kinds = Kinds()
@@ -116,7 +118,7 @@ class Grouping:
         than it takes then goes over to the group that reads it. At last, what reads the
         same joins, where that is all that keeps it apart.
         """
-        self.position = {op: index for index, op in enumerate(block.ops)}
+        self.order = Order(block)
         groups: Groups = {}
         missed: Missed = []
         for op in block.ops:
@@ -143,7 +145,7 @@ class Grouping:
         if is_copy(second) and self._lies_near(second):
             return COPY
         joined = [*groups[first], *groups[second]]
-        joined.sort(key=self.position.__getitem__)
+        joined.sort(key=self.order.position.__getitem__)
         if (reason := self.objection(joined, groups)) is None:
             groups.update((member, joined) for member in joined)
         return reason
@@ -255,8 +257,8 @@ class Grouping:
         """Groups whose reductions may be one loop, and what they are together."""
         for parts in candidates(groups, forms):
             joined = [op for part in parts for op in part]
-            joined.sort(key=self.position.__getitem__)
-            if is_convex(joined, self.position, groups):
+            joined.sort(key=self.order.position.__getitem__)
+            if self.order.is_convex(joined, groups):
                 yield parts, members_of(joined, forms)
 
     def _note_no_loops(self, groups: Groups) -> None:
@@ -333,14 +335,20 @@ class Grouping:
         where they may.
         """
         if len(operations) > self.operations:
-            return f"a group holds {self.operations} operations at most"
+            return too_many_operations(self.operations)
         key = self._structures.of(operations, results_of(operations))
         if key not in self._forbidden:
             self._forbidden[key] = self._forbids(operations)
         if (reason := self._forbidden[key]) is not None:
             return reason
-        if not is_convex(operations, self.position, groups):
+        if not self.order.is_convex(operations, groups):
             return "a value would leave the group and come back to it"
+        if key not in self._unfit:
+            self._unfit[key] = self._does_not_fit(operations)
+        return self._unfit[key]
+
+    def _does_not_fit(self, operations: Sequence[TilingInterface]) -> str | None:
+        """Why the smallest tiles of operations are too large, or None."""
         if (needed := self.uniform.needed(operations)) is None:
             return self._misfit(members_of(operations, self.forms))
         fits = needed <= self.level.capacity

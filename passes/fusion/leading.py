@@ -99,6 +99,8 @@ def _leading(
 
 def _without_stored(parts: list[Part]) -> list[Part]:
     """The first part, and those that hand nothing on to what is not among them."""
+    if len(parts) == 1:
+        return parts
     most = max(_count(value) for part in parts for value in read_by(part))
     while len(parts) > 1:
         inside: set[Operation] = _with_views(parts)

@@ -61,6 +61,11 @@ def too_many_contractions(most: int) -> str:
     return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"
 
 
+def too_many_operations(most: int) -> str:
+    """What is said of a group with more operations than it may have."""
+    return f"a group holds {most} operations at most"
+
+
 def role_of_others(parts: Sequence[Sequence[Operation]]) -> str:
     """What the groups behind the first one are to it."""
     first, *rest = parts

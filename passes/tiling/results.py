@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
-from tlf.passes.analysis.computing import computing_operations
+from tlf.passes.analysis.computing import all_computing, computing_operations
 
 
 def results_of(operations: Sequence[Operation]) -> list[SSAValue]:
@@ -45,13 +45,8 @@ def led_by(
     """Operations in an order in which what only a result needs comes last."""
     inside = set[Operation](operations)
     chain = computing_operations(leading, inside)
-    needed = {
-        each
-        for op in operations
-        if op not in chain
-        for result in op.results
-        for each in computing_operations(result, inside)
-    }
+    others = (value for op in operations if op not in chain for value in op.results)
+    needed = all_computing(others, inside)
     first = [op for op in operations if op in needed]
     return [*first, *(op for op in operations if op not in needed)]
 
