@@ -10,6 +10,7 @@
 
 // RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1000}" | filecheck %s --check-prefix=FAST
 // RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1}" | filecheck %s --check-prefix=LITTLE
+// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1 operations=1}" | filecheck %s --check-prefix=FAST
 // RUN: not tlf-opt %s --target npu -p "graph-partition{traffic=-1}" 2>&1 | filecheck %s --check-prefix=NEGATIVE
 
 // Rows of the first convolution that two tiles need are kept for the next tile.
