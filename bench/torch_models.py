@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from torch_models_attention import ATTENTION
+from torch_models_dense import DENSE
 from torch_models_language import LANGUAGE
 from torch_models_vision import VISION
 
-MODELS = [*ATTENTION, *LANGUAGE, *VISION]
+MODELS = [*ATTENTION, *LANGUAGE, *VISION, *DENSE]
