@@ -41,7 +41,7 @@ WORKER = Path(__file__).with_name("gpu_gate_worker.py")
 ROW_SECONDS = 420
 """The most seconds that a row may compile."""
 
-TOGETHER = 32
+TOGETHER = 64
 """Rows that are compiled before they are timed, one after the other."""
 
 
