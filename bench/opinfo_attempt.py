@@ -1,0 +1,282 @@
+"""
+One call of an operation, through TLF and through PyTorch.
+
+The way `backend` is that of `torch.compile(backend="tlf")` from where Dynamo, which
+would take most of the time, has a graph: one call of the operation, with all that is no
+tensor held fixed, goes to the backend, which traces, decomposes, splits and compiles
+it. Where that raises, as for shapes that depend on data, `torch.compile` itself
+decides. The way `compile` is `tlf.compile` on a module of that one call. What PyTorch's
+own way to trace, with nothing compiled, changes likewise is no fault of TLF.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from opinfo_compare import Comparison
+from opinfo_samples import (
+    UNINITIALISED,
+    Sample,
+    is_random,
+    seed_torch,
+    tolerance_of,
+)
+from torch import fx
+from torch.utils import _pytree as pytree
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from tlf.frontend.torch.errors import ImportFailure
+from tlf.tools.torch_backend import REPORT, tlf
+from tlf.tools.torch_module import compile_module
+
+WAYS = ("backend", "compile")
+
+_LIBRARY: Any = torch
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call, in a word, and in a line."""
+
+    status: str
+    """`tlf`, `mixed`, `pytorch` or `refused`, by who computed; or a fault, `wrong`,
+    `crash` or `hang`; or `skipped`."""
+    text: str = ""
+
+
+FAULTS = ("wrong", "crash", "hang")
+
+
+class Call(torch.nn.Module):
+    """An operation as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: Any, **options: Any) -> Any:
+        return self.function(*arguments, **options)
+
+
+def attempt(
+    sample: Sample, operation: Any, dtype: torch.dtype, way: str, target: str
+) -> Outcome:
+    """Run a call both ways, and compare."""
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        try:
+            judge = _Judge.of(sample, operation, dtype, way)
+        except Exception as error:
+            return Outcome("skipped", f"PyTorch raises {_line(error)}")
+        if is_random(sample):
+            return Outcome("skipped", "it draws random numbers")
+        mine = sample.copied()
+        try:
+            found, status = _RUNS[way](mine, target)
+        except Exception as error:
+            return _raised(error, way)
+        text = judge.difference(mine, found)
+        if text is None or judge.traces_differently(text):
+            return Outcome(status)
+        return Outcome("wrong", text)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Knows what PyTorch makes of a call."""
+
+    sample: Sample
+    way: str
+    eager: Sample
+    """The arguments after the call."""
+    expected: Any
+    comparison: Comparison
+
+    @staticmethod
+    def of(sample: Sample, operation: Any, dtype: torch.dtype, way: str) -> _Judge:
+        """Run the call in PyTorch."""
+        eager = sample.copied()
+        expected = eager.run()
+        comparison = Comparison(
+            tolerance_of(operation, dtype),
+            lambda: _exactly(sample, operation, dtype),
+            operation.name not in UNINITIALISED,
+        )
+        return _Judge(sample, way, eager, expected, comparison)
+
+    def difference(self, mine: Sample, found: Any) -> str | None:
+        """What is wrong with a result, or with the arguments after the call."""
+        text = self.comparison.difference(found, self.expected)
+        if text is not None:
+            return text
+        text = self.comparison.difference(
+            (mine.arguments, mine.options), (self.eager.arguments, self.eager.options)
+        )
+        if text is not None:
+            return f"arguments after the call: {text}"
+        if self.way == "backend":
+            return _sharing(mine, found, self.eager, self.expected)
+        return None
+
+    def traces_differently(self, text: str) -> bool:
+        """Whether a difference is there where PyTorch runs what it traced."""
+        mine = self.sample.copied()
+        try:
+            return self.difference(mine, _TRACED[self.way](mine)) == text
+        except Exception:
+            return False
+
+
+def _raised(error: Exception, way: str) -> Outcome:
+    """An exception of TLF, which may refuse modules, but leaves graphs to PyTorch."""
+    error = getattr(error, "inner_exception", error)
+    expected = ImportFailure | PassFailedException | DiagnosticException
+    text = str(error)
+    if way == "compile" and isinstance(error, expected) and "\n" not in text:
+        return Outcome("refused", text)
+    return Outcome("crash", _line(error))
+
+
+def _line(error: BaseException) -> str:
+    """The type and the text of an exception, and where it was raised."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if "/tlf/" in file:
+            place = f" ({file.rpartition('/tlf/')[2]}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}"[:300] + place
+
+
+def _exactly(sample: Sample, operation: Any, dtype: torch.dtype) -> Any:
+    """The result in f64, if PyTorch has one."""
+    if not dtype.is_floating_point or not operation.supports_dtype(torch.double, "cpu"):
+        return None
+    try:
+        return sample.copied().widened(dtype).run()
+    except Exception:
+        return None
+
+
+def _sharing(mine: Sample, found: Any, eager: Sample, expected: Any) -> str | None:
+    """How tensors share memory otherwise than in PyTorch."""
+    left = set(_shared((mine.arguments, mine.options), found))
+    right = set(_shared((eager.arguments, eager.options), expected))
+    if left == right:
+        return None
+    text = "aliasing: expected results that share memory with arguments as"
+    return f"{text} {sorted(right)}, got {sorted(left)}"
+
+
+def _shared(arguments: Any, results: Any) -> Iterator[tuple[int, int]]:
+    """The places of results and of arguments that share memory."""
+    given = [_memory(each) for each in pytree.tree_leaves(arguments)]
+    for place, each in enumerate(pytree.tree_leaves(results)):
+        if (memory := _memory(each)) is not None and memory in given:
+            yield place, given.index(memory)
+
+
+def _memory(leaf: object) -> int | None:
+    """What tells the memory of a tensor, if there is any."""
+    if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided:
+        return None
+    return leaf.untyped_storage().data_ptr() or None
+
+
+def _by_backend(sample: Sample, target: str) -> tuple[Any, str]:
+    """Call the backend on a graph of the call, or else `torch.compile`."""
+    REPORT.clear()
+    try:
+        graph = _Graph(sample)
+        run = tlf(graph.module, graph.tensors, options={"target": target})
+        seed_torch(0)
+        found = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
+    except Exception:
+        return _by_dynamo(sample, target)
+    return found, _status() or "tlf"
+
+
+def _by_dynamo(sample: Sample, target: str) -> tuple[Any, str]:
+    REPORT.clear()
+    found = _compiled(sample, backend=tlf, options={"target": target})
+    return found, _status() or "pytorch"
+
+
+def _compiled(sample: Sample, **settings: Any) -> Any:
+    """The result by `torch.compile`."""
+    _LIBRARY.compiler.reset()
+    compiled = _LIBRARY.compile(sample.function, **settings)
+    seed_torch(0)
+    return compiled(*sample.arguments, **sample.options)
+
+
+def _exported(sample: Sample) -> Any:
+    """The result by `torch.export`."""
+    module, example = Call(sample.function), sample.copied()
+    arguments, options = example.arguments, dict(example.options)
+    program = torch.export.export(module, arguments, options, strict=False)
+    return program.module()(*sample.arguments, **sample.options)
+
+
+def _status() -> str | None:
+    """Who computes the graphs compiled last; none where there were no operations."""
+    if not REPORT.eager:
+        return "tlf" if REPORT.compiled else None
+    return "mixed" if REPORT.compiled else "pytorch"
+
+
+def _by_module(sample: Sample, target: str) -> tuple[Any, str]:
+    """Compile a module of the call."""
+    module = Call(sample.function)
+    example = sample.copied()
+    compiled = compile_module(module, example.arguments, example.options, target)
+    return compiled(*sample.arguments, **sample.options), "tlf"
+
+
+_RUNS = {"backend": _by_backend, "compile": _by_module}
+
+_TRACED: Mapping[str, Callable[[Sample], Any]] = {
+    "backend": partial(_compiled, backend="aot_eager"),
+    "compile": _exported,
+}
+"""PyTorch's own way to run what it traced."""
+
+
+class _Graph:
+    """A call as a graph whose inputs are its tensors, each once."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        tree = (sample.arguments, dict(sample.options))
+        self.leaves, self.spec = pytree.tree_flatten(tree)
+        tensors = {
+            id(each): each for each in self.leaves if isinstance(each, torch.Tensor)
+        }
+        self.places = {key: place for place, key in enumerate(tensors)}
+        self.tensors: Sequence[torch.Tensor] = list(tensors.values())
+        self._result_spec: pytree.TreeSpec | None = None
+        graph = fx.Graph()
+        inputs = [graph.placeholder(f"x{place}") for place in range(len(tensors))]
+        graph.output(graph.call_function(self._call, tuple(inputs)))
+        self.module = fx.GraphModule(torch.nn.Module(), graph)
+
+    def _call(self, *tensors: torch.Tensor) -> Any:
+        leaves = [
+            tensors[self.places[id(each)]] if isinstance(each, torch.Tensor) else each
+            for each in self.leaves
+        ]
+        arguments, options = pytree.tree_unflatten(leaves, self.spec)
+        found = self.sample.function(*arguments, **options)
+        results, self._result_spec = pytree.tree_flatten(found)
+        return results
+
+    def result_spec(self) -> pytree.TreeSpec:
+        """The structure of the result, which is known once it was traced."""
+        assert self._result_spec is not None
+        return self._result_spec

@@ -1,0 +1,144 @@
+"""Results of TLF against those of PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+_COMPONENTS: Callable[[torch.Tensor], torch.Tensor] = getattr(torch, "view_as_real")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How results are compared."""
+
+    tolerance: tuple[float, float]
+    """Relative and absolute."""
+    exact: Callable[[], Any]
+    """The result in f64, or none; asked for where there is a difference."""
+    has_values: bool = True
+    """Whether elements mean something."""
+
+    def difference(self, found: Any, expected: Any) -> str | None:
+        """How a result differs from that of PyTorch, in a line; none if it does not."""
+        mine, spec = pytree.tree_flatten(found)
+        theirs, wanted = pytree.tree_flatten(expected)
+        if spec != wanted:
+            return f"structure: expected {wanted}, got {spec}"
+        for place, (left, right) in enumerate(zip(mine, theirs, strict=True)):
+            if (text := self._leaf(left, right, place)) is not None:
+                return text if len(mine) == 1 else f"result {place}: {text}"
+        return None
+
+    def _leaf(self, found: Any, expected: Any, place: int) -> str | None:
+        if not isinstance(expected, torch.Tensor):
+            return _number_difference(found, expected)
+        if not isinstance(found, torch.Tensor):
+            return f"type: expected a tensor, got {found!r}"
+        if (text := _form_difference(found, expected)) is not None:
+            return text
+        if not self.has_values:
+            return None
+        left, right = _plain(found), _plain(expected)
+        wrong = ~_is_close(left, right, self.tolerance)
+        if not bool(wrong.any()):
+            return None
+        exact = self._exact(place, right)
+        if exact is not None:
+            wrong &= ~_is_as_exact(left, right, exact, self.tolerance)
+        return _described(left, right, exact, wrong) if bool(wrong.any()) else None
+
+    def _exact(self, place: int, like: torch.Tensor) -> torch.Tensor | None:
+        if not like.is_floating_point():
+            return None
+        leaves: Sequence[Any] = pytree.tree_leaves(self.exact())
+        leaf = leaves[place] if place < len(leaves) else None
+        if not isinstance(leaf, torch.Tensor) or leaf.shape[: like.dim()] != like.shape:
+            return None
+        plain = _plain(leaf)
+        return plain if plain.shape == like.shape else None
+
+
+def _number_difference(found: Any, expected: Any) -> str | None:
+    if type(found) is not type(expected):
+        wanted = type(expected).__name__
+        return f"type: expected {wanted}, got {type(found).__name__}"
+    is_same = found == expected or (found != found and expected != expected)
+    return None if is_same else f"value: expected {expected!r}, got {found!r}"
+
+
+def _form_difference(found: torch.Tensor, expected: torch.Tensor) -> str | None:
+    """What two tensors differ in but for elements."""
+    for name in ("dtype", "shape", "layout", "device"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        if mine != theirs:
+            return f"{name}: expected {theirs}, got {mine}"
+    if expected.layout == torch.strided and expected.numel():
+        mine, theirs = _strides(found), _strides(expected)
+        if mine != theirs:
+            return f"strides: expected {theirs}, got {mine}"
+    return None
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The strides along axes of several elements; 0 for others."""
+    pairs = zip(tensor.shape, tensor.stride(), strict=True)
+    return tuple(stride if extent > 1 else 0 for extent, stride in pairs)
+
+
+def _plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements as real numbers, densely."""
+    dense = tensor.detach()
+    if tensor.layout != torch.strided:
+        dense = dense.to_dense()
+    if dense.is_complex():
+        dense = _COMPONENTS(dense.resolve_conj())
+    return dense.resolve_neg()
+
+
+def _is_close(
+    found: torch.Tensor, expected: torch.Tensor, tolerance: tuple[float, float]
+) -> torch.Tensor:
+    """Which elements agree, with NaN and infinities in the same places."""
+    if not expected.is_floating_point():
+        return found == expected
+    relative, absolute = tolerance
+    return torch.isclose(
+        found.double(), expected.double(), relative, absolute, equal_nan=True
+    )
+
+
+def _is_as_exact(
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    exact: torch.Tensor,
+    tolerance: tuple[float, float],
+) -> torch.Tensor:
+    """
+    Which elements are as near to the result in f64 as PyTorch's own are, by twice the
+    largest error, and infinite where that is out of range.
+    """
+    relative, absolute = tolerance
+    rounded = exact.to(expected.dtype).double()
+    errors = (expected.double() - exact).abs()
+    known = errors[errors.isfinite()]
+    allowed = absolute + (2 * known.max().item() if known.numel() else 0.0)
+    return torch.isclose(found.double(), rounded, relative, allowed, equal_nan=True)
+
+
+def _described(
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    exact: torch.Tensor | None,
+    wrong: torch.Tensor,
+) -> str:
+    """How many elements are wrong, and the first of them."""
+    place = tuple(int(each) for each in wrong.nonzero()[0])
+    got, wanted = found[place].item(), expected[place].item()
+    text = f"values: {int(wrong.sum())} of {wrong.numel()} differ"
+    text = f"{text}, at {list(place)}: expected {wanted!r}, got {got!r}"
+    return text if exact is None else f"{text}, in f64 {exact[place].item()!r}"

@@ -1,0 +1,43 @@
+"""Some operations of PyTorch's database of operations; `bench/opinfo.py` runs all."""
+
+import random
+
+import pytest
+import torch
+from opinfo_attempt import FAULTS, attempt
+from opinfo_samples import Choice, operations, samples
+
+OPERATIONS = 60
+"""How many operations run, in three tests."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def check(names: list[str], dtype: torch.dtype, way: str, target: str, count: int):
+    found = [
+        f"{name} ({sample}): {outcome.text}"
+        for name in names
+        for sample in samples(operations()[name], dtype, Choice(count, 0))
+        if (outcome := attempt(sample, operations()[name], dtype, way, target)).status
+        in FAULTS
+    ]
+    assert found == []
+
+
+def some(count: int, dtype: torch.dtype, seed: int) -> list[str]:
+    """Names of operations that PyTorch has in a type."""
+    named = operations().items()
+    known = [name for name, each in named if each.supports_dtype(dtype, "cpu")]
+    return random.Random(seed).sample(known, count)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_backend(part: int):
+    names = some(OPERATIONS, torch.float32, 0)[part::3]
+    check(names, torch.float32, "backend", "reference", 2)
