@@ -4,15 +4,18 @@ One call of an operation, through TLF and through PyTorch.
 The way `backend` is that of `torch.compile(backend="tlf")` from where Dynamo, which
 would take most of the time, has a graph: one call of the operation, with all that is no
 tensor held fixed, goes to the backend, which traces, decomposes, splits and compiles
-it. Where that raises, as for shapes that depend on data, `torch.compile` itself
-decides. The way `compile` is `tlf.compile` on a module of that one call. What PyTorch's
-own way to trace, with nothing compiled, changes likewise is no fault of TLF.
+it. Where that raises, as for shapes that depend on data, or has a wrong result,
+`torch.compile` itself decides. The way `compile` is `tlf.compile` on a module of that
+one call. What PyTorch's own way to trace, with nothing compiled, changes likewise is no
+fault of TLF; an error in compiling that PyTorch would make up for is one.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -49,6 +52,12 @@ class Outcome:
     text: str = ""
 
 
+_Run = Callable[[Sample, str], tuple[Any, str]]
+"""From a call and a target to the result and who computed it."""
+
+UNDECLARED = frozenset(["unsafe_chunk", "unsafe_split"])
+"""Operations whose results share memory, though their schemas say that they do not."""
+
 FAULTS = ("wrong", "crash", "hang")
 
 
@@ -75,15 +84,14 @@ def attempt(
             return Outcome("skipped", f"PyTorch raises {_line(error)}")
         if is_random(sample):
             return Outcome("skipped", "it draws random numbers")
-        mine = sample.copied()
+        for run in _RUNS[way][:-1]:
+            with suppress(Exception):
+                if (found := judge.outcome(run, target)).status not in FAULTS:
+                    return found
         try:
-            found, status = _RUNS[way](mine, target)
+            return judge.outcome(_RUNS[way][-1], target)
         except Exception as error:
             return _raised(error, way)
-        text = judge.difference(mine, found)
-        if text is None or judge.traces_differently(text):
-            return Outcome(status)
-        return Outcome("wrong", text)
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ class _Judge:
     """The arguments after the call."""
     expected: Any
     comparison: Comparison
+    declares_sharing: bool
 
     @staticmethod
     def of(sample: Sample, operation: Any, dtype: torch.dtype, way: str) -> _Judge:
@@ -107,7 +116,17 @@ class _Judge:
             lambda: _exactly(sample, operation, dtype),
             operation.name not in UNINITIALISED,
         )
-        return _Judge(sample, way, eager, expected, comparison)
+        declares = operation.name not in UNDECLARED
+        return _Judge(sample, way, eager, expected, comparison, declares)
+
+    def outcome(self, run: _Run, target: str) -> Outcome:
+        """Run the call, and compare."""
+        mine = self.sample.copied()
+        found, status = run(mine, target)
+        text = self.difference(mine, found)
+        if text is None or self.traces_differently(text):
+            return Outcome(status)
+        return Outcome("wrong", text)
 
     def difference(self, mine: Sample, found: Any) -> str | None:
         """What is wrong with a result, or with the arguments after the call."""
@@ -119,7 +138,7 @@ class _Judge:
         )
         if text is not None:
             return f"arguments after the call: {text}"
-        if self.way == "backend":
+        if self.way == "backend" and self.declares_sharing:
             return _sharing(mine, found, self.eager, self.expected)
         return None
 
@@ -190,21 +209,23 @@ def _memory(leaf: object) -> int | None:
 
 
 def _by_backend(sample: Sample, target: str) -> tuple[Any, str]:
-    """Call the backend on a graph of the call, or else `torch.compile`."""
+    """Call the backend on a graph of the call."""
     REPORT.clear()
-    try:
-        graph = _Graph(sample)
-        run = tlf(graph.module, graph.tensors, options={"target": target})
-        seed_torch(0)
-        found = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
-    except Exception:
-        return _by_dynamo(sample, target)
+    graph = _Graph(sample)
+    run = tlf(graph.module, graph.tensors, options=_options(target))
+    seed_torch(0)
+    found = pytree.tree_unflatten(run(*graph.tensors), graph.result_spec())
     return found, _status() or "tlf"
+
+
+def _options(target: str) -> Mapping[str, str]:
+    """Options of the backend with which its own errors are raised."""
+    return {"target": target, "fallback": "strict", "reproducers": os.devnull}
 
 
 def _by_dynamo(sample: Sample, target: str) -> tuple[Any, str]:
     REPORT.clear()
-    found = _compiled(sample, backend=tlf, options={"target": target})
+    found = _compiled(sample, backend=tlf, options=_options(target))
     return found, _status() or "pytorch"
 
 
@@ -239,7 +260,11 @@ def _by_module(sample: Sample, target: str) -> tuple[Any, str]:
     return compiled(*sample.arguments, **sample.options), "tlf"
 
 
-_RUNS = {"backend": _by_backend, "compile": _by_module}
+_RUNS: Mapping[str, Sequence[_Run]] = {
+    "backend": (_by_backend, _by_dynamo),
+    "compile": (_by_module,),
+}
+"""The last one decides, unless one before finds no fault."""
 
 _TRACED: Mapping[str, Callable[[Sample], Any]] = {
     "backend": partial(_compiled, backend="aot_eager"),

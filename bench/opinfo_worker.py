@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -63,6 +64,7 @@ def outcomes(task: Task, timeout: float) -> Iterator[Found]:
 
 def _work(results: Connection, task: Task, start: int) -> None:
     """Announce and run samples, from the one after `start` others."""
+    warnings.simplefilter("ignore")
     operation = operations()[task.operation]
     try:
         chosen = samples(operation, task.dtype, task.choice)
