@@ -55,9 +55,6 @@ class Outcome:
 _Run = Callable[[Sample, str], tuple[Any, str]]
 """From a call and a target to the result and who computed it."""
 
-UNDECLARED = frozenset(["unsafe_chunk", "unsafe_split"])
-"""Operations whose results share memory, though their schemas say that they do not."""
-
 FAULTS = ("wrong", "crash", "hang")
 
 
@@ -104,7 +101,6 @@ class _Judge:
     """The arguments after the call."""
     expected: Any
     comparison: Comparison
-    declares_sharing: bool
 
     @staticmethod
     def of(sample: Sample, operation: Any, dtype: torch.dtype, way: str) -> _Judge:
@@ -116,8 +112,7 @@ class _Judge:
             lambda: _exactly(sample, operation, dtype),
             operation.name not in UNINITIALISED,
         )
-        declares = operation.name not in UNDECLARED
-        return _Judge(sample, way, eager, expected, comparison, declares)
+        return _Judge(sample, way, eager, expected, comparison)
 
     def outcome(self, run: _Run, target: str) -> Outcome:
         """Run the call, and compare."""
@@ -138,7 +133,7 @@ class _Judge:
         )
         if text is not None:
             return f"arguments after the call: {text}"
-        if self.way == "backend" and self.declares_sharing:
+        if self.way == "backend":
             return _sharing(mine, found, self.eager, self.expected)
         return None
 
