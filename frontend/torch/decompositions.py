@@ -16,6 +16,7 @@ from tlf.frontend.torch.embedding_bag import EMBEDDING_BAGS
 from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_arguments import OpOverload
 from tlf.frontend.torch.registry import CONVERTERS, overload
+from tlf.frontend.torch.unpooling import UNPOOLING
 
 Table = dict[Any, Callable[..., Any]]
 
@@ -39,11 +40,11 @@ def decompositions() -> Table:
 @cache
 def core_decompositions() -> Table:
     """
-    Those of core ATen, of layers and of bags. All are functional: of the others some
-    write to tensors, which PyTorch refuses in a graph.
+    Those of core ATen, of layers, of bags and of unpooling. All are functional: of the
+    others some write to tensors, which PyTorch refuses in a graph.
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
-    return _without_converter({**core, **FUSED_LAYERS, **EMBEDDING_BAGS})
+    return _without_converter({**core, **FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING})
 
 
 def _without_converter(table: Table) -> Table:

@@ -169,3 +169,18 @@ def test_what_stays_with_pytorch_sees_strides():
         found = compiled_by_backend(function)(x)
     torch.testing.assert_close(found, expected)
     assert seen[3:] == seen[:3]
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 6), (1, 2, 2, 8), (3, 4, 6)])
+@pytest.mark.parametrize("is_last", [False, True])
+def test_maxima_are_put_back_in_place(shape: tuple[int, ...], is_last: bool) -> None:
+    def through(x: Tensor) -> Tensor:
+        found, indices = nn.functional.max_pool2d(x, 2, return_indices=True)
+        return nn.functional.max_unpool2d(found, indices, [2, 2])
+
+    x = T.randn(shape, generator=T.Generator().manual_seed(5))
+    x = channels_last(x) if is_last and len(shape) == 4 else x
+    with torch.no_grad():
+        expected, found = through(x), compiled_by_backend(through)(x)
+    assert found.equal(expected)
+    assert found.stride() == expected.stride()
