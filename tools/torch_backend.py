@@ -17,6 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+)
 
 from tlf.frontend.torch.decompositions import (
     Table,
@@ -83,10 +87,15 @@ def _compiled(
 ) -> Run:
     """A graph as a function on its inputs, which PyTorch runs if tracing it fails."""
     with Faults(settings).told("the graph", source):
-        # PyTorch asserts that no operation of a graph writes to a tensor.
-        with suppress(AssertionError):
-            return _traced(source, inputs, settings, decompositions())
-        return _traced(source, inputs, settings, core_decompositions())
+        try:
+            # PyTorch asserts that no operation of a graph writes to a tensor.
+            with suppress(AssertionError):
+                return _traced(source, inputs, settings, decompositions())
+            return _traced(source, inputs, settings, core_decompositions())
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            LOG.info(
+                "the graph stays with PyTorch: it depends on data (%s)", error.func
+            )
     REPORT.eager.update(operations_of(source))
     return source.forward
 

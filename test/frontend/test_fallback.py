@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -82,11 +82,26 @@ def test_operations_that_stay_with_tlf(text: str, x: Tensor):
         ("x * 2 + 1", HALVES, "npu-tiny"),
         ("x.to(T.float64).sum() + 1", IMAGE, "npu-tiny"),
         ("T.linalg.inv(x + T.eye(4) * 50) * 2", IMAGE, "reference"),
+        ("F.layer_norm(x, [4], eps=-0.5)", IMAGE, "reference"),
+        ("F.group_norm(x, 1, eps=-0.5)", IMAGE, "reference"),
     ],
 )
 def test_operations_that_tlf_has_not(text: str, x: Tensor, target: str):
     """They are no failure of the compiler."""
     check(written(text), x, target=target, fallback="strict")
+    assert REPORT.eager
+
+
+def test_graphs_that_depend_on_data(caplog: pytest.LogCaptureFixture):
+    """They are none, either."""
+
+    def cut(x: Tensor, start: Tensor) -> Tensor:
+        return x.narrow(-1, cast(Any, start), 2) * 2
+
+    with caplog.at_level(logging.INFO, "tlf.torch"):
+        check(cut, IMAGE, T.tensor(1), fallback="strict")
+    (record,) = caplog.records
+    assert "it depends on data (aten._local_scalar_dense" in record.getMessage()
     assert REPORT.eager
 
 

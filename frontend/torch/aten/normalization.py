@@ -12,6 +12,7 @@ from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.types import accumulator_of
 from tlf.frontend.torch.aten.statistics import mean_and_root, root_of_squares
 from tlf.frontend.torch.emitter import Emitter
+from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.registry import converts
 
 
@@ -67,12 +68,21 @@ def _layer_norm(
     element = _common_element(x, weight, bias)
     affine = _cast_all(at, element, weight, bias)
     value = at.cast(x, element)
-    normal = graph.LayerNormOp(value, *affine, last=len(shape), epsilon=epsilon)
+    normal = graph.LayerNormOp(
+        value, *affine, last=len(shape), epsilon=_bounded(epsilon)
+    )
     rows = range(len(shape_of(x)) - len(shape), len(shape_of(x)))
     return (
         at.cast(at.emit(normal), at.element),
         *mean_and_root(at, x, rows, epsilon),
     )
+
+
+def _bounded(epsilon: float) -> float:
+    """An epsilon, if it is one that norms have."""
+    if not epsilon >= 0:
+        raise Unsupported(f"expected an epsilon of at least 0, got {epsilon}")
+    return epsilon
 
 
 def _common_element(x: SSAValue, *others: SSAValue | None) -> Attribute:
@@ -102,7 +112,8 @@ def _rms_norm(
     from tlf.frontend.torch.elements import DTYPES
 
     element = accumulator_of(element_of(x))
-    least = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
+    given = torch.finfo(DTYPES[element]).eps if epsilon is None else epsilon
+    least = _bounded(given)
     common = _common_element(x, weight)
     (scale,) = _cast_all(at, common, weight)
     value = at.cast(x, common)
@@ -127,9 +138,10 @@ def _group_norm(
     epsilon: float,
 ) -> tuple[SSAValue | None, ...]:
     """Each group of channels is a row that is normalised."""
+    least = _bounded(epsilon)
     wide, shape = at.wide, shape_of(x)
     rows = at.reshape(at.cast(x, wide), (batch, groups, channels // groups * area))
-    normal = at.emit(graph.LayerNormOp(rows, None, None, last=1, epsilon=epsilon))
+    normal = at.emit(graph.LayerNormOp(rows, None, None, last=1, epsilon=least))
     value = at.reshape(normal, shape)
     column = (channels, *[1] * (len(shape) - 2))
     if weight is not None:
@@ -153,5 +165,5 @@ def _batch_norm(
     element = _common_element(x, mean, variance, weight, bias)
     value, *statistics = (at.cast(each, element) for each in (x, mean, variance))
     affine = _cast_all(at, element, weight, bias)
-    normal = graph.BatchNormOp(value, *statistics, *affine, epsilon=epsilon)
+    normal = graph.BatchNormOp(value, *statistics, *affine, epsilon=_bounded(epsilon))
     return at.cast(at.emit(normal), at.element), None, None
