@@ -58,3 +58,25 @@ def test_truths_and_floats_meet_integers():
     given: Functions = functions("b, x", *truths, *floats)
     x = T.tensor([1.0, 1e30, -0.5, 16777216.0])
     check_exactly(given, [T.tensor([True, False]), x])
+
+
+def test_truths_are_added():
+    """Any of them is true; those of index operations, too."""
+    texts = ("T.add(b, c, alpha=False)", "T.add(b, c, alpha=True)")
+    given = functions(
+        "b, c, i",
+        *texts,
+        "b.index_add(0, i, c)",
+        "T.index_put(b, (i,), c, accumulate=True)",
+    )
+    b = T.tensor([False, True, False, False])
+    check_exactly(given, [b, T.tensor([True, True, False, False]), T.arange(4) // 2])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_counted_from_both_ends(dtype: torch.dtype):
+    ends = ["0, 7, 50", "-3, 3, 1", "5, 1, 2", "-7, 11, 10", "2.5, -2.5, 11"]
+    given = functions(
+        "x", *(f"x + T.linspace({each}, dtype=d)" for each in ends), d=dtype
+    )
+    check_exactly(given, [T.zeros(1, dtype=dtype)])

@@ -88,7 +88,7 @@ CONVERTERS.update({overload(name): elementwise(kind) for name, kind in BINARY.it
 @converts("add.Tensor", "add.Scalar")
 def _add(at: Emitter, x: Operand, y: Operand, alpha: float = 1) -> SSAValue:
     if at.element == i1:
-        return at.apply(graph.OrOp, x, y)
+        return at.apply(graph.OrOp, x, y if alpha else False)
     return _with_multiple(at, graph.AddOp, x, y, alpha)
 
 

@@ -62,6 +62,20 @@ def _arange(
     return at.array(numbers, at.element)
 
 
+@converts("linspace.default")
+def _linspace(
+    at: Emitter, start: Number, end: Number, steps: int, **options: object
+) -> SSAValue:
+    """Counted from the nearer end, so that both ends are exact."""
+    is_whole = not is_float(at.element)
+    first, last = (int(start), int(end)) if is_whole else (start, end)
+    places = np.arange(steps, dtype=np.float64)
+    step = (last - first) / max(steps - 1, 1)
+    rising, falling = first + step * places, last - step * places[::-1]
+    numbers = np.where(places < steps / 2, rising, falling)
+    return at.array(np.trunc(numbers) if is_whole else numbers, at.element)
+
+
 def _stepped(at: Emitter, indices: SSAValue, start: Number, step: Number) -> SSAValue:
     value = indices if step == 1 else at.mul(indices, step, at.element)
     return value if start == 0 else at.add(value, start, at.element)

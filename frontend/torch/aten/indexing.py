@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import SSAValue
 
 from tlf.dialects import graph
@@ -120,7 +120,28 @@ def _scattered(
     else:
         updates = at.broadcast(updates, shape)
     axis %= len(shape_of(x))
-    return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))
+    return _combined(at, x, indices, updates, axis, kind)
+
+
+_OF_TRUTHS = {"add": "max", "mul": "min"}
+"""What combines truth values as their sum and product do."""
+
+
+def _combined(
+    at: Emitter,
+    x: SSAValue,
+    indices: SSAValue,
+    updates: SSAValue,
+    axis: int,
+    kind: str,
+) -> SSAValue:
+    """A tensor with updates at indices; truth values are combined as numbers."""
+    if at.element != i1 or kind == "set":
+        return at.emit(graph.ScatterOp(x, indices, updates, axis, kind))
+    numbers = [at.cast(each, i8) for each in (x, updates)]
+    kind = _OF_TRUTHS.get(kind, kind)
+    op = graph.ScatterOp(numbers[0], indices, numbers[1], axis, kind)
+    return at.truth(at.emit(op))
 
 
 REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
@@ -167,14 +188,15 @@ def _index_put(
     count, wide = math.prod(shape_of(place)), (*before, *shape_of(place), *rest)
     updates = at.broadcast(at.cast(values, at.element), wide)
     column = at.reshape(place, (*[1] * first, count, *[1] * len(rest)))
-    scattered = graph.ScatterOp(
+    scattered = _combined(
+        at,
         at.reshape(x, (*before, math.prod(extents), *rest)),
         at.broadcast(column, (*before, count, *rest)),
         at.reshape(updates, (*before, count, *rest)),
         first,
         "add" if accumulate else "set",
     )
-    return at.reshape(at.emit(scattered), shape)
+    return at.reshape(scattered, shape)
 
 
 def _masked(at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue) -> SSAValue:
