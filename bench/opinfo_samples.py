@@ -18,6 +18,9 @@ UNINITIALISED = frozenset(
 )
 """Operations whose elements mean nothing."""
 
+ORDERING = frozenset("argsort sort topk".split())
+"""Operations that may take any of equal elements."""
+
 UNDECLARED = frozenset(["unsafe_chunk", "unsafe_split"])
 """Operations whose results share memory without being declared as views."""
 
