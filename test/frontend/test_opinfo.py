@@ -7,8 +7,10 @@ import torch
 from opinfo_attempt import FAULTS, attempt
 from opinfo_samples import Choice, operations, samples
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR")
+
 OPERATIONS = 60
-"""How many operations run, in three tests."""
+"""How many run in f32 on the reference, in three tests."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,4 +42,20 @@ def some(count: int, dtype: torch.dtype, seed: int) -> list[str]:
 @pytest.mark.parametrize("part", range(3))
 def test_backend(part: int):
     names = some(OPERATIONS, torch.float32, 0)[part::3]
-    check(names, torch.float32, "backend", "reference", 2)
+    check(names, torch.float32, "backend", "reference", 1)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bfloat16, torch.float16, torch.int64, torch.bool]
+)
+def test_types(dtype: torch.dtype):
+    check(some(10, dtype, 1), dtype, "backend", "reference", 1)
+
+
+@pytest.mark.parametrize("target", ["npu-tiny", "triton"])
+def test_targets(target: str):
+    check(some(5, torch.float32, 2), torch.float32, "backend", target, 1)
+
+
+def test_modules():
+    check(some(6, torch.float32, 3), torch.float32, "compile", "reference", 1)
