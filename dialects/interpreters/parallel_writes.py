@@ -59,7 +59,7 @@ class ParallelWrites:
             if number not in run.writers:
                 shape = tensor_type(op.destination).get_shape()
                 run.writers[number] = np.zeros(shape, np.int64)
-            writers, current = run.writers[number][box], len(run.points)
+            writers, current = run.writers[number][(*box, ...)], len(run.points)
             if (found := _first((writers != 0) & (writers != current))) is not None:
                 before = int(writers[found])
                 starts = [each.start for each in box]

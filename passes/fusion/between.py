@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from xdsl.ir import Operation
 
-from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.interfaces import TilingInterface, ViewInterface
 
 
 def behind_views(
@@ -25,3 +25,14 @@ def behind_views(
             assert isinstance(owner, Operation)
             kind = view.name.partition(".")[2]
             yield owner, f"no tile of one is a tile of the other behind the {kind}"
+
+
+def is_squeeze(op: TilingInterface) -> bool:
+    """Whether a view only adds and drops axes of extent 1."""
+    accesses = [*op.operand_accesses(), *op.result_accesses()]
+    return all(
+        access.width == 1 and all(factor == 1 for _, factor in access.terms)
+        for each in accesses
+        if each is not None
+        for access in each
+    )

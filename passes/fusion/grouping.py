@@ -23,7 +23,7 @@ from tlf.dialects.tile import level_of
 from tlf.passes.cascades.anchors import why_no_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import epilogue, growth
-from tlf.passes.fusion.between import behind_views
+from tlf.passes.fusion.between import behind_views, is_squeeze
 from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
@@ -306,7 +306,7 @@ class Grouping:
             return False
         if isinstance(op, ConstantInterface):
             return op.splat() is not None and self._is_stored(op)
-        return not isinstance(op, ViewInterface) or _is_squeeze(op)
+        return not isinstance(op, ViewInterface) or is_squeeze(op)
 
     def _is_stored(self, op: Operation) -> bool:
         """Whether a constant is needed in memory, not only by operations of groups."""
@@ -390,14 +390,3 @@ def _are_views(operations: Sequence[TilingInterface]) -> bool:
 
 def _is_contraction(op: Operation) -> bool:
     return isinstance(op, ContractionInterface)
-
-
-def _is_squeeze(op: TilingInterface) -> bool:
-    """Whether a view only adds and drops axes of extent 1."""
-    accesses = [*op.operand_accesses(), *op.result_accesses()]
-    return all(
-        access.width == 1 and all(factor == 1 for _, factor in access.terms)
-        for each in accesses
-        if each is not None
-        for access in each
-    )
