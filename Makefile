@@ -7,11 +7,11 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 REQUIREMENTS := pyproject.toml constraints.txt
 
-.PHONY: help install demo test lint types lit pytest format clean
+.PHONY: help install demo test lint types lit pytest check-long format clean
 
 help:  ## Show this help
 	@echo "make TARGET [PYTHON=python3.11] [VENV=.venv]"
-	@sed -n 's/^\([a-z]*\):.*##/  \1	/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*##/  \1	/p' $(MAKEFILE_LIST) | expand -t 12
 
 install: $(VENV)/test.stamp  ## Make the virtual environment, with everything for tests
 
@@ -42,6 +42,9 @@ lit: $(VENV)/test.stamp  ## Run the tests written in MLIR
 pytest: $(VENV)/test.stamp  ## Run the tests written in Python
 	@mkdir -p $(RESULTS)
 	$(BIN)/pytest --quiet --numprocesses 2 --dist worksteal --junit-xml $(RESULTS)/pytest.xml
+
+check-long: $(VENV)/test.stamp  ## Run all tests and combinations of parameters, the long ones too
+	$(BIN)/pytest --quiet --whole --numprocesses 2 --dist worksteal
 
 format: $(VENV)/test.stamp  ## Format the sources
 	$(BIN)/ruff check --fix

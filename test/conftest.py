@@ -13,7 +13,8 @@ def pytest_addoption(parser: pytest.Parser):
     parser.addoption(
         "--whole",
         action="store_true",
-        help="run all combinations of parameters, also of tests marked `one_in`",
+        help="run all tests and combinations of parameters, also of those marked "
+        "`long` and `one_in`",
     )
 
 
@@ -22,6 +23,11 @@ def pytest_configure(config: pytest.Config):
         "markers",
         "one_in(count): run one in `count` combinations of parameters, unless given "
         "`--whole` or the name of a test",
+    )
+    config.addinivalue_line(
+        "markers",
+        "long: takes more than ten seconds, and runs only when given `--whole` or the "
+        "name of a test",
     )
     # Whatever test is the first to import Triton, kernels run where they can.
     with suppress(UnavailableError):
@@ -46,6 +52,8 @@ class Samples:
 
     def hold(self, item: pytest.Item) -> bool:
         """Whether a test runs. It must come after those before it in its function."""
+        if item.get_closest_marker("long") is not None:
+            return False
         mark = item.get_closest_marker("one_in")
         if mark is None or not isinstance(item, pytest.Function):
             return True

@@ -8,6 +8,7 @@ import cascades
 from cascade_forms import CASES, Sizes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["documents", "logistic"])
 def test_forms_that_run_in_one_loop(name: str, capsys: pytest.CaptureFixture[str]):
     assert cascades.main([name]) == 0

@@ -105,6 +105,7 @@ def test_products_that_start_ahead_take_what_is_predicted():
     assert found.cycles < 70_000
 
 
+@pytest.mark.long
 def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
     differences = {row: abs(found.difference) for row, found in zoo.items()}
 

@@ -68,6 +68,7 @@ def test_they_hide_loads(size: int, times: float):
     assert found < times * bounds_in(text, NPU).cycles
 
 
+@pytest.mark.long
 def test_the_first_window_of_a_chain_comes_in_chunks():
     """Its first products start when its first rows are there, and values are right."""
     text = bottleneck(BlockSizes(1, 64, 32, 32, 64), "f16").program.text()

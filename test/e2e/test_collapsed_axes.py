@@ -81,6 +81,7 @@ def test_values_with_any_tiles(block: str, seed: int):
     assert fault is None or fault.kind == "refused"
 
 
+@pytest.mark.long
 def test_products_take_fewer_passes():
     """Rows of 24 pixels leave 40 of 64 columns of the array idle."""
     text = bottleneck(BlockSizes(1, 256, 64, 24, 24), "f16").program.text()

@@ -45,6 +45,7 @@ def test_room_of_what_moves_out() -> None:
     assert disagreement(case, results) is None
 
 
+@pytest.mark.long
 def test_room_of_what_several_groups_read() -> None:
     """Groups load a tensor each by itself, where no plan keeps it near."""
     case = make_case(str(zoo.WORKLOADS["transformer"].small_module("f32")))

@@ -79,6 +79,7 @@ def test_traffic_of_moves_one_by_one(text: str):
     assert report.bound <= report.cycles
 
 
+@pytest.mark.long
 def test_windows_beyond_32_bits():
     """Rows and columns that no window reads need not be moved; all others are, once."""
     program = compiled(POOLING)

@@ -41,6 +41,7 @@ def efforts(request: pytest.FixtureRequest) -> list[compile_time.Effort]:
     return [each for (each,) in found]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 def test_equal_layers_are_priced_once(efforts: list[compile_time.Effort]) -> None:
     assert len({each.priced for each in efforts}) == 1

@@ -71,6 +71,7 @@ def test_rungs_of_the_ladder_move_less_and_less(
     assert found[2]["on naive"] > 1
 
 
+@pytest.mark.long
 def test_each_means_costs_when_left_out(
     program: str, capsys: pytest.CaptureFixture[str]
 ):
@@ -84,6 +85,7 @@ def test_each_means_costs_when_left_out(
     assert costs["no spatial tiling"] is not None
 
 
+@pytest.mark.long
 def test_sweep_finds_knees_and_draws_them(
     program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
