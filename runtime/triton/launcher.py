@@ -75,22 +75,22 @@ class Launcher:
         Compile the kernel for such arguments, in a way that nothing speaks against; if
         `is_known`, in the way that was found for the arguments before.
         """
+        ones = (1,) * (3 - len(self._kernel.grid))
+        grid = (*self._kernel.grid, *ones)
+        if self._variant is not None and is_known:
+            return compile_variant(self._variant, arguments)[grid]
         compiled: dict[Variant, Any] = {}
-        limit = shared_limit()
         facts: dict[Variant, Facts] = {}
+        limit = shared_limit()
 
         def compile_one(variant: Variant) -> Facts:
             compiled[variant] = compile_variant(variant, arguments)
             facts[variant] = read_facts(compiled[variant], limit)
             return facts[variant]
 
-        if self._variant is None or not is_known:
-            self._variant = admit(self._kernel, compile_one, limit)
-            self.facts = facts[self._variant]
-        else:
-            compiled[self._variant] = compile_variant(self._variant, arguments)
-        ones = (1,) * (3 - len(self._kernel.grid))
-        return compiled[self._variant][(*self._kernel.grid, *ones)]
+        self._variant = admit(self._kernel, compile_one, limit)
+        self.facts = facts[self._variant]
+        return compiled[self._variant][grid]
 
 
 def _alignment(arguments: Sequence[torch.Tensor | int]) -> tuple[object, ...] | None:
