@@ -17,10 +17,11 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -146,7 +147,7 @@ def report(options: Options) -> Sequence[Record]:
             known[each.key].show()
     if left:
         warm_up()
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
         for record in pool.map(partial(run, options=options), left):
             known[record.key] = record
             record.show()
