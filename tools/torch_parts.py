@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import StringAttr
 from tlf.frontend.torch.convert import name_of
 from tlf.frontend.torch.graph import Function, import_graph, result_orders
 from tlf.frontend.torch.partition import Parts, partitioned
-from tlf.frontend.torch.strides import lying, with_strides
+from tlf.frontend.torch.strides import is_dense, lying, with_strides
 from tlf.passes.numerics import ATTRIBUTE
 from tlf.tools.backends import objection_of
 from tlf.tools.compiled import CompiledProgram
@@ -109,7 +109,10 @@ def _report(parts: Parts, source: fx.GraphModule, faults: Faults) -> None:
 def _strides_seen(
     module: fx.GraphModule, name: str, part: fx.GraphModule
 ) -> Mapping[int, Strides]:
-    """Of outputs of a part that operations of PyTorch read, the strides."""
+    """
+    The strides of outputs of a part that operations of PyTorch read, and of results of
+    the graph with gaps between elements, or with elements that are repeated.
+    """
     (call,) = module.graph.find_nodes(op="call_module", target=name)
     (output,) = part.graph.find_nodes(op="output")
     returned = output.args[0]
@@ -122,6 +125,10 @@ def _strides_seen(
         place: tuple(nodes[place].meta["val"].stride())
         for place, users in readers.items()
         if any(user.op == "call_function" for user in users)
+        or (
+            any(user.op == "output" for user in users)
+            and not is_dense(nodes[place].meta["val"])
+        )
     }
 
 

@@ -15,6 +15,7 @@ from tlf.frontend.torch import aten as aten
 from tlf.frontend.torch.embedding_bag import EMBEDDING_BAGS
 from tlf.frontend.torch.fused_layers import FUSED_LAYERS
 from tlf.frontend.torch.fx_arguments import OpOverload
+from tlf.frontend.torch.ramps import RAMPS
 from tlf.frontend.torch.registry import CONVERTERS, overload
 from tlf.frontend.torch.unpooling import UNPOOLING
 
@@ -31,7 +32,7 @@ and what makes complex numbers, which are not imported."""
 def decompositions() -> Table:
     """
     PyTorch's own decompositions of all operations that have one and no converter: those
-    of core ATen, then any other; and those of layers and of bags.
+    of core ATen, then any other; and those of this package.
     """
     others: Table = cast(Any, library).decomposition_table
     return {**_without_converter(others), **core_decompositions()}
@@ -40,11 +41,12 @@ def decompositions() -> Table:
 @cache
 def core_decompositions() -> Table:
     """
-    Those of core ATen, of layers, of bags and of unpooling. All are functional: of the
-    others some write to tensors, which PyTorch refuses in a graph.
+    Those of core ATen, of layers, of bags, of unpooling and of ramps. All are
+    functional: of the others some write to tensors, which PyTorch refuses in a graph.
     """
     core: Table = dict(cast(Any, library).core_aten_decompositions())
-    return _without_converter({**core, **FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING})
+    ours = {**FUSED_LAYERS, **EMBEDDING_BAGS, **UNPOOLING, **RAMPS}
+    return _without_converter({**core, **ours})
 
 
 def _without_converter(table: Table) -> Table:

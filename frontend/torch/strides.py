@@ -25,6 +25,11 @@ def order_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return axes
 
 
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether elements lie side by side, each in one place, in any order of axes."""
+    return tensor.is_contiguous() or order_of(tensor) is not None
+
+
 def lying(tensor: torch.Tensor, order: Sequence[int] | None) -> torch.Tensor:
     """The elements of a tensor with its axes in an order in memory, if one is given."""
     if order is None:

@@ -171,6 +171,20 @@ def test_what_stays_with_pytorch_sees_strides():
     assert seen[3:] == seen[:3]
 
 
+def test_results_with_gaps_keep_strides():
+    """Views of what a graph computes lie in memory as those of PyTorch do."""
+
+    def function(x: Tensor) -> Any:
+        rows, columns = (x + 1).unbind(1)[:2], (x * 2)[:, 1:3]
+        return *rows, columns, x.sum(0).expand(3, 6), (x - 1).t()[::2]
+
+    x = T.randn(3, 6)
+    with torch.no_grad():
+        expected, found = function(x), compiled_by_backend(function)(x)
+    torch.testing.assert_close(found, expected)
+    assert [each.stride() for each in found] == [each.stride() for each in expected]
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 4, 6), (1, 2, 2, 8), (3, 4, 6)])
 @pytest.mark.parametrize("is_last", [False, True])
 def test_maxima_are_put_back_in_place(shape: tuple[int, ...], is_last: bool) -> None:

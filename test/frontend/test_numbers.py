@@ -73,6 +73,25 @@ def test_truths_are_added():
     check_exactly(given, [b, T.tensor([True, True, False, False]), T.arange(4) // 2])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool])
+def test_sums_and_products_of_truths(dtype: torch.dtype):
+    texts = ("x.sum(1, dtype=d)", "x.prod(0, dtype=d)", "x[0, 1].prod(dtype=d)")
+    given = functions(
+        "x", *texts, "x.sum(dtype=d)", "x.prod(1, True, dtype=d)", d=T.bool
+    )
+    x = T.tensor([[0, 1, 2], [3, 1, 4], [0, 0, 0]]).to(dtype)
+    check_exactly(given, [x])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_ends_that_are_tensors(dtype: torch.dtype):
+    ends = ["a, b", "a, -2.5", "4.9, b", "b, a", "3, a"]
+    given = functions(
+        "a, b", *(f"T.linspace({each}, 54, dtype=d)" for each in ends), d=dtype
+    )
+    check_exactly(given, [T.tensor(5.9), T.tensor(-3)])
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_counted_from_both_ends(dtype: torch.dtype):
     ends = ["0, 7, 50", "-3, 3, 1", "5, 1, 2", "-7, 11, 10", "2.5, -2.5, 11"]

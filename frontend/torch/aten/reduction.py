@@ -15,6 +15,9 @@ from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overloa
 
 Axes = Sequence[int] | int | None
 
+_OF_TRUTHS = {"sum": "max", "prod": "min"}
+"""Reductions of truth values, as those of numbers that are 0 or 1."""
+
 
 def axes_of(value: SSAValue, axes: Axes) -> list[int]:
     """Axes that count from 0; all of them for none."""
@@ -30,7 +33,17 @@ def wide_reduced(
 ) -> SSAValue:
     """A reduction in the type that the result is computed in."""
     found = axes_of(value, axes)
+    if at.element == i1:
+        return _reduced_truths(at, value, _OF_TRUTHS[kind], found, keepdims)
     return at.reduce(at.cast(value, at.wide), kind, found, keepdims)
+
+
+def _reduced_truths(
+    at: Emitter, value: SSAValue, kind: str, axes: Sequence[int], keepdims: bool
+) -> SSAValue:
+    """The maximum or minimum of whether elements are not zero."""
+    truths = at.cast(at.truth(value), i8)
+    return at.truth(at.reduce(truths, kind, axes, keepdims))
 
 
 def _reduction(kind: str) -> Converter:
@@ -124,8 +137,7 @@ def _truths(kind: str) -> Converter:
     def convert(
         at: Emitter, x: SSAValue, axes: Axes = None, keepdim: bool = False
     ) -> SSAValue:
-        truths = at.cast(at.truth(x), i8)
-        return at.truth(at.reduce(truths, kind, axes_of(x, axes), keepdim))
+        return _reduced_truths(at, x, kind, axes_of(x, axes), keepdim)
 
     return convert
 
