@@ -44,6 +44,9 @@ ROW_SECONDS = 420
 TOGETHER = 64
 """Rows that are compiled before they are timed, one after the other."""
 
+COMPILING = 0.65
+"""The part of the time that is left which rows may compile, before they are timed."""
+
 
 class Options(argparse.Namespace):
     """The command line."""
@@ -67,10 +70,12 @@ class Started:
     process: subprocess.Popen[str]
     ready: bool = False
     said: str = ""
+    is_cut_off: bool = False
+    """Whether the run ended before the row had its seconds to compile."""
 
 
 def start(name: str, options: Options, lock: Path, deadline: float) -> Started:
-    """Compile and check a row; return once it can be timed."""
+    """Compile and check a row; return once it can be timed, or at the deadline."""
     process = subprocess.Popen(
         [sys.executable, str(WORKER), name, str(options.seed), str(lock)],
         stdin=subprocess.PIPE,
@@ -88,6 +93,7 @@ def start(name: str, options: Options, lock: Path, deadline: float) -> Started:
         except TimeoutError:
             process.kill()
             started.said = json.dumps({"failed": f"not compiled in {limit:.0f} s"})
+            started.is_cut_off = limit < ROW_SECONDS
     started.ready = started.said == "ready"
     return started
 
@@ -111,21 +117,28 @@ def finish(started: Started) -> dict[str, Any]:
 def run(names: Sequence[str], options: Options, found: dict[str, Any]) -> bool:
     """Run rows until the time is over; return whether all were run."""
     deadline = time.monotonic() + 60 * options.minutes
+    is_whole = True
     with tempfile.TemporaryDirectory() as folder:
         lock = Path(folder, "gpu.lock")
         for at in range(0, len(names), TOGETHER):
             if time.monotonic() > deadline - 60:
                 return False
             part = names[at : at + TOGETHER]
-            one = partial(start, options=options, lock=lock, deadline=deadline)
+            left = COMPILING * (deadline - time.monotonic())
+            until = time.monotonic() + left
+            one = partial(start, options=options, lock=lock, deadline=until)
             with ThreadPoolExecutor(options.jobs) as pool:
                 started = list(pool.map(one, part))
             for each in started:
-                row = found[each.name] = finish(each)
+                row = finish(each)
                 print(f"{each.name:<40} {shown(row)}", flush=True)
-            if options.state is not None:
-                write(options.state, {"rows": found})
-    return True
+                if each.is_cut_off:
+                    is_whole = False
+                    continue
+                found[each.name] = row
+                if options.state is not None:
+                    write(options.state, {"rows": found})
+    return is_whole
 
 
 def shown(row: dict[str, Any]) -> str:

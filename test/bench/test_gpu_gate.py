@@ -91,6 +91,19 @@ def test_nothing_is_started_when_the_time_is_over(options: gpu_gate.Options) -> 
     assert not found
 
 
+def test_rows_that_the_end_cuts_off_are_left_to_the_next_run(
+    options: gpu_gate.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_gate, "ROW_SECONDS", 100)
+    monkeypatch.setattr(gpu_gate, "COMPILING", 0.02)
+    options.minutes = 2
+    found: dict[str, Any] = {}
+    assert not gpu_gate.run(["hangs", "good"], options, found)
+    assert found == {"good": GOOD}
+    assert options.state is not None
+    assert record.read(options.state)["rows"] == found
+
+
 def test_a_record_keeps_cards_and_rows_apart(
     tmp_path: Path, options: gpu_gate.Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
