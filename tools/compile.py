@@ -25,6 +25,7 @@ def compile(
     *,
     target: str | Target = "reference",
     entry: str | None = None,
+    check_indices: bool = False,
 ) -> CompiledProgram: ...
 
 
@@ -35,6 +36,7 @@ def compile(
     options: Mapping[str, Any] | None = None,
     *,
     target: str | Target = "reference",
+    check_indices: bool = False,
 ) -> CompiledModule: ...
 
 
@@ -45,6 +47,7 @@ def compile(
     *,
     target: str | Target = "reference",
     entry: str | None = None,
+    check_indices: bool = False,
 ) -> CompiledProgram | CompiledModule:
     """
     Compile a program to a function on numpy arrays or torch tensors.
@@ -53,23 +56,24 @@ def compile(
     `tlf.from_torch` returned, or a module of PyTorch. The last is imported for example
     `inputs`, and `options` by name, and called as the module is. `target` is
     `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
-    names the function, if there are several.
+    names the function, if there are several. With `check_indices`, a call raises
+    `CheckedValueError` for an index out of range and for an integer divided by 0.
 
     Raises `CompileError` for a wrong program or description, `ImportFailure` for a
     module that cannot be imported, `SourceError` for a file that cannot be read.
     """
     if isinstance(program, str | Path | ModuleOp):
         module, base = read_program(program)
-        return CompiledProgram(module, target, entry, base)
+        return CompiledProgram(module, target, entry, base, check_indices=check_indices)
     from tlf.frontend.torch import ImportedProgram
     from tlf.tools.torch_module import CompiledModule, compile_module
 
     if isinstance(program, ImportedProgram):
-        return CompiledModule(program, target)
+        return CompiledModule(program, target, check_indices)
     torch = sys.modules["torch"]
     if not isinstance(program, torch.nn.Module):
         kind = type(program).__name__
         raise TypeError(f"expected a program or a module of PyTorch, got {kind}")
     if inputs is None:
         raise TypeError("expected example inputs for a module of PyTorch")
-    return compile_module(program, inputs, options, target)
+    return compile_module(program, inputs, options, target, check_indices)

@@ -15,6 +15,7 @@ from tlf.dialects.parameters import is_parameter
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of
 from tlf.tools.backends import backend_named
+from tlf.tools.checked_values import CheckedResults
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import new_context
 from tlf.tools.entry import entry_of
@@ -43,6 +44,7 @@ class CompiledProgram:
         entry: str | None = None,
         base: Path = Path(),
         passes: str | None = None,
+        check_indices: bool = False,
     ) -> None:
         self.module = module
         self.target = target
@@ -55,6 +57,8 @@ class CompiledProgram:
         function = entry_of(module, entry)
         with errors_located(function, "the arguments"):
             self.types = argument_types(function)
+        function = entry_of(lowered, entry)
+        self._checked = CheckedResults.added(function) if check_indices else None
         self._fixed = [is_parameter(each) for each in function.body.block.args]
         self._kept: dict[str, tuple[Seen, Buffer]] = {}
         self._records = Records()
@@ -85,7 +89,10 @@ class CompiledProgram:
             {name: self._accepted(name, value) for name, value in inputs.items()}
         )
         self._figures.update(outcome.figures)
-        results = [outcome.results[name] for name in self.signature.outputs]
+        found = outcome.results
+        if self._checked is not None:
+            found = self._checked.without_checks(found)
+        results = found.values()
         return tuple(_as_tensor(each) if as_tensors else each for each in results)
 
     def refresh(self) -> None:

@@ -25,6 +25,7 @@ class Options(argparse.Namespace):
     layout: list[str]
     seed: int
     check: bool
+    check_indices: bool
     timing: bool
     groups: bool
     dump_dir: Path | None
@@ -69,6 +70,11 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--seed", type=int, default=0, help="of random arrays")
     parser.add_argument(
         "--check", action="store_true", help="compare with the reference"
+    )
+    parser.add_argument(
+        "--check-indices",
+        action="store_true",
+        help="refuse indices out of range, and integers divided by 0",
     )
     parser.add_argument(
         "--timing",

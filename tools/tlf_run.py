@@ -19,12 +19,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
 
     # What needs xDSL is imported only now, so that `--help` answers at once.
+    from tlf.tools.checked_values import CheckedValueError
     from tlf.tools.diagnostics import CompileError
     from tlf.tools.run import RunError, run
 
     try:
         right = run(options)
-    except CompileError as error:
+    except (CheckedValueError, CompileError) as error:
         print(error.diagnostic, file=sys.stderr)
         sys.exit(1)
     except RunError as error:

@@ -22,9 +22,16 @@ class CompiledModule:
     running statistics, are updated in `weights`.
     """
 
-    def __init__(self, imported: ImportedProgram, target: str | Target) -> None:
+    def __init__(
+        self,
+        imported: ImportedProgram,
+        target: str | Target,
+        check_indices: bool = False,
+    ) -> None:
         self.imported = imported
-        self.program = CompiledProgram(imported.module, target)
+        self.program = CompiledProgram(
+            imported.module, target, check_indices=check_indices
+        )
         self.weights = dict(imported.weights)
         self._orders = result_orders(imported.function)
 
@@ -96,7 +103,8 @@ def compile_module(
     inputs: Sequence[Any],
     options: Mapping[str, Any] | None = None,
     target: str | Target = "reference",
+    check_indices: bool = False,
 ) -> CompiledModule:
     """Import a module for example inputs, and compile it."""
     choose_mode()
-    return CompiledModule(from_torch(module, inputs, options), target)
+    return CompiledModule(from_torch(module, inputs, options), target, check_indices)

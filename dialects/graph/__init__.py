@@ -97,6 +97,7 @@ from tlf.dialects.graph.trigonometry import (
     TanOp,
 )
 from tlf.dialects.graph.unfold import UnfoldOp
+from tlf.dialects.graph.within import WithinOp
 
 Graph = Dialect(
     "graph",
@@ -182,6 +183,7 @@ Graph = Dialect(
         TransposeOp,
         TruncOp,
         UnfoldOp,
+        WithinOp,
         YieldOp,
     ],
     [
@@ -293,6 +295,7 @@ __all__ = [
     "TransposeOp",
     "TruncOp",
     "UnfoldOp",
+    "WithinOp",
     "YieldOp",
     "convert_scalar",
     "dense_attribute",

@@ -27,6 +27,13 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.checking import CheckedInterface, ValueCheck
+from tlf.dialects.graph.quotients import (
+    divisor_checks,
+    safe_divisor,
+    safe_scalar_divisor,
+    truncated_quotient,
+)
 from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     FLOATS,
@@ -43,7 +50,7 @@ from tlf.dialects.graph.tensors import (
 )
 from tlf.dialects.interfaces import Array, ElementwiseInterface
 from tlf.dialects.mem.remainder import RemFOp
-from tlf.dialects.types import broadcast_shape, is_float, scalar_attribute
+from tlf.dialects.types import broadcast_shape, is_float
 
 
 class ElementwiseOperation(
@@ -241,27 +248,17 @@ class MulOp(BinaryOperation):
         return (0, 1)
 
 
-def truncated_quotient(lhs: Array, rhs: Array) -> Array:
-    """The quotient of integers, without its fraction."""
-    return np.floor_divide(np.subtract(lhs, np.fmod(lhs, rhs)), rhs)
+class DividingOperation(BinaryOperation, CheckedInterface, abc.ABC):
+    """
+    A division. By 0, integers have the quotient and the remainder that they have by 1.
+    """
 
-
-def _safe_divisor(divisor: Array) -> Array:
-    return np.where(np.equal(divisor, 0), divisor.dtype.type(1), divisor)
-
-
-def _safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
-    """The divisor, but 1 for 0: machines fault, even beside the elements of a tile."""
-    zero, one = (
-        inserted(builder, arith.ConstantOp(scalar_attribute(number, divisor.type)))
-        for number in (0, 1)
-    )
-    is_zero = inserted(builder, arith.CmpiOp(divisor, zero, "eq"))
-    return inserted(builder, arith.SelectOp(is_zero, one, divisor))
+    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        return divisor_checks(builder, self.operands[1])
 
 
 @irdl_op_definition
-class DivOp(BinaryOperation):
+class DivOp(DividingOperation):
     """
     Elementwise quotient. That of integers is truncated towards zero, and undefined
     where the divisor is 0.
@@ -278,13 +275,13 @@ class DivOp(BinaryOperation):
         lhs, rhs = operands
         if is_float(self.result_element()):
             return np.divide(lhs, rhs)
-        return truncated_quotient(lhs, _safe_divisor(rhs))
+        return truncated_quotient(lhs, safe_divisor(rhs))
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return inserted(builder, arith.DivfOp(lhs, rhs))
-        divisor = _safe_scalar_divisor(builder, rhs)
+        divisor = safe_scalar_divisor(builder, rhs)
         return inserted(builder, arith.DivSIOp(lhs, divisor))
 
     def linear_in(self) -> tuple[int, ...]:
@@ -292,7 +289,7 @@ class DivOp(BinaryOperation):
 
 
 @irdl_op_definition
-class RemOp(BinaryOperation):
+class RemOp(DividingOperation):
     """
     Elementwise remainder of the division that is truncated towards zero: it has the
     sign of the dividend. That of integers is undefined where the divisor is 0; that of
@@ -310,13 +307,13 @@ class RemOp(BinaryOperation):
         lhs, rhs = operands
         if is_float(self.result_element()):
             return np.fmod(lhs, rhs)
-        return np.fmod(lhs, _safe_divisor(rhs))
+        return np.fmod(lhs, safe_divisor(rhs))
 
     def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
         lhs, rhs = elements
         if is_float(lhs.type):
             return inserted(builder, RemFOp(lhs, rhs))
-        divisor = _safe_scalar_divisor(builder, rhs)
+        divisor = safe_scalar_divisor(builder, rhs)
         return inserted(builder, arith.RemSIOp(lhs, divisor))
 
 

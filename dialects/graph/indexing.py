@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.access import Access, Accesses, identity
+from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
 from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.slicing import SliceOp
@@ -74,6 +75,7 @@ class IndexingOperation(
     HasCanonicalizationPatternsInterface,
     IndexedInterface,
     DecompositionInterface,
+    CheckedInterface,
     abc.ABC,
 ):
     """
@@ -107,6 +109,10 @@ class IndexingOperation(
 
     def border(self, operand: int) -> Scalar | None:
         return 0 if operand == 0 else None
+
+    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        last = shape_of(self.operand)[self.axis.value.data] - 1
+        return (index_check(self.indices, 0, last),)
 
     def along_axis(self) -> Access:
         """What an iteration reads of the operand along the axis."""

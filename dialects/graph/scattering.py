@@ -24,6 +24,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
 from tlf.dialects.graph.indexing import INDICES, TakeOp, verify_indices
 from tlf.dialects.graph.logic import Relation
@@ -99,7 +100,7 @@ class ScatterKindAttr(Data[ScatterKind]):
 
 
 @irdl_op_definition
-class ScatterOp(IRDLOperation, DecompositionInterface):
+class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
     """
     A tensor with updates. Each changes the element at its place, but along an axis at
     its index instead: it replaces the element (`set`; of several updates, the last
@@ -166,6 +167,10 @@ class ScatterOp(IRDLOperation, DecompositionInterface):
         verify_element(self.result, element_of(self.operand))
         if self.kind.data is ScatterKind.ADD and element_of(self.operand) == i1:
             raise VerifyException("expected numbers to add, got i1")
+
+    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        last = shape_of(self.operand)[self.axis.value.data] - 1
+        return (index_check(self.indices, 0, last),)
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices, updates = operands

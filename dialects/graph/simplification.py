@@ -17,6 +17,7 @@ from tlf.dialects.graph import (
     pooling,
     pooling3d,
     reduction,
+    within,
 )
 from tlf.dialects.graph.cast_chains import of_cast
 from tlf.dialects.graph.group import GroupOp
@@ -50,6 +51,13 @@ def nothing_dropped(op: Operation) -> Iterable[Simplification]:
         yield Simplification(text, lambda builder: kept(op.operands[0], builder))
 
 
+def nothing_checked(op: Operation) -> Iterable[Simplification]:
+    """A range that no check asks for."""
+    if op.operands[0].type == op.results[0].type:
+        text = "within(x) = x where values are not checked"
+        yield Simplification(text, lambda builder: kept(op.operands[0], builder))
+
+
 UNARY: Sequence[Rule] = (of_another,)
 BINARY: Sequence[Rule] = (with_numbers, of_itself)
 ELEMENTWISE: Sequence[Rule] = (reads_spread,)
@@ -69,6 +77,7 @@ RULES: Mapping[type[Operation], Sequence[Rule]] = {
     logic.CompareOp: (comparison_with_itself,),
     cast.CastOp: (of_cast,),
     activation.DropoutOp: (nothing_dropped,),
+    within.WithinOp: (nothing_checked,),
     reduction.ReduceOp: (of_one_element, done_before),
     mean.MeanOp: (of_one_element,),
     pooling.MaxPool2dOp: (by_axis,),

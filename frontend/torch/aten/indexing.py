@@ -18,6 +18,7 @@ from tlf.frontend.torch.registry import converts
 def _wrapped(at: Emitter, indices: SSAValue, extent: int) -> SSAValue:
     """Indices of which negative ones count from the end."""
     element = element_of(indices)
+    indices = at.emit(graph.WithinOp(indices, -extent, extent - 1))
     below = at.compare(indices, 0, "lt", element)
     return at.select(below, at.add(indices, extent, element), indices, element)
 

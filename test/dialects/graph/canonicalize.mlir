@@ -12,6 +12,14 @@ func.func @nothing(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   func.return %4 : tensor<4x8xf32>
 }
 
+// Nothing but a check asks for a range.
+// CHECK-LABEL: func.func @range(%x
+// CHECK-NEXT:    func.return %x
+func.func @range(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = graph.within %x low -4 high 3 : tensor<4xi64>
+  func.return %0 : tensor<4xi64>
+}
+
 // A transpose of a square moves elements.
 // CHECK-LABEL: func.func @square
 // CHECK-NEXT:    graph.transpose

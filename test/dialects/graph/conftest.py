@@ -47,6 +47,11 @@ def cast_op(rng: Generator) -> Operation:
     return graph.CastOp(value(some_shape(rng), source), target)
 
 
+def within(rng: Generator) -> Operation:
+    low = int(rng.integers(-9, 9))
+    return graph.WithinOp(value(some_shape(rng), i32), low, low + 3)
+
+
 def matmul(rng: Generator) -> Operation:
     rows, inner, columns = (int(n) for n in rng.integers(1, 8, 3))
     batch = some_shape(rng, 0, 2)
@@ -349,6 +354,7 @@ FACTORIES: dict[type[Operation], Factory] = {
     graph.TransposeOp: transpose,
     graph.TruncOp: unary(graph.TruncOp),
     graph.UnfoldOp: unfold,
+    graph.WithinOp: within,
     **CHOOSING,
 }
 

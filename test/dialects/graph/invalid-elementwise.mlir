@@ -72,6 +72,12 @@
 
 // -----
 
+%a = "test.op"() : () -> tensor<4xi64>
+// expected-error@+1 {{expected low to be at most 3, got 4}}
+%0 = graph.within %a low 4 high 3 : tensor<4xi64>
+
+// -----
+
 %a = "test.op"() : () -> tensor<4xi1>
 // expected-error@+1 {{expected elements of f64, f32, f16, bf16, i64, i32, i8, got i1}}
 %0 = graph.rem %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>

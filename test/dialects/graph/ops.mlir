@@ -181,3 +181,5 @@
 %54, %55 = graph.sort %a axis 1 : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xi64>)
 // CHECK: %{{.*}}, %{{.*}} = graph.sort %h axis 2 descending : (tensor<2x4x8xbf16>) -> (tensor<2x4x3xbf16>, tensor<2x4x3xi64>)
 %56, %57 = graph.sort %h axis 2 descending : (tensor<2x4x8xbf16>) -> (tensor<2x4x3xbf16>, tensor<2x4x3xi64>)
+// CHECK: graph.within %j low -5 high 4 : tensor<2x3xi64>
+%58 = graph.within %j low -5 high 4 : tensor<2x3xi64>

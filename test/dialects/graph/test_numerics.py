@@ -175,6 +175,8 @@ def test_logic(element: Attribute, rng: Generator):
     check(run(graph.AndOp, lhs, rhs, of=element), a & b, element)
     check(run(graph.OrOp, lhs, rhs, of=element), a | b, element)
     check(run(graph.NotOp, lhs, of=element), ~a, element)
+    if element != i1:
+        check(run(graph.WithinOp, lhs, of=element, low=-1, high=2), a, element)
 
 
 @floats

@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph, mem
-from tlf.dialects.graph.elementwise import BinaryOperation, truncated_quotient
+from tlf.dialects.graph.elementwise import BinaryOperation
 from tlf.dialects.graph.functions import error_function
+from tlf.dialects.graph.quotients import truncated_quotient
 from tlf.dialects.graph.tensors import NUMBERS
 from tlf.dialects.interfaces import (
     Array,
@@ -149,6 +150,7 @@ def cases() -> list[tuple[type[Operation], Attribute, dict[str, Any]]]:
         graph.CompareOp: [{"relation": each} for each in graph.Relation],
         graph.CastOp: [{"element": target} for target in ELEMENT_TYPES],
         graph.GeluOp: [{"kind": "erf"}, {"kind": "tanh"}],
+        graph.WithinOp: [{"low": -1, "high": 1}],
     }
     return [
         (kind, element, each)

@@ -1,0 +1,38 @@
+"""Values that operations expect of their operands."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import Operation, SSAValue
+
+
+@dataclass(frozen=True)
+class ValueCheck:
+    """Integers that a caller expects between two numbers, both included."""
+
+    values: SSAValue
+    """A tensor."""
+    low: int
+    high: int
+    expected: str
+    """The kind of values, as `indices from 0 to 4`."""
+
+
+def index_check(indices: SSAValue, low: int, high: int) -> ValueCheck:
+    """Indices from `low` up to `high`, which is included."""
+    return ValueCheck(indices, low, high, f"indices from {low} to {high}")
+
+
+class CheckedInterface(Operation, abc.ABC):
+    """
+    An operation that for some values of its operands gives elements which nobody means,
+    such as what is read at an index out of range.
+    """
+
+    @abc.abstractmethod
+    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        """Build what is to be checked, as far as it is not there."""
