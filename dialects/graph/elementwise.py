@@ -260,8 +260,8 @@ class DividingOperation(BinaryOperation, CheckedInterface, abc.ABC):
 @irdl_op_definition
 class DivOp(DividingOperation):
     """
-    Elementwise quotient. That of integers is truncated towards zero, and undefined
-    where the divisor is 0.
+    Elementwise quotient. That of integers is truncated towards zero; by 0 it is the
+    dividend, and that of the least number by -1 is the least number.
 
     ```mlir
     %quotient = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
@@ -292,7 +292,7 @@ class DivOp(DividingOperation):
 class RemOp(DividingOperation):
     """
     Elementwise remainder of the division that is truncated towards zero: it has the
-    sign of the dividend. That of integers is undefined where the divisor is 0; that of
+    sign of the dividend. That of integers is 0 where the divisor is 0; that of
     floats is exact, and the dividend where the divisor is infinite.
 
     ```mlir

@@ -57,6 +57,36 @@ def test_integers(dtype: torch.dtype):
     check_exactly(FUNCTIONS, [x[is_defined], y[is_defined]], targets)
 
 
+def without_quotient(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Integers divided by 0, and the least one by -1."""
+    limits = T.iinfo(dtype)
+    numbers = T.tensor([limits.min, limits.max, -7, 0, 7, limits.min], dtype=dtype)
+    return numbers, T.tensor([*[0] * 5, -1], dtype=dtype)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("target", ["reference", "npu-tiny", "triton"])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_without_quotient(dtype: torch.dtype, target: str):
+    """They are as if divided by 1, on every target."""
+    x, y = without_quotient(dtype)
+    wanted = [x, T.zeros_like(x), T.zeros_like(x), x, x]
+    check_exactly(FUNCTIONS, [x, y], [target], wanted=wanted)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_scalars_without_quotient(dtype: torch.dtype):
+    """Tensors of one number, numbers of Python, and both known when compiling."""
+    x, y = without_quotient(dtype)
+    for number, divisor in ((x[0], y[0]), (x[5], y[5])):
+        whole, zero = number.clone(), T.zeros_like(number)
+        wanted = [whole, zero, zero, whole, whole]
+        check_exactly(FUNCTIONS, [whole, divisor.clone()], wanted=wanted)
+    known = functions("x", *TEXTS, y=0)
+    check_exactly(known, [x], wanted=[x, T.zeros_like(x), T.zeros_like(x), x, x])
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_numbers(dtype: torch.dtype):
     """By a number of Python, of which no step is rounded to 16 bits, and of one."""
