@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.dialects.types import is_half
 from tlf.lowering.triton.functions import own_function
+from tlf.lowering.triton.nearest import nearest_call
 from tlf.lowering.triton.types import (
     is_supported,
     literal,
@@ -235,6 +236,8 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
     result_type = op.results[0].type
     if (inverse := _inverse(op, operands)) is not None:
         return _rounded(f"{operands[0].value} * {inverse}", result_type)
+    if (template := nearest_call(op)) is not None:
+        return _rounded(template.format(*_arguments(operands)), result_type)
     if (template := _FLOAT_INFIX.get(op.name)) is not None:
         return _rounded(template.format(*_infix(operands)), result_type)
     if (name := own_function(op, operands[0].shape)) is not None:

@@ -18,7 +18,7 @@
 // CHECK-NEXT: tl.store
 // CHECK-NEXT: tanh_approx([[W]])
 // CHECK-NEXT: tl.store
-// CHECK-NEXT: [[W]] / 20.0
+// CHECK-NEXT: tl.div_rn([[W]], 20.0)
 // CHECK-NEXT: tl.store
 // CHECK-NEXT: tl.exp2([[W]] * 1.4426950408889634)
 // CHECK-NEXT: tl.store
