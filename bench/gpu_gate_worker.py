@@ -29,6 +29,7 @@ os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 import torch
 from gpu_gate_rows import Row, Work, rows
+from torch_errors import error, tensors
 from torch_model import T, cast_all
 
 from tlf.runtime.triton.executable import Executable
@@ -113,26 +114,6 @@ def _exact(work: Work) -> list[Any]:
         function = cast(Any, copy.deepcopy(function).double())
     found = function(*cast_all(work.arguments, torch.float64))
     return [each.cpu() for each in tensors(found)]
-
-
-def tensors(value: Any) -> Iterator[Any]:
-    """The tensors of a result."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for each in cast(dict[str, Any], value).values():
-            yield from tensors(each)
-    else:
-        for each in value:
-            yield from tensors(each)
-
-
-def error(found: Any, exact: list[Any]) -> float:
-    """The greatest relative error of the tensors of a result."""
-    return max(
-        float(T.norm(mine.cpu().double() - theirs) / T.norm(theirs))
-        for mine, theirs in zip(tensors(found), exact, strict=True)
-    )
 
 
 def _checked(

@@ -23,6 +23,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch_errors import error
 from torch_model import Model, T, cast_all
 from torch_models import MODELS
 
@@ -49,21 +50,6 @@ def moved(value: Any, device: str) -> Any:
     if isinstance(value, tuple):
         return tuple(moved(each, device) for each in cast(tuple[Any, ...], value))
     return value
-
-
-def tensors(value: Any) -> list[Tensor]:
-    """The tensors of a result."""
-    if isinstance(value, Tensor):
-        return [value]
-    return [tensor for each in value for tensor in tensors(each)]
-
-
-def error(found: Any, exact: Any) -> float:
-    """The greatest relative error of the tensors of a result."""
-    return max(
-        float(T.norm(mine.double() - theirs) / T.norm(theirs))
-        for mine, theirs in zip(tensors(found), tensors(exact), strict=True)
-    )
 
 
 def median(run: Run, runs: int) -> float:
