@@ -85,8 +85,9 @@ class CompiledProgram:
         self._check(inputs)
         if as_tensors is None:
             as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
+        device = self.executable.device_for(inputs)
         outcome = self.executable(
-            {name: self._accepted(name, value) for name, value in inputs.items()}
+            {name: self._accepted(name, each, device) for name, each in inputs.items()}
         )
         self._figures.update(outcome.figures)
         found = outcome.results
@@ -126,23 +127,30 @@ class CompiledProgram:
             if (dtype := _name_of(value.dtype)) != kind:
                 raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
 
-    def _accepted(self, name: str, value: Buffer) -> Buffer:
+    def _accepted(self, name: str, value: Buffer, device: Any) -> Buffer:
         """An argument as the backend takes it."""
         if not is_tensor(value):
             return value
         if self.executable.takes_tensors:
-            return value if value.is_contiguous() else self._in_order(name, value)
+            if value.is_contiguous() and device in (None, value.device):
+                return value
+            return self._copied(name, value, device)
         from tlf.frontend.torch.elements import to_array
 
         return to_array(value)
 
-    def _in_order(self, name: str, value: Buffer) -> Buffer:
-        """A copy in row-major order, kept for a weight until that changes."""
+    def _copied(self, name: str, value: Buffer, device: Any) -> Buffer:
+        """
+        A copy in row-major order on a device, kept for a weight until that changes or
+        the device does.
+        """
+        device = device or value.device
         if name not in self._weights:
-            return value.detach().contiguous()
+            return value.detach().to(device).contiguous()
         kept = self._kept.get(name)
-        if kept is None or not kept[0].is_still(value):
-            kept = self._kept[name] = Seen(value), value.detach().contiguous()
+        if kept is None or kept[1].device != device or not kept[0].is_still(value):
+            copy = value.detach().to(device).contiguous()
+            kept = self._kept[name] = Seen(value), copy
         return kept[1]
 
     @cached_property

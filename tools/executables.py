@@ -102,13 +102,24 @@ class Executable(Protocol):
         """Whether it runs on torch tensors where they lie, not on numpy arrays only."""
         ...
 
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
+        """The device of torch that a run takes place on, None for that of numpy."""
+        ...
+
     def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
         """Run on arrays by the names of arguments."""
         ...
 
 
+class OnHost:
+    """A program that runs where numpy does."""
+
+    def device_for(self, inputs: Mapping[str, Buffer]) -> None:
+        """No device of torch."""
+
+
 @dataclass(frozen=True)
-class Interpreted:
+class Interpreted(OnHost):
     """A program that the interpreters of its dialects run, on numpy arrays."""
 
     module: ModuleOp
@@ -127,7 +138,7 @@ class Interpreted:
 
 
 @dataclass(frozen=True)
-class Idle:
+class Idle(OnHost):
     """A program without results: there is nothing to run."""
 
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -138,7 +149,7 @@ class Idle:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Simulated(OnHost):
     """A program of the simulated NPU, on numpy arrays."""
 
     program: NpuProgram
@@ -192,6 +203,10 @@ class Launched:
 
         executable = triton.prepare(triton.load_plan(text))
         return Launched(executable, signature, {"program.triton.py": text})
+
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
+        """That of the tensors among the arguments, or the usual one."""
+        return self.executable.device_for(inputs.values())
 
     def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]

@@ -51,6 +51,10 @@ class PreparedProgram:
         """Whether it runs on torch tensors where they lie."""
         return self.main.takes_tensors
 
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
+        """The device of torch that a run takes place on."""
+        return self.main.device_for(inputs)
+
     def forget(self) -> None:
         """Run the preparation again at the next call."""
         self._outcome = None

@@ -4,7 +4,7 @@ A plan made ready to run: kernels imported, constants and temporaries on the dev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
@@ -45,6 +45,14 @@ class Executable:
         found = {name: each.facts for name, each in self._launchers.items()}
         return {name: facts for name, facts in found.items() if facts is not None}
 
+    def device_for(self, values: Iterable[Array]) -> torch.device:
+        """
+        Where a run on such arguments takes place. Raises `GuardError` for tensors on
+        several devices.
+        """
+        given = [each.device for each in values if isinstance(each, torch.Tensor)]
+        return tensors.common_device(given, self.device)
+
     def _made(self, device: torch.device) -> Mapping[str, torch.Tensor]:
         """The buffers that are there for all calls on a device."""
         constants = {
@@ -68,8 +76,7 @@ class Executable:
         `KernelError`.
         """
         values = self._ordered(inputs)
-        given = [each.device for each in values if isinstance(each, torch.Tensor)]
-        device = tensors.common_device(given, self.device)
+        device = self.device_for(values)
         if device not in self._static:
             self._static[device] = self._made(device)
         bound = dict(self._static[device])
@@ -81,7 +88,8 @@ class Executable:
             self._run(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
         if as_tensors is None:
-            as_tensors = bool(given) and len(given) == len(values)
+            are_tensors = [isinstance(each, torch.Tensor) for each in values]
+            as_tensors = bool(are_tensors) and all(are_tensors)
         if as_tensors:
             return cast(dict[str, Array], results)
         return {

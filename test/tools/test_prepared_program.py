@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import tlf
 from tlf.tools.compiled import CompiledProgram
-from tlf.tools.executables import Outcome
+from tlf.tools.executables import OnHost, Outcome
 from tlf.tools.prepared_program import PreparedProgram
 
 TEXT = """
@@ -33,7 +33,7 @@ T: Any = torch
 TARGETS = ("npu-tiny", "triton")
 
 
-class Counting:
+class Counting(OnHost):
     """Counts how often a preparation runs."""
 
     def __init__(self, compiled: CompiledProgram) -> None:
@@ -161,6 +161,53 @@ def test_that_it_is_told_apart():
     assert compiled.stats["cycles"] > 0
     assert {"program.npu", "prepare_program.npu"} <= set(compiled.stages)
     assert "192 bytes computed once" in compiled.explain()
+
+
+class Elsewhere:
+    """A program on another device, which notes what it gets."""
+
+    def __init__(self, device: str) -> None:
+        self.device = torch.device(device)
+        self.artifacts: Mapping[str, str] = {}
+        self.takes_tensors = True
+        self.inputs: Mapping[str, Any] = {}
+
+    def device_for(self, inputs: Mapping[str, Any]) -> torch.device:
+        return self.device
+
+    def __call__(self, inputs: Mapping[str, Any]) -> Outcome:
+        self.inputs = inputs
+        return Outcome({"y": T.zeros(5, 6)})
+
+
+def test_that_weights_are_copied_to_a_device_once():
+    compiled = tlf.compile(TEXT, target="triton")
+    compiled.executable = program = Elsewhere("meta")
+    x, weight, scale = T.tensor(X), T.tensor(W.T.copy()).T, T.tensor(S)
+
+    def copied() -> list[Any]:
+        compiled(x, weight, scale)
+        assert all(
+            each.device.type == program.device.type and each.is_contiguous()
+            for each in program.inputs.values()
+        )
+        return [program.inputs[name] for name in ("w", "s", "x")]
+
+    def same(first: list[Any], second: list[Any]) -> list[bool]:
+        return [left is right for left, right in zip(first, second, strict=True)]
+
+    before = copied()
+    assert same(before, after := copied()) == [True, True, False]
+    weight.mul_(2)
+    assert same(after, before := copied()) == [False, True, False]
+    scale = scale.clone()
+    assert same(before, after := copied()) == [True, False, False]
+    compiled.refresh()
+    assert same(after, before := copied()) == [False, False, False]
+    program.device = torch.device("cpu")
+    assert same(before, copied()) == [False, False, False]
+    assert program.inputs["x"] is x
+    assert program.inputs["s"] is scale
 
 
 class Block(nn.Module):
