@@ -8,16 +8,60 @@ it; along all others it is an offset plus a linear function of the element.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, i32, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, i32, i64
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
+from xdsl.irdl import IRDLOperation, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses, verify_access
 from tlf.dialects.mixed_index import Index
+from tlf.dialects.types import Shaped
 
 INDICES = (i32, i64)
 """The element types of indices."""
+
+
+class IndexedOperation(IRDLOperation):
+    """
+    An operation that moves a box of elements, along one axis of a table to or from
+    where indices say.
+    """
+
+    axis = prop_def(IntegerAttr.constr(i64))
+    maps = prop_def(ArrayAttr[AffineMapAttr])
+
+    @property
+    def indexed_axis(self) -> int:
+        """The axis of the table along which indices name places."""
+        return self.axis.value.data
+
+    @property
+    def place_map(self) -> AffineMap:
+        """From an element of the box to that of the table, without the offsets."""
+        return self.maps.data[0].data
+
+    @property
+    def index_map(self) -> AffineMap:
+        """From an element of the box to its index."""
+        return self.maps.data[1].data
+
+    def verify_places(
+        self,
+        table: Shaped,
+        indices: Shaped,
+        moved: Shaped,
+        offsets: Sequence[Index],
+    ) -> None:
+        """Check that every element of what is moved has an index, and a place."""
+        IndexedMove(
+            table.get_shape(),
+            indices.get_shape(),
+            moved.get_shape(),
+            self.indexed_axis,
+            offsets,
+            [each.data for each in self.maps],
+        ).verify(indices.element_type)
 
 
 def maps_attribute(source: AffineMap, indices: AffineMap) -> ArrayAttr[AffineMapAttr]:

@@ -3,12 +3,19 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IndexType,
+    IntegerType,
+    i64,
+)
 from xdsl.dialects.utils.dynamic_index_list import (
     get_dynamic_index_list,
     split_dynamic_index_list,
 )
 from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 IntArray: TypeAlias = DenseArrayBase[IntegerType]
@@ -48,3 +55,19 @@ def verify_offsets(
         raise VerifyException(
             f"expected {expected} values for dynamic {what}, got {len(dynamic)}"
         )
+
+
+class OffsetOperation(IRDLOperation):
+    """An operation that acts on a box that starts at some offsets."""
+
+    offsets = var_operand_def(IndexType)
+    static_offsets = prop_def(DenseArrayBase.constr(i64))
+
+    @property
+    def mixed_offsets(self) -> tuple[Index, ...]:
+        """One offset per dimension: a number, or an `index` value."""
+        return mixed(self.static_offsets, self.offsets)
+
+    def verify_offsets(self, rank: int) -> None:
+        """Check that there is one offset per dimension."""
+        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")

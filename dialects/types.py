@@ -34,6 +34,8 @@ from tlf.dialects.encoding import without_layout
 
 AnyTensor: TypeAlias = TensorType[Attribute]
 
+Shaped: TypeAlias = MemRefType[Attribute] | TensorType[Attribute]
+
 DTYPES: dict[Attribute, np.dtype[np.generic]] = {
     f64: np.dtype(np.float64),
     f32: np.dtype(np.float32),

@@ -61,10 +61,9 @@ class MoveFunctions(InterpreterFunctions):
     def run_dma(
         self, interpreter: Interpreter, op: mem.DmaOp, args: PythonValues
     ) -> PythonValues:
-        source, *rest = args
-        dynamic = iter(rest)
+        *values, source, destination = args
+        dynamic = iter(values)
         source_offsets = offsets_of(op.mixed_source_offsets, dynamic)
-        destination = cast(Place, next(dynamic))
         destination_offsets = offsets_of(op.mixed_destination_offsets, dynamic)
         return self._start(
             self._move(op, source, source_offsets, destination, destination_offsets)
@@ -109,10 +108,10 @@ class MoveFunctions(InterpreterFunctions):
     def run_dma_gather(
         self, interpreter: Interpreter, op: mem.DmaGatherOp, args: PythonValues
     ) -> PythonValues:
-        source, *dynamic, indices, destination = args
+        indices, source, destination, *dynamic = args
         offsets = offsets_of(op.mixed_offsets, iter(dynamic))
         outside = np.asarray(op.fill_value or 0).astype(source.dtype)
-        maps, axis = (op.source_map, op.index_map), op.axis.value.data
+        maps, axis = (op.place_map, op.index_map), op.indexed_axis
         found = gather_named(source, offsets, maps, axis, indices, op.box, outside)
         written = destination[(*(slice(size) for size in op.box), ...)]
         return self._start(Move(op, [source, indices], [written], [found]))
@@ -150,7 +149,7 @@ class MoveFunctions(InterpreterFunctions):
     def run_gather(
         self, interpreter: Interpreter, op: mem.GatherOp, args: PythonValues
     ) -> PythonValues:
-        source, *dynamic, indices = args
+        indices, source, *dynamic = args
         self._flight.touch(op, [source], [])
         result = self._poison.array(op, OUTSIDE, op.value_type)
         if op.fill_value is not None:
@@ -158,8 +157,8 @@ class MoveFunctions(InterpreterFunctions):
         result[(*(slice(size) for size in op.box), ...)] = gather_named(
             source,
             offsets_of(op.mixed_offsets, iter(dynamic)),
-            (op.source_map, op.index_map),
-            op.axis.value.data,
+            (op.place_map, op.index_map),
+            op.indexed_axis,
             indices,
             op.box,
             result.reshape(-1)[0],

@@ -92,8 +92,8 @@ class TileFunctions(InterpreterFunctions):
         result[tuple(slice(extent) for extent in op.extents)] = gather_named(
             source,
             _offsets(op, tuple(dynamic)),
-            (op.source_map, op.index_map),
-            op.axis.value.data,
+            (op.place_map, op.index_map),
+            op.indexed_axis,
             indices,
             op.extents,
             result.reshape(-1)[0],

@@ -55,10 +55,11 @@ from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
 from tlf.dialects.mem.remainder import RemFOp
-from tlf.dialects.mem.structured import Shaped, StructuredOp, YieldOp
+from tlf.dialects.mem.structured import StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
 from tlf.dialects.mem.window import WindowOp, window_type
 from tlf.dialects.mixed_index import Index, mixed, split
+from tlf.dialects.types import Shaped
 
 Move: TypeAlias = DmaOp | DmaGatherOp
 """What starts a move between two buffers, and returns its token."""

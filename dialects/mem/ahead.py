@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 
-def iterations_of(ahead: IntegerAttr | None) -> int:
-    """The number of iterations, 0 where there is none."""
-    return 0 if ahead is None else ahead.value.data
+class EarlyOperation(IRDLOperation):
+    """An operation that may start iterations of a loop before its own."""
 
+    ahead = opt_prop_def(IntegerAttr.constr(i64))
 
-def verify_ahead(ahead: IntegerAttr | None) -> None:
-    """Check that the number, where there is one, is at least 1."""
-    if ahead is not None and iterations_of(ahead) < 1:
-        raise VerifyException(
-            f"expected at least 1 iteration ahead, got {iterations_of(ahead)}"
-        )
+    @property
+    def iterations_ahead(self) -> int:
+        """How many iterations before its own it may start, 0 where it says nothing."""
+        return 0 if self.ahead is None else self.ahead.value.data
+
+    def verify_early(self) -> None:
+        """Check that the number, where there is one, is at least 1."""
+        if self.ahead is not None and self.iterations_ahead < 1:
+            raise VerifyException(
+                f"expected at least 1 iteration ahead, got {self.iterations_ahead}"
+            )

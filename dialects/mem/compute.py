@@ -5,11 +5,9 @@ Map, reduce and contract.
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    IntegerAttr,
     MemRefType,
     StringAttr,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -29,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import is_identity, is_projection
 from tlf.dialects.mem.accumulating import AccumulatingOp
-from tlf.dialects.mem.ahead import iterations_of, verify_ahead
+from tlf.dialects.mem.ahead import EarlyOperation
 from tlf.dialects.mem.neutral import neutral_of, zero_of
 from tlf.dialects.mem.structured import (
     StructuredEffects,
@@ -272,7 +270,7 @@ class ReduceOp(AccumulatingOp):
 
 
 @irdl_op_definition
-class ContractOp(AccumulatingOp):
+class ContractOp(AccumulatingOp, EarlyOperation):
     """
     Multiply two inputs and add the products to an output.
 
@@ -299,7 +297,6 @@ class ContractOp(AccumulatingOp):
     acc = operand_def()
 
     input_precision = opt_prop_def(StringAttr)
-    ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     value = opt_result_def(TensorType)
 
@@ -337,11 +334,6 @@ class ContractOp(AccumulatingOp):
         return "ieee" if self.input_precision is None else self.input_precision.data
 
     @property
-    def iterations_ahead(self) -> int:
-        """How many iterations before its own the contraction may start."""
-        return iterations_of(self.ahead)
-
-    @property
     def input_operands(self) -> tuple[SSAValue, ...]:
         return (self.lhs, self.rhs)
 
@@ -357,7 +349,7 @@ class ContractOp(AccumulatingOp):
         self.verify_structure()
         verify_outputs(self)
         self.verify_overwrite()
-        verify_ahead(self.ahead)
+        self.verify_early()
         lhs, rhs = self.input_types
         if lhs.element_type != rhs.element_type:
             raise VerifyException(

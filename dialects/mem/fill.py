@@ -8,7 +8,6 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     MemRefType,
     TensorType,
     i64,
@@ -24,15 +23,14 @@ from xdsl.irdl import (
     opt_result_def,
     prop_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.boxes import verify_no_window
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
-from tlf.dialects.mem.structured import Shaped
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
+from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.dialects.types import Shaped
 
 
 class FillEffects(MemoryEffect):
@@ -109,7 +107,7 @@ class FillOp(IRDLOperation):
 
 
 @irdl_op_definition
-class MaskOp(IRDLOperation):
+class MaskOp(OffsetOperation):
     """
     Set the elements whose position in a larger tensor lies outside its bounds.
 
@@ -126,9 +124,7 @@ class MaskOp(IRDLOperation):
     name = "mem.mask"
 
     source = operand_def(MemRefType | TensorType)
-    offsets = var_operand_def(IndexType)
 
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
     bounds = prop_def(DenseArrayBase.constr(i64))
     valid = opt_prop_def(DenseArrayBase.constr(i64))
     fill = prop_def()
@@ -176,10 +172,6 @@ class MaskOp(IRDLOperation):
         return cast(Shaped, self.source.type)
 
     @property
-    def mixed_offsets(self) -> tuple[Index, ...]:
-        return mixed(self.static_offsets, self.offsets)
-
-    @property
     def limits(self) -> tuple[int, ...]:
         """The bound of each dimension."""
         return tuple(self.bounds.get_values())
@@ -198,7 +190,7 @@ class MaskOp(IRDLOperation):
     def verify_(self) -> None:
         verify_no_window(self.source)
         rank = self.source_type.get_num_dims()
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        self.verify_offsets(rank)
         if len(self.limits) != rank:
             raise VerifyException(
                 f"expected {rank} bounds, one per dimension, got {len(self.limits)}"

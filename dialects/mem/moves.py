@@ -3,7 +3,6 @@ Buffers and the moves between them.
 """
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -20,7 +19,6 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -30,9 +28,16 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mem.ahead import iterations_of, verify_ahead
+from tlf.dialects.mem.ahead import EarlyOperation
+from tlf.dialects.mem.boxed import (
+    BoxOperation,
+    DestinationOperation,
+    FilledOperation,
+    SourceOperation,
+    verify_moved,
+)
 from tlf.dialects.mem.boxes import level_of, verify_sizes
-from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
+from tlf.dialects.mem.numbers import Number, number_attr
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 
 
@@ -96,7 +101,13 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DmaOp(IRDLOperation):
+class DmaOp(
+    SourceOperation,
+    DestinationOperation,
+    BoxOperation,
+    FilledOperation,
+    EarlyOperation,
+):
     """
     Start to move a box of elements from one buffer to another.
 
@@ -119,17 +130,12 @@ class DmaOp(IRDLOperation):
 
     name = "mem.dma"
 
-    source = operand_def(MemRefType)
     source_offsets = var_operand_def(IndexType)
-    destination = operand_def(MemRefType)
     destination_offsets = var_operand_def(IndexType)
 
     static_source_offsets = prop_def(DenseArrayBase.constr(i64))
     static_destination_offsets = prop_def(DenseArrayBase.constr(i64))
-    sizes = prop_def(DenseArrayBase.constr(i64))
-    fill = opt_prop_def()
     clipped = opt_prop_def(UnitAttr)
-    ahead = opt_prop_def(IntegerAttr.constr(i64))
 
     token = result_def(TokenType())
 
@@ -159,7 +165,7 @@ class DmaOp(IRDLOperation):
         static_source, dynamic_source = split(source_offsets)
         static_destination, dynamic_destination = split(destination_offsets)
         super().__init__(
-            operands=[source, dynamic_source, destination, dynamic_destination],
+            operands=[dynamic_source, dynamic_destination, source, destination],
             result_types=[TokenType()],
             properties={
                 "static_source_offsets": static_source,
@@ -171,14 +177,6 @@ class DmaOp(IRDLOperation):
         )
 
     @property
-    def source_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.source.type)
-
-    @property
-    def destination_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.destination.type)
-
-    @property
     def mixed_source_offsets(self) -> tuple[Index, ...]:
         return mixed(self.static_source_offsets, self.source_offsets)
 
@@ -186,30 +184,12 @@ class DmaOp(IRDLOperation):
     def mixed_destination_offsets(self) -> tuple[Index, ...]:
         return mixed(self.static_destination_offsets, self.destination_offsets)
 
-    @property
-    def box(self) -> tuple[int, ...]:
-        """The elements moved per dimension."""
-        return tuple(self.sizes.get_values())
-
-    @property
-    def fill_value(self) -> float | None:
-        return None if self.fill is None else number_value(self.fill)
-
-    @property
-    def iterations_ahead(self) -> int:
-        """How many iterations before its own the move may start."""
-        return iterations_of(self.ahead)
-
     def verify_(self) -> None:
-        verify_ahead(self.ahead)
+        self.verify_early()
         level_of(self.source.type)
         level_of(self.destination.type)
         source, destination = self.source_type, self.destination_type
-        if source.element_type != destination.element_type:
-            raise VerifyException(
-                f"cannot move elements of type {source.element_type} into a buffer of "
-                f"{destination.element_type}"
-            )
+        verify_moved(source, destination)
         rank = source.get_num_dims()
         verify_offsets(
             self.static_source_offsets, self.source_offsets, rank, "source offsets"
@@ -226,13 +206,12 @@ class DmaOp(IRDLOperation):
                 f"cannot move a box of rank {rank} into a buffer of rank "
                 f"{destination.get_num_dims()}"
             )
-        if self.fill is not None:
-            if self.clipped is not None:
-                raise VerifyException(
-                    "expected no `fill` of a `clipped` move: what would be filled is "
-                    "not moved"
-                )
-            verify_number(self.fill, source.element_type)
+        if self.fill is not None and self.clipped is not None:
+            raise VerifyException(
+                "expected no `fill` of a `clipped` move: what would be filled is not "
+                "moved"
+            )
+        self.verify_fill(source.element_type)
 
 
 @irdl_op_definition

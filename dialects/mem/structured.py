@@ -8,7 +8,7 @@ returns one tensor per output.
 from abc import ABC
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import TypeAlias, cast
+from typing import cast
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -38,8 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses, is_projection, verify_access
 from tlf.dialects.mem.boxes import verify_no_window
-
-Shaped: TypeAlias = MemRefType[Attribute] | TensorType[Attribute]
+from tlf.dialects.types import Shaped
 
 
 class StructuredEffects(MemoryEffect):

@@ -8,7 +8,6 @@ from typing import cast
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
-    IndexType,
     MemRefType,
     TensorType,
     i64,
@@ -17,26 +16,39 @@ from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses
+from tlf.dialects.mem.boxed import (
+    BoxOperation,
+    DestinationOperation,
+    FilledOperation,
+    SourceOperation,
+)
 from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
-from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
+from tlf.dialects.mem.numbers import Number, number_attr
+from tlf.dialects.mixed_index import Index, OffsetOperation, split
+
+
+class ValueOperation(SourceOperation):
+    """An operation that moves elements of a buffer into a value."""
+
+    value = result_def(TensorType)
+
+    @property
+    def value_type(self) -> TensorType[Attribute]:
+        return self.value.type
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(ValueOperation, OffsetOperation, BoxOperation, FilledOperation):
     """
     Move a box of elements from a buffer into a value.
 
@@ -53,15 +65,7 @@ class LoadOp(IRDLOperation):
 
     name = "mem.load"
 
-    source = operand_def(MemRefType)
-    offsets = var_operand_def(IndexType)
-
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
-    sizes = prop_def(DenseArrayBase.constr(i64))
     map = opt_prop_def(AffineMapAttr)
-    fill = opt_prop_def()
-
-    value = result_def(TensorType)
 
     custom_directives = (DynamicIndexList, Number)
 
@@ -96,27 +100,6 @@ class LoadOp(IRDLOperation):
         )
 
     @property
-    def source_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.source.type)
-
-    @property
-    def value_type(self) -> TensorType[Attribute]:
-        return self.value.type
-
-    @property
-    def mixed_offsets(self) -> tuple[Index, ...]:
-        return mixed(self.static_offsets, self.offsets)
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """The elements moved per dimension."""
-        return tuple(self.sizes.get_values())
-
-    @property
-    def fill_value(self) -> float | None:
-        return None if self.fill is None else number_value(self.fill)
-
-    @property
     def source_map(self) -> AffineMap:
         """From an element of the value to that of the source, without the offsets."""
         if self.map is None:
@@ -136,15 +119,14 @@ class LoadOp(IRDLOperation):
                     f"expected a map from {ranks[0]} dimensions of the value to "
                     f"{ranks[1]} of the source, got {self.source_map}"
                 )
-        verify_offsets(self.static_offsets, self.offsets, ranks[1], "offsets")
+        self.verify_offsets(ranks[1])
         verify_sizes(self.box, ranks[0])
         verify_room(self.value_type, self.box)
-        if self.fill is not None:
-            verify_number(self.fill, self.source_type.element_type)
+        self.verify_fill(self.source_type.element_type)
 
 
 @irdl_op_definition
-class StoreOp(IRDLOperation):
+class StoreOp(DestinationOperation, OffsetOperation):
     """
     Move a value into a box of a buffer.
 
@@ -160,10 +142,7 @@ class StoreOp(IRDLOperation):
     name = "mem.store"
 
     value = operand_def(TensorType)
-    destination = operand_def(MemRefType)
-    offsets = var_operand_def(IndexType)
 
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
     sizes = opt_prop_def(DenseArrayBase.constr(i64))
 
     custom_directives = (DynamicIndexList,)
@@ -208,19 +187,11 @@ class StoreOp(IRDLOperation):
     def value_type(self) -> TensorType[Attribute]:
         return cast(TensorType[Attribute], self.value.type)
 
-    @property
-    def destination_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.destination.type)
-
-    @property
-    def mixed_offsets(self) -> tuple[Index, ...]:
-        return mixed(self.static_offsets, self.offsets)
-
     def verify_(self) -> None:
         verify_no_window(self.destination)
         verify_value_move(self.destination_type, self.value_type)
         rank = self.destination_type.get_num_dims()
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        self.verify_offsets(rank)
         verify_sizes(self.box, rank)
         verify_room(self.value_type, self.box)
 

@@ -6,7 +6,6 @@ from typing import cast
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     MemRefType,
     i64,
@@ -15,19 +14,17 @@ from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
-    operand_def,
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.mem.boxed import BoxOperation, SourceOperation
 from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
+from tlf.dialects.mixed_index import Index, OffsetOperation, split
 
 
 def window_type(
@@ -46,7 +43,7 @@ def window_type(
 
 
 @irdl_op_definition
-class WindowOp(IRDLOperation):
+class WindowOp(SourceOperation, OffsetOperation, BoxOperation):
     """
     View a box of a buffer whose slices along `axis` form a ring.
 
@@ -65,10 +62,6 @@ class WindowOp(IRDLOperation):
 
     name = "mem.window"
 
-    source = operand_def(MemRefType)
-    offsets = var_operand_def(IndexType)
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
-    sizes = prop_def(DenseArrayBase.constr(i64))
     axis = prop_def(IntegerAttr.constr(i64))
 
     result = result_def(MemRefType)
@@ -102,19 +95,6 @@ class WindowOp(IRDLOperation):
         )
 
     @property
-    def source_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.source.type)
-
-    @property
-    def mixed_offsets(self) -> tuple[Index, ...]:
-        return mixed(self.static_offsets, self.offsets)
-
-    @property
-    def box(self) -> tuple[int, ...]:
-        """The size of the view, per dimension."""
-        return tuple(self.sizes.get_values())
-
-    @property
     def ring_axis(self) -> int:
         """The axis along which indices wrap."""
         return self.axis.value.data
@@ -128,7 +108,7 @@ class WindowOp(IRDLOperation):
         level_of(self.source.type)
         verify_no_window(self.source)
         rank = self.source_type.get_num_dims()
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
+        self.verify_offsets(rank)
         verify_sizes(self.box, rank)
         if not 0 <= self.ring_axis < rank:
             raise VerifyException(

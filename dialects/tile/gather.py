@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -18,18 +16,17 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_prop_def,
-    prop_def,
     result_def,
     traits_def,
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.indexed_move import IndexedMove, maps_attribute
+from tlf.dialects.indexed_move import IndexedOperation, maps_attribute
 from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
-    OffsetOperation,
+    TileOperation,
     extents_attribute,
     valid_extents,
     verify_element_types,
@@ -39,7 +36,7 @@ from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 
 
 @irdl_op_definition
-class GatherOp(OffsetOperation, MoveInterface):
+class GatherOp(TileOperation, IndexedOperation, MoveInterface):
     """
     Cut a tile out of a tensor, along one axis where indices say.
 
@@ -60,8 +57,6 @@ class GatherOp(OffsetOperation, MoveInterface):
 
     source = operand_def(TensorType)
     indices = operand_def(TensorType)
-    axis = prop_def(IntegerAttr.constr(i64))
-    maps = prop_def(ArrayAttr[AffineMapAttr])
     fill = opt_prop_def(FloatAttr | IntegerAttr)
     valid = opt_prop_def(DenseArrayBase.constr(i64))
     result = result_def(TensorType)
@@ -111,28 +106,11 @@ class GatherOp(OffsetOperation, MoveInterface):
         """The extents of what is cut, which may be less than the tile's."""
         return valid_extents(self.valid, tensor_type(self.result))
 
-    @property
-    def source_map(self) -> AffineMap:
-        """From an element of the tile to its place in the source."""
-        return self.maps.data[0].data
-
-    @property
-    def index_map(self) -> AffineMap:
-        """From an element of the tile to its index."""
-        return self.maps.data[1].data
-
     def verify_(self) -> None:
         source, result = tensor_type(self.source), tensor_type(self.result)
         indices = tensor_type(self.indices)
         verify_element_types(source, result)
         self.verify_offsets(source.get_num_dims())
-        IndexedMove(
-            source.get_shape(),
-            indices.get_shape(),
-            result.get_shape(),
-            self.axis.value.data,
-            self.mixed_offsets,
-            [each.data for each in self.maps],
-        ).verify(indices.element_type)
+        self.verify_places(source, indices, result, self.mixed_offsets)
         verify_number(self.fill, result)
         self.verify_valid(self.valid, result.get_shape())

@@ -39,7 +39,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.mixed_index import Index, mixed, split
 from tlf.dialects.tile.offsets import (
     Number,
-    OffsetOperation,
+    TileOperation,
     extents_attribute,
     valid_extents,
     verify_number,
@@ -48,7 +48,7 @@ from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
 
 
 @irdl_op_definition
-class MaskOp(OffsetOperation, PositionInterface, CollapsingInterface):
+class MaskOp(TileOperation, PositionInterface, CollapsingInterface):
     """
     Set the elements of a tile whose place in a whole tensor lies outside of it.
 

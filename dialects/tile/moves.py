@@ -32,7 +32,7 @@ from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
-    OffsetOperation,
+    TileOperation,
     extents_attribute,
     valid_extents,
     verify_element_types,
@@ -43,7 +43,7 @@ from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
 
 
 @irdl_op_definition
-class SliceOp(OffsetOperation, MoveInterface):
+class SliceOp(TileOperation, MoveInterface):
     """
     Cut a tile out of a tensor. The result type gives its size.
 
@@ -133,7 +133,7 @@ class SliceOp(OffsetOperation, MoveInterface):
 
 
 @irdl_op_definition
-class DesliceOp(OffsetOperation):
+class DesliceOp(TileOperation):
     """
     Put a tile into a tensor at some offsets, and yield the tensor that results.
 

@@ -8,15 +8,13 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
-    IndexType,
     IntegerAttr,
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import IRDLOperation, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mixed_index import Index, IntArray, mixed, verify_offsets
+from tlf.dialects.mixed_index import IntArray, OffsetOperation
 from tlf.dialects.types import AnyTensor
 
 Number: TypeAlias = int | float
@@ -33,20 +31,8 @@ def valid_extents(valid: IntArray | None, tile: AnyTensor) -> tuple[int, ...]:
     return tuple(cast(Sequence[int], valid.get_values()))
 
 
-class OffsetOperation(IRDLOperation):
+class TileOperation(OffsetOperation):
     """An operation that acts on the box of a tensor that starts at some offsets."""
-
-    offsets = var_operand_def(IndexType)
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
-
-    @property
-    def mixed_offsets(self) -> tuple[Index, ...]:
-        """One offset per axis: a number, or an `index` value."""
-        return mixed(self.static_offsets, self.offsets)
-
-    def verify_offsets(self, rank: int) -> None:
-        """Check that there is one offset per axis."""
-        verify_offsets(self.static_offsets, self.offsets, rank, "offsets")
 
     def verify_valid(self, valid: IntArray | None, shape: Sequence[int]) -> None:
         """Check that a tile has room for what is valid of it."""

@@ -83,7 +83,7 @@ def convert_gather(scope: Scope, op: tile.GatherOp) -> None:
     indices = scope.operand(op.indices)
     scope.reading(op.source, op.indices)
     fill = None if op.fill is None else scalar_value(op.fill)
-    maps, axis = (op.source_map, op.index_map), op.axis.value.data
+    maps, axis = (op.place_map, op.index_map), op.indexed_axis
     at = source, offsets, axis, indices
     if scope.is_value(type_):
         load = mem.GatherOp(*at, maps, type_, fill, op.extents)

@@ -50,20 +50,18 @@ def convert_gather(op: mem.DmaGatherOp, views: Views, machine: Target) -> npu.Dm
             f"{op.name}: expected moves into {destination.level} that follow indices, "
             "got a target whose moves do not"
         )
-    index, axis = index_builder(op), op.axis.value.data
+    index, axis = index_builder(op), op.indexed_axis
     named = accesses(op.index_map)
     starts = [access.constant for access in named]
     origins = [
         index.add(offset, access.constant)
-        for offset, access in zip(
-            op.mixed_offsets, accesses(op.source_map), strict=True
-        )
+        for offset, access in zip(op.mixed_offsets, accesses(op.place_map), strict=True)
     ]
     dims = [
         _Dim(
             size,
             destination.strides[number],
-            _along(accesses(op.source_map), source, number),
+            _along(accesses(op.place_map), source, number),
             _along(named, indices, number),
             *_read(index, op, source, origins, number),
         )
@@ -104,8 +102,8 @@ def _read(
 ) -> tuple[Index, Index | None]:
     """The range along a dimension of the box that the source has."""
     low, high, size = 0, None, op.box[dimension]
-    for axis, place in enumerate(accesses(op.source_map)):
-        if axis == op.axis.value.data or not place.coefficients[dimension]:
+    for axis, place in enumerate(accesses(op.place_map)):
+        if axis == op.indexed_axis or not place.coefficients[dimension]:
             continue
         origin, bound = origins[axis], source.shape[axis]
         if isinstance(origin, int) and 0 <= origin <= bound - size:

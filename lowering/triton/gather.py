@@ -27,7 +27,7 @@ def gather(access: Access, op: mem.GatherOp, indices: str) -> str:
     known = f"({index} >= 0) & ({index} < {extent})"
     if access.wide and element_of(op.indices) == i32:
         index = f"{index}.to(tl.int64)"
-    positions = Positions.of(access.places(op.mixed_offsets), room, op.source_map)
+    positions = Positions.of(access.places(op.mixed_offsets), room, op.place_map)
     place = Position(Index(index, 0, extent - 1), ())
     along = (*positions.along[:axis], place, *positions.along[axis + 1 :])
     positions = replace(positions, along=along)

@@ -49,7 +49,7 @@ def read(op: Operation, value: SSAValue) -> Access | None:
             map_ = None if op.map is None else op.map.data
             boxes = _moved(op.mixed_offsets, op.extents, map_)
         case tile.GatherOp() if op.source is value and op.indices is not value:
-            boxes = _moved(op.mixed_offsets, op.extents, op.source_map)
+            boxes = _moved(op.mixed_offsets, op.extents, op.place_map)
             axis = op.axis.value.data
             boxes[axis] = (Linear(), shape[axis])
         case _:

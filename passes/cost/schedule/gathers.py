@@ -128,7 +128,7 @@ def read_gather(reader: Reader, op: tile.GatherOp) -> None:
         raise UnknownTimeError(op, "expected indices and elements that do not roll")
     levels = source.buffer.level, place.buffer.level
     engine = dma_engine(*levels)
-    maps, axis = (op.source_map, op.index_map), op.axis.value.data
+    maps, axis = (op.place_map, op.index_map), op.indexed_axis
     side = Side(source, offsets)
     price = GatherPrice(
         reader.costs, engine, side, indices, place, axis, maps, op.extents
