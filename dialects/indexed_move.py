@@ -7,8 +7,9 @@ it; along all others it is an offset plus a linear function of the element.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, f32, i32, i64
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation, prop_def
@@ -20,6 +21,20 @@ from tlf.dialects.types import Shaped
 
 INDICES = (i32, i64)
 """The element types of indices."""
+
+SUMMED = (f32, i32, i64)
+"""The element types that moves can add to what is there."""
+
+
+class Roles(NamedTuple):
+    """What messages call the table, and what is moved from or to it."""
+
+    table: str
+    moved: str
+
+
+READ = Roles("source", "result")
+WRITTEN = Roles("destination", "source")
 
 
 class IndexedOperation(IRDLOperation):
@@ -52,6 +67,7 @@ class IndexedOperation(IRDLOperation):
         indices: Shaped,
         moved: Shaped,
         offsets: Sequence[Index],
+        roles: Roles = READ,
     ) -> None:
         """Check that every element of what is moved has an index, and a place."""
         IndexedMove(
@@ -61,7 +77,16 @@ class IndexedOperation(IRDLOperation):
             self.indexed_axis,
             offsets,
             [each.data for each in self.maps],
+            roles,
         ).verify(indices.element_type)
+
+
+def verify_summed(element: Attribute, adds: bool) -> None:
+    """Check that moves can add elements, if they are to."""
+    if adds and element not in SUMMED:
+        raise VerifyException(
+            f"expected elements of f32, i32 or i64 to accumulate, got {element}"
+        )
 
 
 def maps_attribute(source: AffineMap, indices: AffineMap) -> ArrayAttr[AffineMapAttr]:
@@ -71,39 +96,40 @@ def maps_attribute(source: AffineMap, indices: AffineMap) -> ArrayAttr[AffineMap
 
 @dataclass(frozen=True)
 class IndexedMove:
-    """The shapes of a move's source, indices and result, and how they are related."""
+    """The shapes of a table, of indices, and of what is moved, and their relation."""
 
-    source: Sequence[int]
+    table: Sequence[int]
     indices: Sequence[int]
-    result: Sequence[int]
+    moved: Sequence[int]
     axis: int
     offsets: Sequence[Index]
     maps: Sequence[AffineMap]
+    roles: Roles
 
     def verify(self, index_type: Attribute) -> None:
-        """Check that every element of the result has an index, and a place."""
+        """Check that every element has an index, and a place."""
         if index_type not in INDICES:
             raise VerifyException(f"expected indices of i32 or i64, got {index_type}")
-        if not 0 <= self.axis < len(self.source):
+        if not 0 <= self.axis < len(self.table):
             raise VerifyException(
-                f"expected an axis of the {len(self.source)} of the source, "
+                f"expected an axis of the {len(self.table)} of the {self.roles.table}, "
                 f"got {self.axis}"
             )
         if len(self.maps) != 2:
             raise VerifyException(
-                f"expected 2 maps, of the source and of the indices, "
+                f"expected 2 maps, of the {self.roles.table} and of the indices, "
                 f"got {len(self.maps)}"
             )
-        source, indices = self.maps
-        self._verify_source(source)
-        verify_access(indices, self.result, self.indices, "indices")
+        table, indices = self.maps
+        self._verify_table(table)
+        verify_access(indices, self.moved, self.indices, "indices")
 
-    def _verify_source(self, map_: AffineMap) -> None:
-        ranks = (len(self.result), len(self.source))
+    def _verify_table(self, map_: AffineMap) -> None:
+        ranks = (len(self.moved), len(self.table))
         if (map_.num_dims, len(map_.results)) != ranks or map_.num_symbols:
             raise VerifyException(
-                f"expected a map from {ranks[0]} dimensions of the result to "
-                f"{ranks[1]} of the source, got {map_}"
+                f"expected a map from {ranks[0]} dimensions of the {self.roles.moved} "
+                f"to {ranks[1]} of the {self.roles.table}, got {map_}"
             )
         if not accesses(map_)[self.axis].is_zero or self.offsets[self.axis] != 0:
             raise VerifyException(

@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import (
 from tlf.dialects.graph import movement
 from tlf.dialects.graph.indexing import IndexingOperation
 from tlf.dialects.graph.ramps import ramp_of
+from tlf.dialects.graph.scattering import ScatterOp
 from tlf.dialects.graph.simplification import is_free
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
@@ -163,6 +164,22 @@ class UnfoldNamedPattern(RewritePattern):
         shape = shape_of(op.result)
         map_ = indexing_map(accesses, len(shape)).data
         rewriter.replace(op, UnfoldOp(op.operand, map_, shape))
+
+
+class NameOncePattern(RewritePattern):
+    """Let indices that are broadcast name places once for all updates."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter, /) -> None:
+        spread = op.indices.owner
+        if not isinstance(spread, movement.BroadcastOp) or not is_free(spread):
+            return
+        axis = op.written_axis
+        found, wanted = shape_of(spread.operand), shape_of(op.indices)
+        if len(found) != len(wanted) or found[axis] != wanted[axis]:
+            return
+        operands = (op.operand, spread.operand, op.updates)
+        rewriter.replace(op, ScatterOp(*operands, axis, op.kind.data))
 
 
 class PermuteUnfoldedPattern(RewritePattern):

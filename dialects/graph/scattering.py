@@ -8,7 +8,8 @@ from enum import auto
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import Data, Operation, SSAValue
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
+from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -19,6 +20,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import AttrParser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -44,6 +46,7 @@ from tlf.dialects.graph.tensors import (
     verify_shape,
     widened,
 )
+from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.interfaces import Array, DecompositionInterface
 from tlf.dialects.words import parse_word
 
@@ -100,15 +103,21 @@ class ScatterKindAttr(Data[ScatterKind]):
 
 
 @irdl_op_definition
-class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
+class ScatterOp(
+    IRDLOperation,
+    HasCanonicalizationPatternsInterface,
+    DecompositionInterface,
+    IndexedWriteInterface,
+    CheckedInterface,
+):
     """
     A tensor with updates. Each changes the element at its place, but along an axis at
     its index instead: it replaces the element (`set`; of several updates, the last
     along the axis does), is added to it (`add`), multiplied by it (`mul`), or combined
     to their maximum (`max`) or minimum (`min`), NaN where one of them is NaN. Updates
     whose index is negative, or not less than the extent of the axis, are dropped. There
-    may be fewer updates than elements along the other axes. 16-bit floats are combined
-    in f32, and rounded once.
+    may be fewer updates than elements along the other axes, and one index for all of
+    them. 16-bit floats are combined in f32, and rounded once.
 
     ```mlir
     %y = graph.scatter %x, %indices, %updates axis 1 <add>
@@ -156,12 +165,7 @@ class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
         shape, axis = shape_of(self.operand), self.axis.value.data
         verify_axes([axis], len(shape))
         verify_indices(self.indices, shape, axis)
-        found, wanted = shape_of(self.updates), shape_of(self.indices)
-        if found != wanted:
-            raise VerifyException(
-                f"expected updates of shape {shape_text(wanted)}, "
-                f"got {shape_text(found)}"
-            )
+        self._verify_updates()
         verify_same_elements([self.operand, self.updates])
         verify_shape(self.result, shape)
         verify_element(self.result, element_of(self.operand))
@@ -172,8 +176,44 @@ class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
         last = shape_of(self.operand)[self.axis.value.data] - 1
         return (index_check(self.indices, 0, last),)
 
+    def _verify_updates(self) -> None:
+        """Check that every update has an index, and a place along the other axes."""
+        found, wanted = shape_of(self.updates), shape_of(self.indices)
+        most = with_axis(shape_of(self.operand), self.axis.value.data, 0)
+        fits = len(found) == len(wanted) and all(
+            extent == count or (count == 1 and 0 < extent <= limit)
+            for extent, count, limit in zip(found, wanted, most, strict=True)
+        )
+        if not fits:
+            raise VerifyException(
+                f"expected updates of shape {shape_text(wanted)}, "
+                f"got {shape_text(found)}"
+            )
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from tlf.dialects.graph.canonicalization import NameOncePattern
+
+        return (NameOncePattern(),)
+
+    @property
+    def written_axis(self) -> int:
+        return self.axis.value.data
+
+    @property
+    def sums(self) -> bool | None:
+        return {ScatterKind.SET: False, ScatterKind.ADD: True}.get(self.kind.data)
+
+    def written_in(self, builder: Builder, element: Attribute) -> Sequence[SSAValue]:
+        program, kind = ChoiceProgram(builder), self.kind.data
+        start = program.cast(self.operand, element)
+        updates = program.cast(self.updates, element)
+        found = ScatterOp(start, self.indices, updates, self.written_axis, kind)
+        return [program.finish(program.insert(found), self.result.type)]
+
     def reference(self, *operands: Array) -> tuple[Array, ...]:
         array, indices, updates = operands
+        indices = np.broadcast_to(indices, updates.shape)
         axis, combine = self.axis.value.data, _UPDATE[self.kind.data]
         total, updates = widened(array).copy(), widened(updates)
         extent = array.shape[axis]
@@ -199,7 +239,9 @@ class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
         updates = self._grown(program, program.numeric(self.updates), 0)
         updates = program.spread(updates, axis)
         rows = self._indices_of_slices()
-        indices = self._grown(program, self.indices, -1) if rows is None else rows
+        indices = rows
+        if indices is None:
+            indices = self._grown(program, self._indices_of_all(program), -1)
         indices = program.spread(indices, axis)
         behind = len(shape) - axis
         places = program.positions(shape[axis], behind, element_of(indices))
@@ -227,18 +269,19 @@ class ScatterOp(IRDLOperation, DecompositionInterface, CheckedInterface):
         return [program.finish(program.select(known, found, start), self.result.type)]
 
     def _indices_of_slices(self) -> SSAValue | None:
-        """
-        The indices with extents of 1 along the other axes, where they are the same all
-        along those of the operand.
-        """
-        spread, axis = self.indices.owner, self.axis.value.data
-        if not isinstance(spread, BroadcastOp):
-            return None
-        wanted = with_axis(shape_of(self.operand), axis, shape_of(self.indices)[axis])
-        found = shape_of(spread.operand)
-        ones = with_axis((1,) * len(wanted), axis, wanted[axis])
-        is_same = shape_of(self.indices) == wanted and found == ones
-        return spread.operand if is_same else None
+        """The indices, where they name places of whole slices of the operand."""
+        axis, shape = self.axis.value.data, shape_of(self.indices)
+        wanted = with_axis(shape_of(self.operand), axis, shape[axis])
+        is_whole = shape_of(self.updates) == wanted
+        ones = with_axis((1,) * len(shape), axis, shape[axis])
+        return self.indices if is_whole and shape == ones else None
+
+    def _indices_of_all(self, program: ChoiceProgram) -> SSAValue:
+        """One index for each update."""
+        shape = shape_of(self.updates)
+        if shape_of(self.indices) == shape:
+            return self.indices
+        return program.insert(BroadcastOp(self.indices, shape))
 
     def _grown(self, program: ChoiceProgram, value: SSAValue, fill: int) -> SSAValue:
         """The value, as large as the operand along the other axes."""

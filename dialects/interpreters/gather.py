@@ -1,4 +1,4 @@
-"""Boxes of arrays that a move reads, straight or through an affine map."""
+"""Boxes of arrays that a move reads or writes, through affine maps and by indices."""
 
 from __future__ import annotations
 
@@ -25,11 +25,26 @@ def gather(
     `fill` where that lies outside. The box has `sizes` elements along its axes. Along
     one axis of the source the places may be `named` instead, one for each `e`.
     """
+    inside, index = _places(source.shape, offsets, indexing, sizes, named)
+    found = np.full(tuple(sizes), fill, source.dtype)
+    elements = np.broadcast_to(source[index], tuple(sizes))
+    found[inside] = elements[inside]
+    return found
+
+
+def _places(
+    shape: Sequence[int],
+    offsets: Sequence[int],
+    indexing: AffineMap,
+    sizes: Sequence[int],
+    named: tuple[int, Array] | None,
+) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
+    """Which elements of a box have a place in an array, and these, axis by axis."""
     grid = np.indices(tuple(sizes), sparse=True)
     inside = np.ones(tuple(sizes), np.bool_)
     index: list[NDArray[np.int64]] = []
     for dimension, (access, offset, extent) in enumerate(
-        zip(accesses(indexing), offsets, source.shape, strict=True)
+        zip(accesses(indexing), offsets, shape, strict=True)
     ):
         position = np.full(tuple(sizes), offset + access.constant, np.int64)
         for coefficient, axis in zip(access.coefficients, grid, strict=True):
@@ -38,10 +53,7 @@ def gather(
             position = named[1].astype(np.int64)
         inside &= (position >= 0) & (position < extent)
         index.append(np.clip(position, 0, extent - 1))
-    found = np.full(tuple(sizes), fill, source.dtype)
-    elements = np.broadcast_to(source[tuple(index)], tuple(sizes))
-    found[inside] = elements[inside]
-    return found
+    return inside, tuple(index)
 
 
 def gather_named(
@@ -59,3 +71,30 @@ def gather_named(
     """
     places = gather(indices, [0] * indices.ndim, maps[1], sizes, -1)
     return gather(source, offsets, maps[0], sizes, fill, (axis, places))
+
+
+def scatter_named(
+    destination: Array,
+    offsets: Sequence[int],
+    maps: tuple[AffineMap, AffineMap],
+    axis: int,
+    indices: Array,
+    values: Array,
+    adds: bool,
+) -> Array:
+    """
+    The destination with the elements of a box at `offsets + maps[0](e)`, but along
+    `axis` at the places that `indices` hold at `maps[1](e)`: in their order, in the
+    place of what is there or added to it.
+    """
+    sizes = values.shape
+    names = gather(indices, [0] * indices.ndim, maps[1], sizes, -1)
+    inside, index = _places(destination.shape, offsets, maps[0], sizes, (axis, names))
+    result = destination.copy()
+    places = tuple(np.broadcast_to(each, sizes)[inside] for each in index)
+    if not adds:
+        result[places] = values[inside]
+        return result
+    with np.errstate(all="ignore"):
+        np.add.at(result, places, values[inside])
+    return result

@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import InterpretationError
 from tlf.dialects import mem
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.flight import Flight, Move
-from tlf.dialects.interpreters.gather import gather, gather_named
+from tlf.dialects.interpreters.gather import gather, gather_named, scatter_named
 from tlf.dialects.interpreters.poison import OUTSIDE, UNAWAITED, UNWRITTEN, Poison
 from tlf.dialects.interpreters.tile import overlap
 from tlf.dialects.interpreters.windows import Place, Window, fetch, parts
@@ -115,6 +115,18 @@ class MoveFunctions(InterpreterFunctions):
         found = gather_named(source, offsets, maps, axis, indices, op.box, outside)
         written = destination[(*(slice(size) for size in op.box), ...)]
         return self._start(Move(op, [source, indices], [written], [found]))
+
+    @impl(mem.DmaScatterOp)
+    def run_dma_scatter(
+        self, interpreter: Interpreter, op: mem.DmaScatterOp, args: PythonValues
+    ) -> PythonValues:
+        indices, source, destination, *dynamic = args
+        offsets = offsets_of(op.mixed_offsets, iter(dynamic))
+        maps, axis = (op.place_map, op.index_map), op.indexed_axis
+        moved = source[(*(slice(size) for size in op.box), ...)]
+        found = scatter_named(destination, offsets, maps, axis, indices, moved, op.adds)
+        read = [source, indices]
+        return self._start(Move(op, read, [destination], [found]))
 
     @impl(mem.WaitOp)
     def run_wait(

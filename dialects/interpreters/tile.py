@@ -21,7 +21,7 @@ from xdsl.interpreter import (
 )
 
 from tlf.dialects import tile
-from tlf.dialects.interpreters.gather import gather, gather_named
+from tlf.dialects.interpreters.gather import gather, gather_named, scatter_named
 from tlf.dialects.interpreters.parallel_writes import ParallelWrites
 from tlf.dialects.interpreters.poison import OUTSIDE, UNTILED, Poison
 from tlf.dialects.types import scalar_value
@@ -45,7 +45,7 @@ def overlap(
 
 
 def _offsets(
-    op: tile.SliceOp | tile.DesliceOp | tile.GatherOp | tile.MaskOp,
+    op: tile.SliceOp | tile.DesliceOp | tile.GatherOp | tile.ScatterOp | tile.MaskOp,
     values: PythonValues,
 ):
     dynamic = iter(values)
@@ -99,6 +99,19 @@ class TileFunctions(InterpreterFunctions):
             result.reshape(-1)[0],
         )
         return (result,)
+
+    @impl(tile.ScatterOp)
+    def run_scatter(
+        self, interpreter: Interpreter, op: tile.ScatterOp, args: PythonValues
+    ) -> PythonValues:
+        source, destination, indices, *dynamic = args
+        offsets = _offsets(op, tuple(dynamic))
+        maps = (op.place_map, op.index_map)
+        return (
+            scatter_named(
+                destination, offsets, maps, op.indexed_axis, indices, source, op.adds
+            ),
+        )
 
     @impl(tile.DesliceOp)
     def run_deslice(

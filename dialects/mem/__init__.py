@@ -51,6 +51,7 @@ from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.collapse import CollapseOp
 from tlf.dialects.mem.compute import COMBINES, ContractOp, MapOp, ReduceOp
 from tlf.dialects.mem.dma_gather import DmaGatherOp
+from tlf.dialects.mem.dma_scatter import DmaScatterOp
 from tlf.dialects.mem.fill import FillOp, MaskOp
 from tlf.dialects.mem.gather import GatherOp
 from tlf.dialects.mem.moves import AllocOp, DmaOp, TokenType, WaitOp
@@ -61,7 +62,7 @@ from tlf.dialects.mem.window import WindowOp, window_type
 from tlf.dialects.mixed_index import Index, mixed, split
 from tlf.dialects.types import Shaped
 
-Move: TypeAlias = DmaOp | DmaGatherOp
+Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
 """What starts a move between two buffers, and returns its token."""
 
 Mem = Dialect(
@@ -72,6 +73,7 @@ Mem = Dialect(
         ContractOp,
         DmaGatherOp,
         DmaOp,
+        DmaScatterOp,
         FillOp,
         GatherOp,
         LoadOp,
@@ -97,6 +99,7 @@ __all__ = [
     "ContractOp",
     "DmaGatherOp",
     "DmaOp",
+    "DmaScatterOp",
     "FillOp",
     "GatherOp",
     "Index",

@@ -43,6 +43,20 @@ def verify_sizes(sizes: Sequence[int], rank: int) -> None:
         raise VerifyException(f"expected positive sizes, got {list(sizes)}")
 
 
+def verify_plain(*buffers: SSAValue) -> None:
+    """Check that buffers have levels, and do not wrap."""
+    for buffer in buffers:
+        level_of(buffer.type)
+        verify_no_window(buffer)
+
+
+def verify_box(sizes: Sequence[int], shape: Sequence[int]) -> None:
+    """Check that a box is within a buffer of a shape, from its start on."""
+    verify_sizes(sizes, len(shape))
+    if any(size > extent for size, extent in zip(sizes, shape, strict=True)):
+        raise VerifyException(f"expected a box within {list(shape)}, got {list(sizes)}")
+
+
 def kept_dimensions(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
     """
     Return the dimensions of a subview that its type keeps; the others have size 1.

@@ -19,7 +19,6 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
-from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.indexed_move import IndexedOperation, maps_attribute
 from tlf.dialects.mem.ahead import EarlyOperation
@@ -30,7 +29,7 @@ from tlf.dialects.mem.boxed import (
     SourceOperation,
     verify_moved,
 )
-from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
+from tlf.dialects.mem.boxes import verify_box, verify_plain
 from tlf.dialects.mem.moves import TokenType
 from tlf.dialects.mem.numbers import Number, number_attr
 from tlf.dialects.mixed_index import Index, OffsetOperation, split
@@ -115,18 +114,10 @@ class DmaGatherOp(
 
     def verify_(self) -> None:
         self.verify_early()
-        for buffer in (self.source, self.indices, self.destination):
-            level_of(buffer.type)
-            verify_no_window(buffer)
+        verify_plain(self.source, self.indices, self.destination)
         source, destination = self.source_type, self.destination_type
         verify_moved(source, destination)
         self.verify_offsets(source.get_num_dims())
         self.verify_places(source, self.index_type, destination, self.mixed_offsets)
-        verify_sizes(self.box, destination.get_num_dims())
-        pairs = zip(self.box, destination.get_shape(), strict=True)
-        if any(size > extent for size, extent in pairs):
-            raise VerifyException(
-                f"expected a box within {list(destination.get_shape())}, "
-                f"got {list(self.box)}"
-            )
+        verify_box(self.box, destination.get_shape())
         self.verify_fill(source.element_type)

@@ -23,7 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.indexed_move import INDICES
+from tlf.dialects.indexed_move import INDICES, verify_summed
 from tlf.dialects.mem.numbers import Number, number_attr, number_value
 from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
@@ -190,6 +190,7 @@ class DmaOp(EngineOp):
                 f"expected one element type, got {source.element_type} and "
                 f"{written.element_type}"
             )
+        verify_summed(source.element_type, self.accumulate is not None)
         for static, values in (
             (self.inside_low, self.lows),
             (self.inside_high, self.highs),

@@ -21,6 +21,7 @@ from tlf.dialects.tile.loops import WhileOp, YieldOp
 from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.mask import MaskOp
 from tlf.dialects.tile.moves import DesliceOp, SliceOp
+from tlf.dialects.tile.scatter import ScatterOp
 
 Tile = Dialect(
     "tile",
@@ -29,6 +30,7 @@ Tile = Dialect(
         EmptyOp,
         FillOp,
         GatherOp,
+        ScatterOp,
         MaskOp,
         RollOp,
         SliceOp,
@@ -55,6 +57,7 @@ __all__ = [
     "MappingAttr",
     "MaskOp",
     "RollOp",
+    "ScatterOp",
     "SliceOp",
     "Tile",
     "WhileOp",

@@ -46,9 +46,10 @@ def scatter(rng: Generator) -> Operation:
     axis = int(rng.integers(len(shape)))
     part = some_part(rng, shape, axis)
     kinds = [kind for kind in graph.ScatterKind if (kind, element) != ("add", i1)]
+    shared = [each if n == axis or coin(rng) else 1 for n, each in enumerate(part)]
     return graph.ScatterOp(
         value(shape, element),
-        some_indices(rng, part),
+        some_indices(rng, shared),
         value(part, element),
         axis,
         kinds[rng.integers(len(kinds))],

@@ -70,3 +70,27 @@ func.func @single(%x: tensor<4x1xbf16>) -> (tensor<4xbf16>, tensor<4xf32>) {
   %1 = graph.reduce %x <sum> axes [1] : (tensor<4x1xbf16>) -> tensor<4xf32>
   func.return %0, %1 : tensor<4xbf16>, tensor<4xf32>
 }
+
+// Indices that are broadcast name places once for all updates.
+// CHECK-LABEL: func.func @name_once(
+// CHECK-NEXT: graph.scatter %x, %n, %u axis 1 <add> : (tensor<4x9xf32>, tensor<1x2xi64>, tensor<3x2xf32>) -> tensor<4x9xf32>
+// CHECK-NEXT: func.return
+func.func @name_once(%x: tensor<4x9xf32>, %n: tensor<1x2xi64>, %u: tensor<3x2xf32>)
+    -> tensor<4x9xf32> {
+  %0 = graph.broadcast %n : (tensor<1x2xi64>) -> tensor<3x2xi64>
+  %y = graph.scatter %x, %0, %u axis 1 <add>
+      : (tensor<4x9xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<4x9xf32>
+  func.return %y : tensor<4x9xf32>
+}
+
+// One index along its own axis is looked at for each update.
+// CHECK-LABEL: func.func @name_each(
+// CHECK: graph.broadcast
+// CHECK: graph.scatter
+func.func @name_each(%x: tensor<4x9xf32>, %n: tensor<3x1xi64>, %u: tensor<3x2xf32>)
+    -> tensor<4x9xf32> {
+  %0 = graph.broadcast %n : (tensor<3x1xi64>) -> tensor<3x2xi64>
+  %y = graph.scatter %x, %0, %u axis 1 <add>
+      : (tensor<4x9xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<4x9xf32>
+  func.return %y : tensor<4x9xf32>
+}

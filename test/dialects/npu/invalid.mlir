@@ -189,3 +189,9 @@ npu.cores %c of 4 {
   npu.cores %d of 4 {
   }
 }
+
+// -----
+
+// expected-error@+1 {{expected elements of f32, i32 or i64 to accumulate, got f16}}
+npu.dma L3[0](0):f16 from L2[64](2):f16, L2[0](4):i32 shape [16] scatter [2, 9]
+    accumulate

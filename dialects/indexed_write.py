@@ -1,0 +1,51 @@
+"""Operations that write to places that indices name."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.dialects.indexed_move import SUMMED
+from tlf.dialects.types import accumulator_of, tensor_type
+
+
+class IndexedWriteInterface(Operation, abc.ABC):
+    """
+    An operation whose result is its first operand, but for what its third one holds:
+    each element of that is written, along one axis at the place that an element of the
+    second one names, in the order of the third one's axes. Places that are not there
+    are not written. Along other axes of the second operand with an extent of 1, its
+    elements name places for all elements of the third.
+    """
+
+    @property
+    @abc.abstractmethod
+    def written_axis(self) -> int:
+        """The axis along which places are named."""
+
+    @property
+    @abc.abstractmethod
+    def sums(self) -> bool | None:
+        """
+        Whether elements are added to those at their places, rather than replacing them;
+        None where they are combined in another way.
+        """
+
+    @abc.abstractmethod
+    def written_in(self, builder: Builder, element: Attribute) -> Sequence[SSAValue]:
+        """Build the same on elements of another type, and return the result in its."""
+
+    @property
+    def moved_element(self) -> Attribute | None:
+        """The type of elements in which moves can write what it does, if any."""
+        element = tensor_type(self.operands[2]).element_type
+        if self.sums is None:
+            return None
+        if not self.sums or element in SUMMED:
+            return element
+        wide = i32 if isinstance(element, IntegerType) else accumulator_of(element)
+        return wide if wide in SUMMED else None

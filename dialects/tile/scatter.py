@@ -1,0 +1,109 @@
+"""Putting tiles into tensors where indices say."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.utils import DynamicIndexList
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import (
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+
+from tlf.dialects.indexed_move import (
+    WRITTEN,
+    IndexedOperation,
+    maps_attribute,
+    verify_summed,
+)
+from tlf.dialects.mixed_index import Index, split
+from tlf.dialects.tile.offsets import TileOperation, verify_element_types
+from tlf.dialects.types import tensor_type
+
+
+@irdl_op_definition
+class ScatterOp(TileOperation, IndexedOperation):
+    """
+    Put a tile into a tensor, along one axis where indices say, and yield the tensor
+    that results.
+
+    Element `e` of the tile goes to the destination at `offsets + maps[0](e)`, but along
+    `axis` to the element `maps[1](e)` of the indices; nowhere where that is outside of
+    it. Of several elements for one place, the last in the order of the tile's axes
+    stays. With `accumulate` each is added to what is there, in this order.
+
+    ```mlir
+    %n = tile.scatter %t into %x[0, %j] axis 0 at %i
+        maps [affine_map<(d0, d1) -> (0, d1)>, affine_map<(d0, d1) -> (d0)>] accumulate
+        : tensor<16x8xf32, #tile.encoding<L2>>, tensor<16xi64, #tile.encoding<L2>>
+        into tensor<100x64xf32>
+    ```
+    """
+
+    name = "tile.scatter"
+
+    T: ClassVar = VarConstraint("T", base(TensorType))
+
+    source = operand_def(TensorType)
+    destination = operand_def(T)
+    indices = operand_def(TensorType)
+    accumulate = opt_prop_def(UnitAttr)
+    result = result_def(T)
+
+    traits = traits_def(Pure())
+
+    custom_directives = (DynamicIndexList,)
+    assembly_format = (
+        "$source `into` $destination `` custom<DynamicIndexList>($offsets,"
+        " $static_offsets) `axis` $axis `at` $indices `maps` $maps"
+        " (`accumulate` $accumulate^)? attr-dict"
+        " `:` type($source) `,` type($indices) `into` type($destination)"
+    )
+
+    def __init__(
+        self,
+        source: SSAValue,
+        destination: SSAValue,
+        offsets: Sequence[Index],
+        axis: int,
+        indices: SSAValue,
+        maps: tuple[AffineMap, AffineMap],
+        accumulate: bool = False,
+    ) -> None:
+        static, dynamic = split(offsets)
+        super().__init__(
+            operands=[source, destination, indices, dynamic],
+            properties={
+                "static_offsets": static,
+                "axis": IntegerAttr(axis, i64),
+                "maps": maps_attribute(*maps),
+                "accumulate": UnitAttr() if accumulate else None,
+            },
+            result_types=[destination.type],
+        )
+
+    @property
+    def adds(self) -> bool:
+        """Whether elements are added to what is there."""
+        return self.accumulate is not None
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of what is put."""
+        return tensor_type(self.source).get_shape()
+
+    def verify_(self) -> None:
+        source, indices = tensor_type(self.source), tensor_type(self.indices)
+        destination = tensor_type(self.destination)
+        verify_element_types(source, destination)
+        verify_summed(source.element_type, self.adds)
+        self.verify_offsets(destination.get_num_dims())
+        self.verify_places(destination, indices, source, self.mixed_offsets, WRITTEN)
