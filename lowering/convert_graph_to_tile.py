@@ -25,6 +25,7 @@ from tlf.dialects.types import tensor_type
 from tlf.lowering.tiling.destinations import overwritten_by
 from tlf.lowering.tiling.emit import TileBuilder
 from tlf.lowering.tiling.joined import JoinPattern
+from tlf.lowering.tiling.scattered import ScatterPattern
 from tlf.passes.cost.in_flight import InFlight
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.tiling.group import rules_of
@@ -168,7 +169,8 @@ class ConvertGraphToTilePass(ModulePass):
     result; all others are computed, tile by tile, from its result backwards, as their
     interfaces tell. One reduction or contraction may have a loop of its own.
     Every group needs a plan; operations outside of groups stay, but for those that join
-    tensors: these are put into the result, each in its place.
+    tensors, which are put into the result, each in its place, and those that write at
+    indices: tiles are moved to where these say, in order.
     """
 
     name = "convert-graph-to-tile"
@@ -176,6 +178,7 @@ class ConvertGraphToTilePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         PatternRewriteWalker(JoinPattern()).rewrite_module(op)
+        PatternRewriteWalker(ScatterPattern(target)).rewrite_module(op)
         PatternRewriteWalker(
             TileGroupPattern(target), apply_recursively=False
         ).rewrite_module(op)

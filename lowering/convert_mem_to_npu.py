@@ -27,7 +27,7 @@ from tlf.lowering.npu.ahead import issue_ahead
 from tlf.lowering.npu.clean import check_convertible, clean
 from tlf.lowering.npu.dependences import Touch, Tree
 from tlf.lowering.npu.dma import convert_dma
-from tlf.lowering.npu.gather import convert_gather
+from tlf.lowering.npu.indexed import convert_gather, convert_scatter
 from tlf.lowering.npu.matmul import convert_contract
 from tlf.lowering.npu.prepare import prepare
 from tlf.lowering.npu.reduce import convert_reduce
@@ -39,7 +39,7 @@ from tlf.lowering.npu.views import Views
 NEAREST = "L1"
 """The level that the matrix and the vector engine work in."""
 
-CONVERTED = (mem.DmaOp, mem.DmaGatherOp, mem.FillOp, mem.MaskOp, mem.StructuredOp)
+CONVERTED = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,8 @@ class _Conversion:
                 self.moves[op] = convert_dma(op, views, self.machine)
             case mem.DmaGatherOp():
                 self.moves[op] = [convert_gather(op, views, self.machine)]
+            case mem.DmaScatterOp():
+                self.moves[op] = [convert_scatter(op, views, self.machine)]
             case mem.MapOp() if op.is_buffer_form:
                 convert_map(op, views)
             case mem.ReduceOp() if op.is_buffer_form:
@@ -201,7 +203,7 @@ def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
     match op:
         case mem.DmaOp():
             return [(op.source, False), (op.destination, True)]
-        case mem.DmaGatherOp():
+        case mem.DmaGatherOp() | mem.DmaScatterOp():
             reads = [(op.source, False), (op.indices, False)]
             return [*reads, (op.destination, True)]
         case mem.StructuredOp():

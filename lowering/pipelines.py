@@ -43,7 +43,7 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     )
     deal = "mem-assign-cores," if cores > 1 else ""
     return (
-        f"{GIVEN},graph-pipeline,graph-verify-types,{steps},tidy,convert-tile-to-mem,tidy,"
+        f"{GIVEN},graph-pipeline,graph-verify-types,graph-copy-written,{steps},tidy,convert-tile-to-mem,tidy,"
         f"mem-fold-fills,mem-fold-casts,{deal}mem-pipeline,mem-split-maps,mem-prefetch,"
         "mem-chunk-loads,mem-chunk-stores,mem-plan,convert-mem-to-npu,tidy"
     )

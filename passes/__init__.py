@@ -17,6 +17,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-share-joined": ("graph_share_joined", "GraphShareJoinedPass"),
     "graph-collapse-axes": ("graph_collapse_axes", "GraphCollapseAxesPass"),
     "graph-copy-joined": ("graph_copy_joined", "GraphCopyJoinedPass"),
+    "graph-copy-written": ("graph_copy_written", "GraphCopyWrittenPass"),
     "graph-choose-tiles": ("graph_choose_tiles", "GraphChooseTilesPass"),
     "graph-decompose": ("graph_decompose", "GraphDecomposePass"),
     "graph-expose-cascades": ("graph_expose_cascades", "GraphExposeCascadesPass"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -19,6 +20,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import graph
+from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ConstantInterface,
@@ -142,6 +144,26 @@ class WidenAccumulatorPattern(RewritePattern):
         rewriter.replace(op, [widened, rounded])
 
 
+@dataclass
+class WidenWritePattern(RewritePattern):
+    """Let moves add in a type that they can add, and round afterwards."""
+
+    native: Native
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexedWriteInterface) or is_planned(op):
+            return
+        if not any(does(op) for does, _ in self.native):
+            return
+        wide = op.moved_element
+        if wide in (None, tensor_type(op.results[0]).element_type):
+            return
+        text = f"{_mnemonic(op)} adds in {wide}, and a cast rounds it"
+        graph.remark(op, GraphDecomposePass.name, "passed", text)
+        _, results = build_program(op, rewriter, partial(op.written_in, element=wide))
+        rewriter.replace(op, [], results)
+
+
 def _note_kept(op: Operation, keep: tuple[str, ...], native: Native) -> None:
     """Note why an operation stays that might have been replaced."""
     if not isinstance(op, DecompositionInterface) and not _is_narrow(op):
@@ -165,7 +187,8 @@ class GraphDecomposePass(ModulePass):
 
     A movement that finds its elements by indices stays where the target has indexed
     loads, or moves that follow indices in less time than comparisons of all of them
-    with all places take; elsewhere, and without a target, it becomes these.
+    with all places take; elsewhere, and without a target, it becomes these. So does
+    what writes at indices, or adds, in a type that such moves can add.
     What joins tensors stays where tiles move into parts of buffers.
     Operations of a group that has a plan stay, because the plan counts their iterators.
     Functions get remarks about what became of operations, and why others stayed.
@@ -189,6 +212,7 @@ class GraphDecomposePass(ModulePass):
                 [
                     DecomposePattern(self.keep, native),
                     WidenAccumulatorPattern(self.keep),
+                    WidenWritePattern(native),
                 ]
             )
         ).rewrite_module(op)

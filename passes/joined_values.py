@@ -43,13 +43,13 @@ def copied_operands(block: Block) -> Iterator[Copied]:
         if not isinstance(op, JoiningInterface):
             continue
         for number, value in enumerate(op.operands):
-            reason = TAKEN if value in taken else _objection(value, block)
+            reason = TAKEN if value in taken else objection(value, block)
             if reason is not None:
                 yield Copied(op, number, reason)
             taken.add(value)
 
 
-def _objection(value: SSAValue, block: Block) -> str | None:
+def objection(value: SSAValue, block: Block) -> str | None:
     """Why no operation of the block can make a value in another place, if none can."""
     users = [use.operation for use in value.uses]
     owner = value.owner

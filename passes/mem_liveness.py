@@ -94,7 +94,7 @@ def users(buffer: SSAValue) -> Iterator[Operation]:
             match op:
                 case _ if isinstance(op, VIEWS):
                     values = list(op.results)
-                case mem.DmaOp() | mem.DmaGatherOp():
+                case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
                     yield op
                     values = [op.token]
                 case scf.ForOp():

@@ -30,7 +30,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.prepared import RESULTS
 from tlf.dialects.target import Target
 from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
-from tlf.lowering.bufferize import loops, structured, tiles
+from tlf.lowering.bufferize import indexed, loops, structured, tiles
 from tlf.lowering.bufferize.buffers import Moves, buffer_type, reshaped
 from tlf.lowering.bufferize.compute import elementwise_map
 from tlf.lowering.bufferize.errors import BufferizationError
@@ -147,7 +147,9 @@ class FunctionConverter:
             case tile.SliceOp():
                 tiles.convert_slice(scope, op)
             case tile.GatherOp():
-                tiles.convert_gather(scope, op)
+                indexed.convert_gather(scope, op)
+            case tile.ScatterOp():
+                indexed.convert_scatter(scope, op)
             case tile.DesliceOp():
                 tiles.convert_deslice(scope, op)
             case tile.MaskOp():
@@ -199,6 +201,7 @@ TILES = (
     tile.GatherOp,
     tile.MaskOp,
     tile.RollOp,
+    tile.ScatterOp,
     tile.SliceOp,
     tile.WhileOp,
     tile.YieldOp,

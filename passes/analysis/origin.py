@@ -16,7 +16,7 @@ def origin_of(value: SSAValue) -> SSAValue | None:
                 value = owner.inits[list[SSAValue](owner.results).index(value)]
             case ViewInterface():
                 value = owner.operands[0]
-            case tile.DesliceOp():
+            case tile.DesliceOp() | tile.ScatterOp():
                 value = owner.destination
             case _:
                 return None

@@ -9,6 +9,7 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,
@@ -59,6 +60,10 @@ class VectorSteps:
         """Whether moves bring what indices name, so that nothing is computed."""
         return any(level.follows_indices for level in self.target.tile_levels[:1])
 
+    def _is_moved(self, op: IndexedWriteInterface) -> bool:
+        """Whether moves write where indices say, so that nothing is computed."""
+        return self.target.indexed_row is not None and op.moved_element is not None
+
     def total(self) -> int:
         """The steps of all operations."""
         return sum(map(self.of, self.flow.operations))
@@ -74,6 +79,8 @@ class VectorSteps:
             case AccumulatingInterface():
                 return _combined(op) if self._needed(op) else 0
             case IndexedInterface() if self._follows_indices:
+                return 0
+            case IndexedWriteInterface() if self._is_moved(op):
                 return 0
             case DecompositionInterface():
                 return sum(map(self.of, program_of(op)))

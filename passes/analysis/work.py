@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects.cuts import is_stored_cut
+from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.interfaces import (
     ConstantInterface,
     ContractionInterface,
@@ -80,6 +81,8 @@ def _operations(op: Operation) -> tuple[dict[str, int], int]:
     match op:
         case IndexedInterface() | JoiningInterface():
             return {}, op.flops()
+        case IndexedWriteInterface() if op.sums is not None:
+            return {}, tensor_type(op.operands[2]).element_count() * op.sums
         case DecompositionInterface():
             return _of_program(op)
         case ContractionInterface():

@@ -1,4 +1,4 @@
-"""What reads at indices cost by moves that follow them, and by comparisons."""
+"""What reads and writes at indices cost by moves that follow them, and compared."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tlf.dialects.access import Accesses
 from tlf.dialects.cuts import row_major
+from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.interfaces import ConstantInterface, IndexedInterface
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.target import Target
@@ -38,6 +39,11 @@ class IndexedCosts:
 
     def are_less(self, op: Operation) -> bool:
         """Whether an operation takes less time by a move than by comparisons."""
+        if isinstance(op, IndexedWriteInterface):
+            element = op.moved_element
+            if element is None:
+                return False
+            return self._written(op, element) < self._combined(op)
         return isinstance(op, IndexedInterface) and self._moved(op) < self._compared(op)
 
     def _moved(self, op: IndexedInterface) -> int:
@@ -60,6 +66,59 @@ class IndexedCosts:
         count = tensor_type(op.results[0]).element_count() * places
         loaded = transfer_cycles(byte_count(source), self.target.outermost.bandwidth)
         return max(STEPS * self.costs.elementwise(count).cycles, loaded)
+
+    def _written(self, op: IndexedWriteInterface, element: Attribute) -> int:
+        """The cycles until a move has put all where indices say, in a copy."""
+        near, far = self.target.tile_levels[0].name, self.target.outermost
+        _, indices, updates = map(tensor_type, op.operands)
+        cost = scattered(self.costs, op, element, near, far.name)
+        loaded = byte_count(indices) + byte_count(updates)
+        moved = transfer_cycles(loaded + self._around(op), far.bandwidth)
+        return moved + 3 * far.latency + cost.cycles + cost.latency
+
+    def _combined(self, op: IndexedWriteInterface) -> int:
+        """The cycles in which each place is compared with each index, and combined."""
+        table, indices, updates = map(tensor_type, op.operands)
+        places = table.get_shape()[op.written_axis]
+        named = indices.element_count() < updates.element_count()
+        steps = STEPS - named
+        count = updates.element_count() * places
+        loaded = transfer_cycles(self._around(op), self.target.outermost.bandwidth)
+        return max(steps * self.costs.elementwise(count).cycles, loaded)
+
+    @staticmethod
+    def _around(op: Operation) -> int:
+        """The bytes of what is written to, before and after it."""
+        return byte_count(tensor_type(op.operands[0])) * 2
+
+
+def scattered(
+    costs: Costs, op: IndexedWriteInterface, element: Attribute, near: str, far: str
+) -> Cost:
+    """A move of all that an operation writes from one level to a farther one."""
+    table, indices, updates = map(tensor_type, op.operands)
+    item, name = (dtype_of(each).itemsize for each in (element, indices.element_type))
+    sizes, counts = updates.get_shape(), indices.get_shape()
+    strides = _strides(table.get_shape(), item)
+    named = [
+        0 if count == 1 else stride
+        for count, stride in zip(counts, _strides(counts, name), strict=True)
+    ]
+    along = [0 if n == op.written_axis else each for n, each in enumerate(strides)]
+    return costs.move(
+        dma_engine(near, far),
+        End(0, sizes, _strides(sizes, item)),
+        End(0, sizes, tuple(along)),
+        item,
+        Indices(
+            End(0, sizes, tuple(named)),
+            name,
+            near,
+            strides[op.written_axis],
+            scatter=True,
+            accumulate=bool(op.sums),
+        ),
+    )
 
 
 def gathered(

@@ -92,7 +92,7 @@ def may_meet(left: SSAValue, right: SSAValue) -> bool:
 def written(op: Operation) -> Iterator[SSAValue]:
     """The buffers that an operation may write, or views of them."""
     match op:
-        case mem.DmaOp() | mem.DmaGatherOp():
+        case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
             yield op.destination
         case mem.StructuredOp():
             yield from op.output_operands

@@ -12,14 +12,14 @@ import pytest
 from differential import check as differential_check
 from differential import make_case, parsed, printed, steps_of
 from every_stage import check
-from indexed_programs import APART, DTYPES, FUSED, LOOKUPS, ROWS, Lookup, drawn
+from indexed_programs import APART, FUSED, LOOKUPS, ROWS, Lookup, drawn
 from numpy.random import Generator
 from random_lookups import random_lookup
+from slow_chips import CHIPS, NPU_TYPES, slow_chip
 from xdsl.dialects import func
 
 from tlf.dialects import graph, mem
 from tlf.dialects.target import Target, load
-from tlf.dialects.target.description import PRESETS
 from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.graph_decompose import GraphDecomposePass
 from tlf.runtime import npu
@@ -27,11 +27,8 @@ from tlf.tools.pass_manager import PassManager
 
 Slow = Callable[..., str]
 
-CHIPS = ("npu-tiny", "u85-like", "bm1684x-like", "npu-4core")
 FEW = 3
 """As many places are soon compared."""
-
-NPU_TYPES = [name for name in DTYPES if name != "f64"]
 
 
 @pytest.fixture
@@ -41,28 +38,8 @@ def rng() -> Generator:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Slow:
-    """
-    The description of a chip whose engine has one lane, so that comparisons take much
-    longer than moves, and whose memories answer at once.
-    """
-
-    def slow(name: str, row: str = "indexed_row = 0") -> str:
-        text = (PRESETS / f"{name}.toml").read_text()
-        lines = [
-            "lanes = 1"
-            if line.startswith("lanes")
-            else "latency = 0"
-            if line.startswith("latency")
-            else row
-            if line.startswith("indexed_row")
-            else line
-            for line in text.splitlines()
-        ]
-        path = tmp_path / f"{name}.toml"
-        path.write_text("\n".join(lines))
-        return str(path)
-
-    return slow
+    """A chip that moves rather than compares."""
+    return slow_chip(tmp_path)
 
 
 def compiled(text: str, target: Target) -> tuple[str, list[mem.DmaGatherOp], int]:
@@ -190,7 +167,7 @@ func.func @main(%x: tensor<50x24xf32>, %n: tensor<7x1xi64>, %u: tensor<7x24xf32>
 def test_slices_that_replace_others(slow: Slow, rng: Generator):
     name = slow("npu-tiny")
     check(PUT, drawn(PUT, rng), name)
-    assert "gather=" in compiled(PUT, load(name))[0]
+    assert "scatter=" in compiled(PUT, load(name))[0]
 
 
 @pytest.mark.one_in(8)

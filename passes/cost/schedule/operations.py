@@ -24,7 +24,7 @@ from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.analysis.tile_liveness import Storage
 from tlf.passes.cost.schedule.compute import product_of, reduction_of
 from tlf.passes.cost.schedule.copies import copy, own
-from tlf.passes.cost.schedule.gathers import read_gather
+from tlf.passes.cost.schedule.indexed import read_gather, read_scatter
 from tlf.passes.cost.schedule.indices import UnknownTimeError
 from tlf.passes.cost.schedule.loops import read_parallel, read_sequential
 from tlf.passes.cost.schedule.maps import OUTPUT, Body, Name, copy_body, splat_of
@@ -53,6 +53,8 @@ def read_operation(reader: Reader, op: Operation) -> None:
             read_slice(reader, op)
         case tile.GatherOp():
             read_gather(reader, op)
+        case tile.ScatterOp():
+            read_scatter(reader, op)
         case tile.DesliceOp():
             read_deslice(reader, op)
         case tile.MaskOp():

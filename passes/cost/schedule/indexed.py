@@ -1,4 +1,4 @@
-"""Moves that find what they read by indices."""
+"""Moves that find what they read, or where they write, by indices."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tlf.dialects import tile
 from tlf.dialects.linear_map import accesses
 from tlf.dialects.npu import dma_engine
 from tlf.machine.costs import Cost, Costs, End, Indices
+from tlf.passes.cost.schedule.copies import own
 from tlf.passes.cost.schedule.indices import UnknownTimeError
 from tlf.passes.cost.schedule.moves import Side
 from tlf.passes.cost.schedule.places import Place
@@ -20,17 +21,20 @@ from tlf.passes.cost.schedule.tiles import make_place
 
 
 @dataclass(eq=False)
-class GatherPrice:
-    """A move of a box whose places along one axis of the source indices tell."""
+class IndexedPrice:
+    """A move of a box whose places along one axis of a table indices tell."""
 
     costs: Costs
     engine: str
-    source: Side
+    table: Side
     indices: Place
-    destination: Place
+    moved: Place
     axis: int
     maps: tuple[AffineMap, AffineMap]
     box: tuple[int, ...]
+    scatter: bool = False
+    """Whether the table is written, else it is read."""
+    accumulate: bool = False
     reaches: tuple[Reach, ...] = field(init=False)
     phases: tuple[Phase, ...] = field(init=False)
 
@@ -39,13 +43,11 @@ class GatherPrice:
         self._offsets = [
             offset + place.constant
             for offset, place in zip(
-                self.source.offsets, accesses(self.maps[0]), strict=True
+                self.table.offsets, accesses(self.maps[0]), strict=True
             )
         ]
-        base = self.source.place.base
-        for offset, stride in zip(
-            self._offsets, self.source.place.strides, strict=True
-        ):
+        base = self.table.place.base
+        for offset, stride in zip(self._offsets, self.table.place.strides, strict=True):
             base += offset * stride
         self._base = base
         self._named = self.indices.base + sum(
@@ -55,9 +57,9 @@ class GatherPrice:
             )
         )
         ends = (
-            (base, self.source.place.buffer.level),
+            (base, self.table.place.buffer.level),
             (self._named, self.indices.buffer.level),
-            (self.destination.base, self.destination.buffer.level),
+            (self.moved.base, self.moved.buffer.level),
         )
         self.phases = tuple(
             Phase(start, levels[level].burst)
@@ -72,9 +74,9 @@ class GatherPrice:
 
     @property
     def _cut(self) -> list[tuple[int, int, int]]:
-        """The axes along which the source may end, their dimensions and extents."""
+        """The axes along which the table may end, their dimensions and extents."""
         found = list[tuple[int, int, int]]()
-        shape = self.source.place.shape
+        shape = self.table.place.shape
         for axis, place in enumerate(accesses(self.maps[0])):
             if axis != self.axis and place.dimension is not None:
                 found.append((axis, place.dimension, shape[axis]))
@@ -84,7 +86,7 @@ class GatherPrice:
         """The instruction."""
         read, start = list(self.box), value_of(self._base, values)
         named = value_of(self._named, values)
-        along = _along(self.maps[0], self.source.place.strides)
+        along = _along(self.maps[0], self.table.place.strides)
         indices = _along(self.maps[1], self.indices.strides)
         for axis, dimension, bound in self._cut:
             first = value_of(self._offsets[axis], values)
@@ -92,18 +94,22 @@ class GatherPrice:
             read[dimension] = max(0, min(self.box[dimension], bound - first) - low)
             start += low * along[dimension]
             named += low * indices[dimension]
-        shape, place = tuple(read), self.destination
+        shape = tuple(read)
+        table = End(start, shape, along)
+        written = shape if self.scatter else self.box
+        moved = End(value_of(self.moved.base, values), written, self.moved.strides)
+        ends = (moved, table) if self.scatter else (table, moved)
         cost = self.costs.move(
             self.engine,
-            End(start, shape, along),
-            End(value_of(place.base, values), self.box, place.strides),
-            place.item,
+            *ends,
+            self.moved.item,
             Indices(
                 End(named, shape, indices),
                 self.indices.item,
                 self.indices.buffer.level,
-                self.source.place.strides[self.axis],
-                scatter=False,
+                self.table.place.strides[self.axis],
+                self.scatter,
+                self.accumulate,
             ),
         )
         return (cost,)
@@ -124,23 +130,64 @@ def read_gather(reader: Reader, op: tile.GatherOp) -> None:
     offsets = reader.indices.all(op.mixed_offsets)
     reader.reading(op.source, op.indices)
     place, storage = make_place(reader, op.result)
-    if indices.window is not None or place.window is not None:
-        raise UnknownTimeError(op, "expected indices and elements that do not roll")
-    levels = source.buffer.level, place.buffer.level
-    engine = dma_engine(*levels)
+    _check_unrolled(op, indices, place)
     maps, axis = (op.place_map, op.index_map), op.indexed_axis
-    side = Side(source, offsets)
-    price = GatherPrice(
-        reader.costs, engine, side, indices, place, axis, maps, op.extents
+    levels = source.buffer.level, place.buffer.level
+    price = IndexedPrice(
+        reader.costs,
+        dma_engine(*levels),
+        Side(source, offsets),
+        indices,
+        place,
+        axis,
+        maps,
+        op.extents,
     )
-    queue = reader.costs.queues[engine]
-    step = reader.step(price, queue, (source, indices), (place,))
-    step.moves, step.indexed = (source.buffer, place.buffer), True
-    _start(reader, op, step)
+    step = _move(reader, price, source, place)
+    # What the move reads is in use.
+    around = reader.storages[op.source].whole
+    reader.pending.read.setdefault(around, []).append(step)
     reader.bind(op.result, place, storage)
     reader.pending.start(step, reader.storages[op.indices], storage)
 
 
-def _start(reader: Reader, op: tile.GatherOp, step: Step) -> None:
-    """Note that what the move reads is in use."""
-    reader.pending.read.setdefault(reader.storages[op.source].whole, []).append(step)
+def read_scatter(reader: Reader, op: tile.ScatterOp) -> None:
+    """A move of elements to where indices say, in the place of what it changes."""
+    place, storage = own(reader, op, op.destination)
+    source, indices = reader.place(op.source), reader.place(op.indices)
+    offsets = reader.indices.all(op.mixed_offsets)
+    reader.reading(op.source, op.indices)
+    reader.wait(writes=[storage])
+    _check_unrolled(op, indices, source)
+    maps, axis = (op.place_map, op.index_map), op.indexed_axis
+    levels = source.buffer.level, place.buffer.level
+    price = IndexedPrice(
+        reader.costs,
+        dma_engine(*levels),
+        Side(place, offsets),
+        indices,
+        source,
+        axis,
+        maps,
+        op.extents,
+        scatter=True,
+        accumulate=op.adds,
+    )
+    step = _move(reader, price, source, place)
+    for value in (op.source, op.indices):
+        reader.pending.start(step, reader.storages[value], storage)
+    reader.bind(op.result, place, storage)
+
+
+def _check_unrolled(op: tile.GatherOp | tile.ScatterOp, *places: Place) -> None:
+    if any(place.window is not None for place in places):
+        raise UnknownTimeError(op, "expected indices and elements that do not roll")
+
+
+def _move(
+    reader: Reader, price: IndexedPrice, source: Place, destination: Place
+) -> Step:
+    queue = reader.costs.queues[price.engine]
+    step = reader.step(price, queue, (source, price.indices), (destination,))
+    step.moves, step.indexed = (source.buffer, destination.buffer), True
+    return step
