@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import tile
+from tlf.dialects.graph import GroupOp
 from tlf.dialects.indexed_write import IndexedWriteInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Index
@@ -33,13 +34,19 @@ class ScatterPattern(RewritePattern):
     target: Target
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, IndexedWriteInterface):
+        if not isinstance(op, IndexedWriteInterface) or not self._is_moved(op):
             return
         level = self.target.tile_levels[0]
         tiles = _Tiles(op, level, tile_sizes(op, level))
         builder = Builder(InsertPoint.before(op))
         written = tiles.along(builder, op.operands[0], ())
         rewriter.replace(op, (), (written,))
+
+    def _is_moved(self, op: IndexedWriteInterface) -> bool:
+        """Whether moves of the target do what an operation outside of groups does."""
+        if isinstance(op.parent_op(), GroupOp) or self.target.indexed_row is None:
+            return False
+        return op.moved_element == tensor_type(op.results[0]).element_type
 
 
 def tile_sizes(op: IndexedWriteInterface, level: Level) -> tuple[int, ...]:
