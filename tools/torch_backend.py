@@ -28,6 +28,7 @@ from tlf.frontend.torch.decompositions import (
     decompositions,
 )
 from tlf.frontend.torch.idle_dropout import replace_idle_dropout
+from tlf.frontend.torch.whole_operations import kept_whole
 from tlf.runtime.triton.device import choose_mode
 from tlf.tools.torch_faults import LOG, Faults
 from tlf.tools.torch_parts import Run, compile_graph, operations_of
@@ -117,7 +118,8 @@ def _traced(
         decompositions=table,
         keep_inference_input_mutations=False,
     )
-    return compiler(source, inputs)
+    with kept_whole():
+        return compiler(source, inputs)
 
 
 def _weights() -> Sequence[int]:
@@ -175,7 +177,8 @@ class _Specialised:
                 )
             )
 
-        traced = make_fx(fixed, tracing_mode="fake")(*tensors)
+        with kept_whole():
+            traced = make_fx(fixed, tracing_mode="fake")(*tensors)
         run = _compiled(traced, tensors, self.settings)
 
         def call(*given: Any) -> Any:

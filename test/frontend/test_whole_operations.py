@@ -1,0 +1,58 @@
+"""Operations that PyTorch would take apart while it traces."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch_check import T, compiled_by_backend
+
+from tlf.frontend.torch.whole_operations import NEAREST
+from tlf.tools.torch_backend import REPORT, tlf
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_elements(rank: int, mode: str):
+    """Kernels ignore a factor where an extent stays or doubles."""
+    ones = (1.0,) * (rank - 1)
+    factors = (1.3, 1.01, 2.05, 2.3, 0.7)
+
+    def resampled(*tensors: Tensor) -> list[Tensor]:
+        return [
+            functional.interpolate(each, scale_factor=(*ones, factor), mode=mode)
+            for each in tensors
+            for factor in factors
+        ] + [
+            functional.interpolate(each, (1,) * (rank - 1) + (46,), mode=mode)
+            for each in tensors
+        ]
+
+    made = [T.arange(float(n)).reshape(1, 1, *(1,) * (rank - 1), n) for n in (2, 3, 14)]
+    tensors = [*made, made[2].double(), made[2].to(T.uint8)]
+    with torch.no_grad():
+        found = compiled_by_backend(resampled)(*tensors)
+        for got, want in zip(found, resampled(*tensors), strict=True):
+            assert got.equal(want)
+    assert REPORT.compiled > 0
+
+
+def test_shapes_that_vary():
+    def resampled(x: Tensor) -> Tensor:
+        return functional.interpolate(x, scale_factor=(1.3, 1.5), mode="nearest")
+
+    torch.compiler.reset()
+    options = {"target": "reference"}
+    compiled = T.compile(resampled, backend=tlf, dynamic=True, options=options)
+    for columns in (4, 3):
+        x = T.arange(3.0 * columns).reshape(1, 1, 3, columns)
+        with torch.no_grad():
+            assert compiled(x).equal(resampled(x))
+
+
+def test_functions_of_pytorch_are_left_as_they_were():
+    before = {each: dict(each.py_kernels) for each in NEAREST}
+    with torch.no_grad():
+        compiled_by_backend(T.relu)(T.ones(2))
+    assert all(each.py_kernels == kernels for each, kernels in before.items())
