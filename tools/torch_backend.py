@@ -22,6 +22,7 @@ from torch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
 )
 
+from tlf.frontend.torch.addressed_views import addresses_memory
 from tlf.frontend.torch.decompositions import (
     Table,
     core_decompositions,
@@ -89,16 +90,30 @@ def _compiled(
     """A graph as a function on its inputs, which PyTorch runs if tracing it fails."""
     with Faults(settings).told("the graph", source):
         try:
-            # PyTorch asserts that no operation of a graph writes to a tensor.
-            with suppress(AssertionError):
-                return _traced(source, inputs, settings, decompositions())
-            return _traced(source, inputs, settings, core_decompositions())
+            return _in_operations(source, inputs, settings)
+        except WritesSeen:
+            LOG.info("the graph stays with PyTorch: it addresses an input it writes to")
         except (DataDependentOutputException, DynamicOutputShapeException) as error:
             LOG.info(
                 "the graph stays with PyTorch: it depends on data (%s)", error.func
             )
     REPORT.eager.update(operations_of(source))
     return source.forward
+
+
+def _in_operations(
+    source: fx.GraphModule, inputs: Sequence[torch.Tensor], settings: Settings
+) -> Run:
+    """
+    A graph taken apart as far as PyTorch allows; not at all where it matters how
+    results lie, which are then those of its own operations.
+    """
+    if addresses_memory(source.graph):
+        return _traced(source, inputs, settings, {})
+    # PyTorch asserts that no operation of a graph writes to a tensor.
+    with suppress(AssertionError):
+        return _traced(source, inputs, settings, decompositions())
+    return _traced(source, inputs, settings, core_decompositions())
 
 
 def _traced(
@@ -109,7 +124,11 @@ def _traced(
 ) -> Run:
     from torch._dynamo.backends.common import aot_autograd
 
+    is_addressed = addresses_memory(source.graph)
+
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
+        if is_addressed and _known("mutated_inp_runtime_indices"):
+            raise WritesSeen
         return _boxed(compile_graph(graph, settings, _weights()))
 
     compiler: Any = aot_autograd(
@@ -126,13 +145,25 @@ def _weights() -> Sequence[int]:
     """
     Which inputs of the graph being compiled are parameters and buffers of a module.
     """
+    return _known("static_input_indices")
+
+
+def _known(name: str) -> Sequence[int]:
+    """Inputs of which tracing has found out something."""
     context = import_module("torch._guards").TracingContext.try_get()
-    known = None if context is None else context.fw_metadata
-    return () if known is None else tuple(known.static_input_indices or ())
+    metadata = None if context is None else context.fw_metadata
+    return () if metadata is None else tuple(getattr(metadata, name) or ())
 
 
 def _boxed(run: Run) -> Run:
     return import_module("functorch.compile").make_boxed_func(run)
+
+
+class WritesSeen(Exception):
+    """
+    A graph takes elements by their places, and writes to an input, of which tracing
+    makes a tensor that may lie otherwise.
+    """
 
 
 class _Specialised:

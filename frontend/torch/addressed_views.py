@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import getitem
 from typing import Any
 
-from torch import fx
+from torch import Tensor, fx
 
 from tlf.frontend.torch.fx_arguments import OpOverload
 from tlf.frontend.torch.registry import overload
@@ -16,6 +16,62 @@ ADDRESSING = frozenset(
     for name in ("as_strided", "as_strided_copy", "as_strided_scatter")
 )
 """Operations that take elements of a tensor by their places in its memory."""
+
+_NAMES = frozenset(each._schema.name.partition("::")[2] for each in ADDRESSING)
+
+
+def addresses_memory(graph: fx.Graph) -> bool:
+    """
+    Whether a graph, before or after tracing, takes elements by their places in memory,
+    which depend on how each operation before lets its result lie.
+    """
+    return any(_name(node) in _NAMES for node in graph.nodes)
+
+
+def lying_in_doubt(graph: fx.Graph) -> frozenset[fx.Node]:
+    """
+    Nodes that lead to elements taken by their places, of which tracing may not know how
+    results lie: PyTorch's kernels may order axes otherwise where they do not read or
+    write in row-major order, and so may all after them.
+    """
+    leading: set[fx.Node] = set()
+    for node in reversed(graph.nodes):
+        if node.target in ADDRESSING or any(user in leading for user in node.users):
+            leading.add(node)
+    doubtful: set[fx.Node] = set()
+    for node in graph.nodes:
+        if (
+            node in leading
+            and node.op == "call_function"
+            and node.target is not getitem
+        ):
+            operands = node.all_input_nodes
+            if doubtful.intersection(map(_maker, operands)) or not (
+                _is_view(node) or all(map(_is_row_major, (node, *operands)))
+            ):
+                doubtful.add(node)
+    return frozenset(each for each in doubtful if each.target not in ADDRESSING)
+
+
+def _maker(node: fx.Node) -> fx.Node:
+    """The call that a node is a result of, or the node itself."""
+    source = node.args[0] if node.target is getitem else node
+    return source if isinstance(source, fx.Node) else node
+
+
+def _is_row_major(node: fx.Node) -> bool:
+    value: Any = node.meta.get("val")
+    return not isinstance(value, Tensor) or value.is_contiguous()
+
+
+def _name(node: fx.Node) -> str | None:
+    """The name of a call of a tensor's method, or of a function of PyTorch."""
+    target: Any = node.target
+    if node.op == "call_method":
+        return str(target)
+    if isinstance(target, OpOverload):
+        return target._schema.name.partition("::")[2]
+    return getattr(target, "__name__", None) if node.op == "call_function" else None
 
 
 def separate_addressed_views(

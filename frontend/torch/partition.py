@@ -12,7 +12,10 @@ from torch import fx
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from tlf.frontend.torch.addressed_views import separate_addressed_views
+from tlf.frontend.torch.addressed_views import (
+    lying_in_doubt,
+    separate_addressed_views,
+)
 from tlf.frontend.torch.convert import Objection, Refusal, name_of, why_not
 from tlf.frontend.torch.value_checks import checks_values
 
@@ -81,6 +84,8 @@ def partitioned(
     indices and divisors is in no part.
     """
     support = _Support(objection, checked)
+    for node in lying_in_doubt(source.graph):
+        support.refusals[node] = Refusal("PyTorch addresses what it leads to")
     addressed = separate_addressed_views(
         source.graph, lambda node: support.refusal(node) is None
     )

@@ -148,6 +148,51 @@ def test_memory_that_is_addressed(function: Callable[[Tensor], Tensor]):
     assert any("as_strided" in name for name in REPORT.eager)
 
 
+def rolled(x: Tensor) -> Tensor:
+    return T.as_strided(T.roll(x, -1, 0), (5, 10), (4, 1), 0)
+
+
+def rolled_before(x: Tensor) -> Tensor:
+    return T.as_strided(T.roll(x * 2, -1, 0)[1] + 1, (4, 10), (1, 1), 1)
+
+
+def halves(x: Tensor) -> Tensor:
+    return T.as_strided_copy(T.roll(x, -1, 0).chunk(2)[1] * 2, (4, 10), (1, 1), 1)
+
+
+@pytest.mark.parametrize("function", [rolled, rolled_before, halves])
+def test_memory_that_tracing_takes_for_another(function: Callable[[Tensor], Tensor]):
+    """Kernels keep an order of axes where tracing has them in row-major order."""
+    x = channels_last(T.arange(100.0).reshape(2, 5, 2, 5))
+    compiled = compiled_by_backend(function)
+    with torch.no_grad():
+        assert compiled(x).equal(function(x))
+
+
+def copied(x: Tensor) -> Tensor:
+    x.add_(1)
+    return T.as_strided_copy(x, (3,), (2,))
+
+
+def put(x: Tensor) -> Tensor:
+    x.mul_(2)
+    return x.as_strided_scatter(x[:3] * 3, (3,), (2,))
+
+
+def seen(x: Tensor) -> Tensor:
+    x.add_(1)
+    return x.as_strided((3,), (2,)) * 2
+
+
+@pytest.mark.parametrize("function", [copied, put, seen])
+def test_memory_of_inputs_that_are_written_to(function: Callable[[Tensor], Tensor]):
+    one, other = T.arange(10.0)[::2], T.arange(10.0)[::2]
+    compiled = compiled_by_backend(function)
+    with torch.no_grad():
+        assert compiled(one).equal(function(other))
+    assert one.equal(other)
+
+
 def test_what_stays_with_pytorch_sees_strides():
     """Whatever the parts are, results lie as they would."""
 
