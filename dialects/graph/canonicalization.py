@@ -1,5 +1,7 @@
 """Patterns that bring graph operations to their simplest form."""
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Operation
 from xdsl.ir.affine import AffineExpr
@@ -18,6 +20,7 @@ from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import SimplificationInterface, indexing_map
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.types import like, tensor_type
 
 
@@ -117,6 +120,52 @@ class MergeSlicesPattern(RewritePattern):
                 attributes=op.attributes,
             ),
         )
+
+
+class WholeSlicePattern(RewritePattern):
+    """Replace a slice that takes all elements by what it takes them of."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
+        if is_free(op) and op.operand.type == op.result.type:
+            rewriter.replace(op, [], [op.operand])
+
+
+class SlicePartPattern(RewritePattern):
+    """Cut out of the one of joined tensors that has all elements of a slice."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
+        joined = op.operand.owner
+        if not isinstance(joined, JoiningInterface):
+            return
+        if not is_free(joined) or not is_free(op):
+            return
+        for part, place in zip(joined.operands, joined.places(), strict=True):
+            offsets = [begin - low for begin, low in zip(op.starts, place, strict=True)]
+            if _is_within(op, offsets, shape_of(part)):
+                rewriter.replace(
+                    op,
+                    SliceOp.create(
+                        operands=[part],
+                        properties={
+                            "offsets": axes_attribute(offsets),
+                            "strides": op.strides,
+                        },
+                        result_types=op.result_types,
+                        attributes=op.attributes,
+                    ),
+                )
+                return
+
+
+def _is_within(op: SliceOp, offsets: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether a slice from other offsets on takes elements of a shape."""
+    axes = zip(offsets, op.steps, shape_of(op.result), shape, strict=True)
+    return all(
+        begin >= 0 and begin + step * (count - 1) < extent
+        for begin, step, count, extent in axes
+    )
 
 
 class RepeatUnfoldedPattern(RewritePattern):

@@ -97,9 +97,13 @@ class SliceOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeSlicesPattern
+        from tlf.dialects.graph.canonicalization import (
+            MergeSlicesPattern,
+            SlicePartPattern,
+            WholeSlicePattern,
+        )
 
-        return (MergeSlicesPattern(),)
+        return (WholeSlicePattern(), MergeSlicesPattern(), SlicePartPattern())
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         pairs = zip(self.starts, self.steps, strict=True)

@@ -94,3 +94,18 @@ func.func @name_each(%x: tensor<4x9xf32>, %n: tensor<3x1xi64>, %u: tensor<3x2xf3
       : (tensor<4x9xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<4x9xf32>
   func.return %y : tensor<4x9xf32>
 }
+
+// A slice within one of joined tensors is one of that, also through joins of joins; what lies across stays.
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT:    %[[J:.*]] = graph.concat %x, %y axis 1
+// CHECK-NEXT:    %[[A:.*]] = graph.slice %y offsets [0, 1] strides [1, 2] : (tensor<2x5xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:    %[[B:.*]] = graph.slice %[[J]] offsets [0, 2] strides [1, 1] : (tensor<2x8xf32>) -> tensor<2x2xf32>
+// CHECK-NEXT:    func.return %[[A]], %y, %[[B]]
+func.func @parts(%x: tensor<2x3xf32>, %y: tensor<2x5xf32>) -> (tensor<2x2xf32>, tensor<2x5xf32>, tensor<2x2xf32>) {
+  %0 = graph.concat %x, %y axis 1 : (tensor<2x3xf32>, tensor<2x5xf32>) -> tensor<2x8xf32>
+  %1 = graph.concat %0, %0 axis 0 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.slice %1 offsets [2, 4] strides [1, 2] : (tensor<4x8xf32>) -> tensor<2x2xf32>
+  %3 = graph.slice %0 offsets [0, 3] strides [1, 1] : (tensor<2x8xf32>) -> tensor<2x5xf32>
+  %4 = graph.slice %0 offsets [0, 2] strides [1, 1] : (tensor<2x8xf32>) -> tensor<2x2xf32>
+  func.return %2, %3, %4 : tensor<2x2xf32>, tensor<2x5xf32>, tensor<2x2xf32>
+}
