@@ -7,7 +7,7 @@ from gpu_programs import H200, Sizes, changed, members, price, product, rows_sum
 
 from tlf.dialects.target import Target
 from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.kernel import NARROW_STORE
+from tlf.passes.cost.gpu.programs import NARROW_STORE
 from tlf.passes.cost.gpu.resources import BASE, REGISTER
 from tlf.passes.cost.gpu.tiles import GpuTiles
 

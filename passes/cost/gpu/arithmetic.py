@@ -8,11 +8,7 @@ from math import ceil, log2, prod
 from xdsl.ir import Operation
 
 from tlf.dialects.access import region
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ContractionInterface,
-    ElementwiseInterface,
-)
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 from tlf.dialects.target import Target
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.analysis.steps import is_contracted, lane_steps, special_steps
@@ -102,26 +98,33 @@ class Arithmetic:
     """Of one element of elementwise operations, as far as they are known."""
     kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """What contractions multiply, likewise."""
+    _products: dict[Operation, Product] = field(
+        init=False, default_factory=dict[Operation, Product]
+    )
     _exchanged: dict[Operation, bool] = field(
         init=False, default_factory=dict[Operation, bool]
     )
 
     def of(self, tiled: TiledOperation, warps: int) -> Busy:
         """The time of one tile of an operation, by so many warps."""
-        if tiled.form.is_free:
+        form = tiled.form
+        if form.is_free:
             return NOTHING
-        match tiled.op:
-            case ContractionInterface():
-                return self._product(tiled, warps)
-            case AccumulatingInterface():
-                return self._lanes(elements(tiled.box))
-            case ElementwiseInterface():
-                return self._each(tiled.op) * elements(tiled.computed)
-            case _:
-                return self._lanes(elements(tiled.computed))
+        if form.is_product:
+            return self._product(tiled, warps)
+        if form.is_accumulating:
+            return self._lanes(elements(tiled.box))
+        if form.is_elementwise:
+            return self._each(tiled.op) * elements(tiled.computed)
+        return self._lanes(elements(tiled.computed))
 
     def product(self, tiled: TiledOperation) -> Product:
-        """The product that a tile of a contraction is."""
+        """The product that a tile of a contraction of the group is."""
+        if tiled.op not in self._products:
+            self._products[tiled.op] = self._product_of(tiled)
+        return self._products[tiled.op]
+
+    def _product_of(self, tiled: TiledOperation) -> Product:
         op = tiled.op
         assert isinstance(op, ContractionInterface)
         work = work_of(tiled)
@@ -146,8 +149,7 @@ class Arithmetic:
         Cycles of the narrow matrix instructions of a tile: those that add to one result
         wait for each other, those of other results go between them.
         """
-        op = tiled.op
-        if tiled.form.is_free or not isinstance(op, ContractionInterface):
+        if tiled.form.is_free or not tiled.form.is_product:
             return 0.0
         product = self.product(tiled)
         if not self.is_narrow(product):
@@ -182,7 +184,7 @@ class Arithmetic:
         The time in which warps tell each other what they have of a reduction, through
         shared memory: where it goes across the rows of what it reads in memory.
         """
-        if not self._is_reduced(tiled) or not tiled.reads:
+        if not self.is_reduced(tiled) or not tiled.reads:
             return NOTHING
         operand, box = max(
             ((place, box) for place, box in enumerate(tiled.reads) if box is not None),
@@ -198,7 +200,7 @@ class Arithmetic:
 
     def waits(self, tiled: TiledOperation, warps: int) -> float:
         """Cycles until all warps have combined what each of them has of a reduction."""
-        if not self._is_reduced(tiled):
+        if not self.is_reduced(tiled):
             return 0.0
         gpu = self.chip.gpu
         rounds = log2(gpu.warp) + log2(warps)
@@ -216,7 +218,7 @@ class Arithmetic:
         threads wait that have a part of one. Of what matrix instructions of full rate
         `made`, these are few.
         """
-        if not self._is_reduced(tiled):
+        if not self.is_reduced(tiled):
             return 0.0
         gpu, rows = self.chip.gpu, elements(tiled.result)
         spread = ROW
@@ -228,24 +230,22 @@ class Arithmetic:
         exchanged = rows * spread * rounds / gpu.load_lanes
         return rounds * self.chip.near_latency + exchanged
 
-    def _is_reduced(self, tiled: TiledOperation) -> bool:
+    def is_reduced(self, tiled: TiledOperation) -> bool:
         """Whether threads combine what they have of an operation."""
-        op = tiled.op
-        if not isinstance(op, AccumulatingInterface):
+        if not tiled.form.is_accumulating:
             return False
-        is_product = isinstance(op, ContractionInterface)
-        return not is_product or not self.is_matrix(self.product(tiled))
+        return not tiled.form.is_product or not self.is_matrix(self.product(tiled))
 
     def _lanes(self, steps: float) -> Busy:
         return Busy(lanes=steps / self.chip.lanes)
 
-    def _each(self, op: ElementwiseInterface) -> Busy:
+    def _each(self, op: TilingInterface) -> Busy:
         """The time of one element."""
         if op not in self.steps:
             self.steps[op] = NOTHING if is_contracted(op) else self._element(op)
         return self.steps[op]
 
-    def _element(self, op: ElementwiseInterface) -> Busy:
+    def _element(self, op: TilingInterface) -> Busy:
         count = max(1, tensor_type(op.results[0]).element_count())
         steps, special = lane_steps(op, self.target), special_steps(op, self.target)
         each = special / self.chip.special if self.chip.special else 0.0

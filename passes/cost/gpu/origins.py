@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.ir import Block, SSAValue
 
-from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
 from tlf.passes.tiling.model import GroupTiling, TiledOperation
 
 
@@ -18,8 +17,8 @@ def made_by(tiling: GroupTiling, value: SSAValue) -> TiledOperation | None:
         seen.add(each)
         if (tiled := tiling.tiles.get(each.owner)) is None:
             continue
-        if isinstance(tiled.op, ContractionInterface):
+        if tiled.form.is_product:
             return tiled
-        if isinstance(tiled.op, ElementwiseInterface):
+        if tiled.form.is_elementwise:
             pending.extend(tiled.op.operands)
     return None

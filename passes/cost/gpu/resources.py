@@ -10,13 +10,7 @@ from math import ceil
 from xdsl.ir import Operation, SSAValue
 
 from tlf.dialects.access import Box
-from tlf.dialects.interfaces import (
-    AccumulatingInterface,
-    ContractionInterface,
-    ElementwiseInterface,
-    IndexedInterface,
-    ReductionInterface,
-)
+from tlf.dialects.interfaces import IndexedInterface, ReductionInterface
 from tlf.dialects.triton import warps_of
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.gpu.accesses import Accesses
@@ -25,6 +19,7 @@ from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.direct import Direct
 from tlf.passes.cost.gpu.origins import made_by
 from tlf.passes.tiling.boxes import moves_with
+from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.model import GroupTiling, Scope, TiledOperation, elements
 
 BASE = 32
@@ -132,7 +127,7 @@ class Needs:
 
     def _products(self) -> Iterator[Product]:
         for tiled in self.tiling.tiles.values():
-            if isinstance(tiled.op, ContractionInterface):
+            if tiled.form.is_product:
                 yield self.arithmetic.product(tiled)
 
     def _sizes(self) -> Iterator[int]:
@@ -147,6 +142,9 @@ class Needs:
         """What every iteration of the reduction loads into registers."""
         sector = self.arithmetic.chip.sector
         return Direct.of(self.tiling, Accesses(self.tiling, sector, self._threads))
+
+    def _form(self, op: Operation) -> Form:
+        return self.tiling.tiles[op].form
 
     def _live(self) -> int:
         """
@@ -165,7 +163,7 @@ class Needs:
         left = sum(spans[each][0] for each in self.tiling.results if each in spans)
         most = max(read, left)
         for op in order:
-            if isinstance(op, AccumulatingInterface):
+            if self._form(op).is_accumulating:
                 most = max(most, self._held(op, order, spans) + self._terms(op))
         return most + self._addresses()
 
@@ -177,7 +175,7 @@ class Needs:
         order: dict[Operation, float] = {}
         product = 0.0
         for number, op in enumerate(self.tiling.tiles):
-            if isinstance(op, ContractionInterface):
+            if self._form(op).is_product:
                 product = number
             owners = (each.owner for each in op.operands)
             made = [order[e] for e in owners if isinstance(e, Operation) and e in order]
@@ -189,9 +187,9 @@ class Needs:
 
     def _is_narrowing(self, op: Operation) -> bool:
         """Whether an operation leaves fewer bytes of each element than it takes."""
-        if not isinstance(op, ElementwiseInterface):
-            return False
         tiled = self.tiling.tiles[op]
+        if not tiled.form.is_elementwise:
+            return False
         left = _bytes(op.results[0], tiled.result)
         return left < _bytes(op.operands[0], tiled.result)
 
@@ -238,13 +236,13 @@ class Needs:
             is_left = any(result in self.tiling.results for result in each.results)
             users -= {user for user in users if order.get(user) == order[each] + SOON}
             is_alone = bool(users) and users <= {op, *found} and not is_left
-            if is_alone and isinstance(each, ElementwiseInterface):
+            if is_alone and self._form(each).is_elementwise:
                 found.add(each)
         return found
 
     def _terms(self, op: Operation) -> int:
         """The bytes of products that are there before they are summed."""
-        if not isinstance(op, ContractionInterface):
+        if not self._form(op).is_product:
             return 0
         product = self.arithmetic.product(self.tiling.tiles[op])
         is_matrix = self.arithmetic.is_matrix(product)
@@ -287,9 +285,9 @@ class Needs:
         return bool(users) and all(self._multiplies(user, value) for user in users)
 
     def _multiplies(self, op: Operation, value: SSAValue) -> bool:
-        if not isinstance(op, ContractionInterface) or value not in op.operands[:2]:
-            return False
         tiled = self.tiling.tiles[op]
+        if not tiled.form.is_product or value not in op.operands[:2]:
+            return False
         operand = op.operands.index(value)
         if self.arithmetic.is_folded(tiled, operand) or self._is_kept(op, operand):
             return False
@@ -304,7 +302,7 @@ class Needs:
         """Products of what threads have computed of another product: which operand."""
         found: dict[Operation, int] = {}
         for op, tiled in self.tiling.tiles.items():
-            if not isinstance(op, ContractionInterface):
+            if not tiled.form.is_product:
                 continue
             left = int(self.arithmetic.is_exchanged(tiled))
             is_made = made_by(self.tiling, op.operands[left]) is not None
@@ -320,7 +318,7 @@ class Needs:
         """
         factors, results = dict[SSAValue, int](), [0]
         for op, tiled in self.tiling.tiles.items():
-            if not isinstance(op, ContractionInterface):
+            if not tiled.form.is_product:
                 continue
             product = self.arithmetic.product(tiled)
             if self.arithmetic.is_matrix(product):

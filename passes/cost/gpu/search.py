@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.triton import warps_of
 from tlf.dialects.types import dtype_of, tensor_type
@@ -203,7 +202,7 @@ class TileSearch:
         needs, limit = self.kernels.needs(tiling), self.target.tiling.max_elements
         arithmetic, fused = needs.arithmetic, list[int]()
         for tiled in tiling.tiles.values():
-            if not isinstance(tiled.op, ContractionInterface):
+            if not tiled.form.is_product:
                 continue
             product = arithmetic.product(tiled)
             if arithmetic.is_fused(product):

@@ -45,6 +45,7 @@ class GpuTiles:
         self.kernels = Kernels(chip, target)
         self.rules = rules_of(target, level.name)
         self._known = _plans(repr((target.data, level.name, freedom)))
+        self._fastest: dict[Hashable, int | None] = {}
 
     @property
     def prices_cascades(self) -> bool:
@@ -62,15 +63,23 @@ class GpuTiles:
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The cheapest plan, or None where none of those tried fits."""
+        return self._planned(structure_of(members.operations, members.results), members)
+
+    def fastest(self, members: Members) -> int | None:
+        """The cycles of a group as one kernel with this plan, if there is one."""
         key = structure_of(members.operations, members.results)
+        if key not in self._fastest:
+            self._fastest[key] = self._cycles(key, members)
+        return self._fastest[key]
+
+    def _planned(self, key: Hashable, members: Members) -> graph.PlanAttr | None:
         if key not in self._known:
             self._known[key] = self._plan(members)
         return self._known[key]
 
-    def fastest(self, members: Members) -> int | None:
-        """The cycles of a group as one kernel with this plan, if there is one."""
+    def _cycles(self, key: Hashable, members: Members) -> int | None:
         try:
-            if (plan := self.plan(members)) is None:
+            if (plan := self._planned(key, members)) is None:
                 return None
             tiling = members.tiling(plan.tile_sizes, plan.reduce_sizes, self.rules)
         except TilingError:
