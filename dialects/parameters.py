@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 PARAMETER = "tlf.parameter"
 """
@@ -28,11 +28,9 @@ def mark_parameters(function: func.FuncOp, positions: Iterable[int]) -> None:
 
 def is_parameter(value: SSAValue) -> bool:
     """Whether a value is an argument with the attribute `tlf.parameter`."""
-    owner = value.owner
-    if not isinstance(owner, Block):
+    if not isinstance(value, BlockArgument):
         return False
-    function = owner.parent_op()
+    function = value.owner.parent_op()
     if not isinstance(function, func.FuncOp) or function.arg_attrs is None:
         return False
-    position = owner.args.index(value)
-    return PARAMETER in function.arg_attrs.data[position].data
+    return PARAMETER in function.arg_attrs.data[value.index].data

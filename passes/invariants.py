@@ -22,6 +22,31 @@ def invariant_values(block: Block) -> set[SSAValue]:
     return found
 
 
+class Invariants:
+    """The same of single values, each looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, bool] = {}
+
+    def holds(self, value: SSAValue) -> bool:
+        """Whether a value is the same at every call."""
+        pending = [value]
+        while pending:
+            each = pending[-1]
+            if each in self._known:
+                pending.pop()
+                continue
+            if not isinstance(each.owner, Operation) or not is_computable(each.owner):
+                self._known[each] = is_parameter(each)
+                continue
+            missing = [e for e in each.owner.operands if e not in self._known]
+            if not missing:
+                known = map(self._known.__getitem__, each.owner.operands)
+                self._known[each] = all(known)
+            pending += missing
+        return self._known[value]
+
+
 def is_computable(op: Operation) -> bool:
     """Whether an operation can be computed anywhere from its operands."""
     return (

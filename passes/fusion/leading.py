@@ -137,7 +137,7 @@ def operations_of(parts: Sequence[Part]) -> list[TilingInterface]:
     inside = _with_views(parts)
     block = parts[0][0].parent
     assert block is not None
-    return [op for op in block.ops if isinstance(op, TilingInterface) and op in inside]
+    return [op for op in block.ops if op in inside and isinstance(op, TilingInterface)]
 
 
 def _with_views(parts: Sequence[Part]) -> set[Operation]:

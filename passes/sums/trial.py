@@ -25,7 +25,7 @@ from tlf.passes.fusion.cascades import ALIKE, Cascades
 from tlf.passes.fusion.grouping import Grouping, Groups
 from tlf.passes.fusion.leading import Part, operations_of
 from tlf.passes.graph_outline_prepare import outline
-from tlf.passes.invariants import invariant_values
+from tlf.passes.invariants import Invariants, invariant_values
 from tlf.passes.numerics import ATTRIBUTE
 from tlf.passes.tiling.group import members_of
 from tlf.passes.tiling.model import TilingError
@@ -51,6 +51,7 @@ class Trial:
     level: Level
     estimator: Estimator
     _known: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _invariants: Invariants = field(default_factory=Invariants)
 
     @staticmethod
     def of(context: Context, target: Target) -> Trial | None:
@@ -105,7 +106,7 @@ class Trial:
     ) -> int:
         if (before := self.cycles(parts)) is None:
             return 0
-        module = _extracted(operations)
+        module = self._extracted(operations)
         *inside, _ = _function(module).body.block.ops
         copies = inside[len(inside) - len(operations) :]
         if not change([op for op in copies if isinstance(op, TilingInterface)]):
@@ -114,6 +115,29 @@ class Trial:
         if (after := self.cycles(groups)) is None:
             return 0
         return before + int(before * _leaning(len(groups) - len(parts))) - after
+
+    def _extracted(self, operations: Sequence[TilingInterface]) -> ModuleOp:
+        """A program of copies of operations, with arguments for what they read."""
+        inside = {result for op in operations for result in op.results}
+        read = dict.fromkeys(
+            operand
+            for op in operations
+            for operand in op.operands
+            if operand not in inside
+        )
+        constants = [e.owner for e in read if isinstance(e.owner, ConstantInterface)]
+        taken = [e for e in read if not isinstance(e.owner, ConstantInterface)]
+        body = Block(arg_types=[value.type for value in taken])
+        copies: dict[SSAValue, SSAValue] = dict(zip(taken, body.args, strict=True))
+        for op in (*constants, *operations):
+            body.add_op(op.clone(copies))
+        results = results_of(operations)
+        body.add_op(func.ReturnOp(*(copies[value] for value in results)))
+        types = [value.type for value in taken], [value.type for value in results]
+        function = func.FuncOp("part", types, Region(body))
+        known = map(self._invariants.holds, taken)
+        mark_parameters(function, [n for n, each in enumerate(known) if each])
+        return ModuleOp([function], _numerics(operations[0]))
 
     def _groups_of(self, module: ModuleOp) -> list[Part]:
         """The groups of what runs at each call of a program with one function."""
@@ -144,28 +168,6 @@ def _function(module: ModuleOp) -> func.FuncOp:
     function = module.body.block.last_op
     assert isinstance(function, func.FuncOp)
     return function
-
-
-def _extracted(operations: Sequence[TilingInterface]) -> ModuleOp:
-    """A program of copies of operations, with arguments for what they read."""
-    inside = {result for op in operations for result in op.results}
-    read = dict.fromkeys(
-        operand for op in operations for operand in op.operands if operand not in inside
-    )
-    constants = [e.owner for e in read if isinstance(e.owner, ConstantInterface)]
-    taken = [e for e in read if not isinstance(e.owner, ConstantInterface)]
-    body = Block(arg_types=[value.type for value in taken])
-    copies: dict[SSAValue, SSAValue] = dict(zip(taken, body.args, strict=True))
-    for op in (*constants, *operations):
-        body.add_op(op.clone(copies))
-    results = results_of(operations)
-    body.add_op(func.ReturnOp(*(copies[value] for value in results)))
-    types = [value.type for value in taken], [value.type for value in results]
-    function = func.FuncOp("part", types, Region(body))
-    block = operations[0].parent
-    known = set[SSAValue]() if block is None else invariant_values(block)
-    mark_parameters(function, [n for n, each in enumerate(taken) if each in known])
-    return ModuleOp([function], _numerics(operations[0]))
 
 
 def _numerics(op: Operation) -> dict[str, Attribute]:
