@@ -310,7 +310,7 @@ class _Analysis:
         reads = boxes_read(self.rules, op, box, form)
         inside = scope is Scope.INNER
         again = inside and is_again(self.tiling, op, self._needs(op))
-        moved = form.is_movement and is_gathered(op, self.members, self.rules)
+        moved = is_gathered(op, form, self.members, self.rules)
         self.tiling.tiles[op] = TiledOperation(
             op, box, result, scope, form, reads, again, moved
         )
@@ -318,7 +318,7 @@ class _Analysis:
             self._check_still(op)
             self.tiling.gathered.add(op)
         else:
-            check_rooms(op, box, self.rules)
+            check_rooms(op, form, box, self.rules)
         self._ask(op, scope, reads)
         if again:
             self._ask(op, Scope.OUTER, reads)

@@ -142,6 +142,12 @@ class Form:
         return isinstance(self._op, MovementInterface)
 
     @cached_property
+    def moves_elements(self) -> bool:
+        """Whether it touches one element at a time of the first operand and result."""
+        accesses = [*(self.operands[0] or ()), *self.result]
+        return all(each.width == 1 or each.index is not None for each in accesses)
+
+    @cached_property
     def padded(self) -> Mapping[int, int]:
         """The extents of the first operand along axes that it pads by itself."""
         return padded_extents(self._op)
@@ -155,6 +161,11 @@ class Form:
     def is_accumulating(self) -> bool:
         """Whether it combines many values into one."""
         return isinstance(self._op, AccumulatingInterface)
+
+    @cached_property
+    def is_elementwise(self) -> bool:
+        """Whether each element of the result is computed of one of each operand."""
+        return isinstance(self._op, ElementwiseInterface)
 
     @cached_property
     def is_joining(self) -> bool:

@@ -97,8 +97,13 @@ class _Choice:
 
     loop: Looped
     axes: Axes
-    least: int = 0
-    """The bytes of its smallest tiles."""
+    smallest: GroupTiling | None = None
+    """Its smallest tiles, where a reduction has a loop."""
+
+    @cached_property
+    def bytes(self) -> int:
+        """Those of its smallest tiles."""
+        return 0 if self.smallest is None else self.smallest.bytes()
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,10 @@ class Members:
 
     def smallest(self, rules: Rules) -> GroupTiling:
         """The smallest tiles. Raises `TilingError` where the group does not tile."""
-        axes = self._looped(rules).axes
+        choice = self._looped(rules)
+        if choice.smallest is not None:
+            return choice.smallest
+        axes = choice.axes
         return self.tiling(axes.least(), axes.least_reduction(), rules)
 
     def _looped(self, rules: Rules) -> _Choice:
@@ -205,7 +213,7 @@ class Members:
         if not legal:
             return _Choice(Looped(), self._parallel_axes(rules, Looped()))
         first, *others = legal
-        smaller = (each for each in others if LESS * each.least < first.least)
+        smaller = (each for each in others if LESS * each.bytes < first.bytes)
         return next(smaller, first)
 
     def _anchors(self, rules: Rules) -> Iterator[Looped]:
@@ -250,7 +258,7 @@ class Members:
             tiling = self._tiled(*least, rules, looped)
         except TilingError:
             return None
-        return _Choice(looped, axes, tiling.bytes())
+        return _Choice(looped, axes, tiling)
 
     def _parallel_axes(self, rules: Rules, looped: Looped) -> Axes:
         """The axes, were reductions to run whole."""

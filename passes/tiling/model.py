@@ -348,10 +348,16 @@ def elements(box: Box) -> int:
 
 def same_box(left: Box, right: Box) -> bool:
     """Whether two boxes are equal for every value of the loops."""
-    return all(
-        a.size == b.size and a.room == b.room and a.offset - b.offset == Linear()
-        for a, b in zip(left, right, strict=True)
-    )
+    if left is right:
+        return True
+    for a, b in zip(left, right, strict=True):
+        if a is b:
+            continue
+        if a.size != b.size or a.room != b.room:
+            return False
+        if a.offset != b.offset and a.offset - b.offset != Linear():
+            return False
+    return True
 
 
 def first_start(interval: Interval) -> int:

@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 from tlf.dialects.access import Box, region
 from tlf.dialects.interfaces import (
     IndexedInterface,
-    MovementInterface,
     TilingInterface,
 )
+from tlf.passes.tiling.form import Form
 from tlf.passes.tiling.model import TilingError
 from tlf.passes.tiling.rules import Rules
 
@@ -19,14 +19,14 @@ FROM_MEMORY = "its operand must come from memory, not from the group"
 
 
 def is_gathered(
-    op: TilingInterface, members: Collection[Operation], rules: Rules
+    op: TilingInterface, form: Form, members: Collection[Operation], rules: Rules
 ) -> bool:
     """
     Whether the move that cuts a tile of an operation's operand does the operation.
 
     Raises `TilingError` for a movement that the target cannot do at all.
     """
-    if not isinstance(op, MovementInterface):
+    if not form.is_movement:
         return False
     indexed = isinstance(op, IndexedInterface)
     if indexed and not rules.indexed:
@@ -35,17 +35,17 @@ def is_gathered(
         )
     if not rules.gathers and not indexed:
         return False
-    if _is_by_element(op, members):
+    if form.moves_elements and _is_from_outside(op, members):
         return True
-    _check_permutes(op)
+    _check_permutes(op, form)
     return False
 
 
-def check_rooms(op: TilingInterface, box: Box, rules: Rules) -> None:
+def check_rooms(op: TilingInterface, form: Form, box: Box, rules: Rules) -> None:
     """Check that tiles that an operation reads have extents that tiles may have."""
     if not rules.power_of_two:
         return
-    for accesses in op.operand_accesses():
+    for accesses in dict.fromkeys(form.operands):
         for interval in region(accesses or (), box):
             if interval.room != rules.capacity(interval.room):
                 raise TilingError(
@@ -55,20 +55,16 @@ def check_rooms(op: TilingInterface, box: Box, rules: Rules) -> None:
                 )
 
 
-def _is_by_element(op: MovementInterface, members: Collection[Operation]) -> bool:
-    """Whether a movement reads a value of outside, element by element."""
+def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
+    """Whether the group does not compute what a movement reads."""
     source = op.operands[0].owner
-    from_outside = not isinstance(source, Operation) or source not in members
-    accesses = [*(op.operand_accesses()[0] or ()), *op.result_accesses()[0]]
-    return from_outside and all(
-        access.width == 1 or access.index is not None for access in accesses
-    )
+    return not isinstance(source, Operation) or source not in members
 
 
-def _check_permutes(op: MovementInterface) -> None:
+def _check_permutes(op: TilingInterface, form: Form) -> None:
     """A movement of a tile of the group can only shift, permute and repeat."""
     used: set[int] = set()
-    for access in op.operand_accesses()[0] or ():
+    for access in form.operands[0] or ():
         terms = access.terms
         if access.index is not None:
             raise TilingError(op, FROM_MEMORY)

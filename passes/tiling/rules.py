@@ -39,7 +39,9 @@ class Rules:
 
     def widen(self, box: Box) -> Box:
         """Give every interval the room that tiles have."""
-        if not self.power_of_two:
+        if not self.power_of_two or all(
+            each.capacity == self.capacity(each.room) for each in box
+        ):
             return box
         return tuple(
             Interval(each.offset, each.size, self.capacity(each.room)) for each in box
