@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import TensorType
@@ -134,10 +134,23 @@ def operations_of(parts: Sequence[Part]) -> list[TilingInterface]:
     All operations of parts of a block, in program order, with what only shows one to
     another under another shape.
     """
-    inside = _with_views(parts)
-    block = parts[0][0].parent
-    assert block is not None
-    return [op for op in block.ops if op in inside and isinstance(op, TilingInterface)]
+    found = _in_order(_with_views(parts), parts[0][0])
+    return [op for op in found if isinstance(op, TilingInterface)]
+
+
+def _in_order(inside: set[Operation], first: Operation) -> Iterable[Operation]:
+    """Operations of a block in program order, found from one of them on both ways."""
+    found, before, after = deque([first]), first.prev_op, first.next_op
+    while len(found) < len(inside) and (before or after):
+        if after is not None:
+            if after in inside:
+                found.append(after)
+            after = after.next_op
+        if before is not None:
+            if before in inside:
+                found.appendleft(before)
+            before = before.prev_op
+    return found
 
 
 def _with_views(parts: Sequence[Part]) -> set[Operation]:

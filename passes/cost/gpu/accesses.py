@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from math import gcd, prod
 
@@ -15,7 +15,7 @@ from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.bursts import bus_bytes
 from tlf.passes.cost.phases import phases
 from tlf.passes.cost.traffic import covered_extent
-from tlf.passes.tiling.boxes import covering_all, moves_with
+from tlf.passes.tiling.boxes import covering_all
 from tlf.passes.tiling.model import (
     GroupTiling,
     Loop,
@@ -80,6 +80,10 @@ class Accesses:
     warp: int = 32
     """Threads that load or store together."""
 
+    _tensors: dict[SSAValue, _Tensor] = field(
+        init=False, default_factory=dict[SSAValue, "_Tensor"]
+    )
+
     def __post_init__(self) -> None:
         self.outer = tuple(self.tiling.loops.values())
         self.inner = tuple(self.tiling.inner_loops.values())
@@ -93,7 +97,7 @@ class Accesses:
         A tile that is cut from a tensor, or put into one, in every iteration of the
         reduction if it is `inner`, else once in every program.
         """
-        tensor = _Tensor.of(value)
+        tensor = self._tensor(value)
         payload = self._payload(box, tensor.shape, inner) * tensor.item
         apart, width = self.width(value, box), self.masked_width(value, box)
         bus = payload * tensor.sectors(box, self.sector)
@@ -119,8 +123,8 @@ class Accesses:
 
     def gathered(self, tiled: TiledOperation, *, inner: bool) -> Traffic:
         """A tile of a movement's result, found element by element in its operand."""
-        tensor = _Tensor.of(tiled.op.operands[0])
-        result = _Tensor.of(tiled.op.results[0])
+        tensor = self._tensor(tiled.op.operands[0])
+        result = self._tensor(tiled.op.results[0])
         accesses = tiled.form.operands[0] or ()
         payload = self._payload(tiled.result, result.shape, inner) * tensor.item
         run = _run(accesses, tiled.box, tensor)
@@ -146,7 +150,7 @@ class Accesses:
 
     def width(self, value: SSAValue, box: Box) -> int:
         """The bytes side by side that a thread has of a tile cut from a tensor."""
-        tensor = _Tensor.of(value)
+        tensor = self._tensor(value)
         return self._shared_out(tensor.width(box), box, tensor.item)
 
     def masked_width(self, value: SSAValue, box: Box) -> int:
@@ -154,17 +158,22 @@ class Accesses:
         Those that it moves at once: as far as a border, where a mask stands for it, is
         a multiple of them.
         """
-        tensor = _Tensor.of(value)
+        tensor = self._tensor(value)
         return max(tensor.item, gcd(self.width(value, box), tensor.border(box)))
 
     def gathered_width(self, tiled: TiledOperation) -> int:
         """The bytes that a thread loads at once of a movement's operand."""
-        tensor = _Tensor.of(tiled.op.operands[0])
+        tensor = self._tensor(tiled.op.operands[0])
         accesses = tiled.form.operands[0] or ()
         if not _is_plain(accesses):
             return tensor.item
         width = gcd(_run(accesses, tiled.box, tensor), VECTOR)
         return self._shared_out(width, tiled.result, tensor.item)
+
+    def _tensor(self, value: SSAValue) -> _Tensor:
+        if value not in self._tensors:
+            self._tensors[value] = _tensor(tensor_type(value))
+        return self._tensors[value]
 
     def _shared_out(self, width: int, box: Box, item: int) -> int:
         """A width, if every thread is to have a part of a tile."""
@@ -180,7 +189,8 @@ class Accesses:
     ) -> Traffic:
         once = tensor.bytes(covering_all(box, self.within))
         touched = tensor.bytes(covering_all(box, (*self.outer, *self.within)))
-        moving = frozenset(loop for loop in self.outer if moves_with(box, (loop,)))
+        symbols = _symbols(box)
+        moving = frozenset(loop for loop in self.outer if loop in symbols)
         each = moved.payload / self.programs
         return Traffic(
             moved=moved,
@@ -197,8 +207,14 @@ class Accesses:
             covered_extent(interval, extent)
             for interval, extent in zip(box, shape, strict=True)
         )
-        times = prod(loop.trips for loop in within if not moves_with(box, (loop,)))
+        symbols = _symbols(box)
+        times = prod(loop.trips for loop in within if loop not in symbols)
         return float(covered * times)
+
+
+def _symbols(box: Box) -> set[Hashable]:
+    """What moves a box."""
+    return {symbol for interval in box for symbol, _ in interval.offset.terms}
 
 
 @dataclass(frozen=True)
@@ -210,10 +226,6 @@ class _Tensor:
     """Its axes as they lie in memory, the last one contiguous."""
     strides: tuple[int, ...]
     item: int
-
-    @staticmethod
-    def of(value: SSAValue) -> _Tensor:
-        return _tensor(tensor_type(value))
 
     def bytes(self, box: Box) -> float:
         """What there is of a box that no loop moves."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 
@@ -88,12 +88,18 @@ class Needs:
 
     tiling: GroupTiling
     arithmetic: Arithmetic
+    _known: dict[int, Resources] = field(
+        init=False, default_factory=dict[int, Resources]
+    )
 
     def resources(self, stages: int) -> Resources:
         """What a program takes, if so many iterations are to be in flight."""
         in_flight = 1 if self._direct.factors else stages
-        shared = self._shared(in_flight)
-        return Resources(self.warps, self._registers, shared, in_flight)
+        if in_flight not in self._known:
+            shared = self._shared(in_flight)
+            found = Resources(self.warps, self._registers, shared, in_flight)
+            self._known[in_flight] = found
+        return self._known[in_flight]
 
     @cached_property
     def warps(self) -> int:

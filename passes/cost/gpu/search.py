@@ -13,7 +13,8 @@ from tlf.passes.cost.gpu.accesses import VECTOR
 from tlf.passes.cost.gpu.arithmetic import volume
 from tlf.passes.cost.gpu.kernel import STAGES, Kernels
 from tlf.passes.cost.gpu.price import Price
-from tlf.passes.tiling.group import Axes, Members, fits
+from tlf.passes.tiling.axes import Axes
+from tlf.passes.tiling.group import Members, fits
 from tlf.passes.tiling.model import GroupTiling, TilingError, elements
 from tlf.passes.tiling.rules import Rules
 
