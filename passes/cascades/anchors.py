@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.cascades.cascade import (
     Cascade,
     NoAnchorError,
@@ -17,27 +18,30 @@ from tlf.passes.tiling.form import Forms
 
 
 def longest_cascade(
-    operations: Sequence[TilingInterface], forms: Forms
+    operations: Sequence[TilingInterface], forms: Forms, axes: AxisClasses | None = None
 ) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none. The loop is that
     of the last one, unless several before it, which would run whole, are a loop along a
     longer axis, as an attention whose results are normalised. Then what comes behind
-    that loop runs whole.
+    that loop runs whole. `axes` are those of the operations, if they are known.
     """
     loops = (
-        cascade_of(operations, forms, anchor=op) for op in _anchors(operations, forms)
+        cascade_of(operations, forms, anchor=op, axes=axes)
+        for op in _anchors(operations, forms)
     )
     return next((each for each in loops if each is not None), None)
 
 
 def why_no_cascade(
-    operations: Sequence[TilingInterface], forms: Forms
+    operations: Sequence[TilingInterface],
+    forms: Forms,
+    axes: AxisClasses | None = None,
 ) -> NoCascadeError | None:
     """What stands in the way of the longest loop, where reductions are none."""
     for op in _anchors(operations, forms):
         try:
-            build_cascade(operations, forms, anchor=op)
+            build_cascade(operations, forms, anchor=op, axes=axes)
         except NoAnchorError:
             continue
         except NoCascadeError as error:

@@ -27,8 +27,10 @@ class AxisClasses:
 
     forms: Forms
     operations: Sequence[TilingInterface]
-    _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    """Of iterators and of axes of values."""
+    _first: dict[Operation | SSAValue, int] = field(
+        default_factory=dict["Operation | SSAValue", int]
+    )
+    """The numbers of first iterators and first axes; those of others follow."""
     _parents: list[int] = field(default_factory=list[int])
     _owners: dict[int, set[Operation]] = field(
         default_factory=dict[int, set[Operation]]
@@ -37,8 +39,9 @@ class AxisClasses:
 
     def __post_init__(self) -> None:
         for op in self.operations:
+            first = self._iterator(op, 0)
             for each in range(len(self.forms.of(op).iterators)):
-                self._owners[self._number((op, each))] = {op}
+                self._owners[first + each] = {op}
 
     @staticmethod
     def of(operations: Sequence[TilingInterface], forms: Forms) -> AxisClasses:
@@ -46,14 +49,12 @@ class AxisClasses:
         classes = AxisClasses(forms, operations)
         inside = {result for op in operations for result in op.results}
         given: list[tuple[int, int]] = []
-        for value, axis, iterator in (
-            r for op in operations for r in classes._runs(op)
-        ):
-            pair = classes._number((value, axis)), classes._number(iterator)
-            if value in inside:
+        for value, pairs in (r for op in operations for r in classes._runs(op)):
+            if value not in inside:
+                given += pairs
+                continue
+            for pair in pairs:
                 classes._join(*pair)
-            else:
-                given.append(pair)
         for pair in given:
             if not classes._mixes(*pair):
                 classes._join(*pair)
@@ -61,7 +62,7 @@ class AxisClasses:
 
     def of_iterator(self, op: TilingInterface, iterator: int) -> Hashable:
         """What stands for the class of an iterator."""
-        return self._class((op, iterator))
+        return self._find(self._iterator(op, iterator))
 
     def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
         """The iterators of an operation in a class."""
@@ -89,11 +90,11 @@ class AxisClasses:
         there is none. None at all where the value has axes of it in another order.
         """
         wide, narrow = (tensor_type(each).get_shape() for each in (result, value))
-        nodes = [self._class((result, axis)) for axis in range(len(wide))]
+        nodes = [self._find(self._axis(result, axis)) for axis in range(len(wide))]
         found: list[int | None] = [None] * len(narrow)
         at = len(wide)
         for axis in reversed(range(len(narrow))):
-            node = self._class((value, axis))
+            node = self._find(self._axis(value, axis))
             if narrow[axis] == 1 or node not in nodes:
                 continue
             at = max((n for n in range(at) if nodes[n] == node), default=-1)
@@ -108,17 +109,27 @@ class AxisClasses:
         pairs = zip(tensor_type(value).get_shape(), places, strict=True)
         return any(extent > 1 and place is None for extent, place in pairs)
 
-    def _runs(self, op: TilingInterface) -> Iterator[tuple[SSAValue, int, Hashable]]:
-        """Values of an operation, with an axis and the iterator that runs along it."""
+    def _runs(
+        self, op: TilingInterface
+    ) -> Iterator[tuple[SSAValue, list[tuple[int, int]]]]:
+        """Values of an operation, with axes and the iterators that run along them."""
         form = self.forms.of(op)
         values = [
             *zip(op.operands, form.operands, strict=True),
             (op.results[0], form.result),
         ]
+        iterator = self._iterator(op, 0)
         for value, accesses in values:
-            for axis, access in enumerate(accesses or ()):
-                if access.is_plain:
-                    yield value, axis, (op, access.terms[0][0])
+            if accesses:
+                first = self._axis(value, 0)
+                yield (
+                    value,
+                    [
+                        (first + axis, iterator + access.plain)
+                        for axis, access in enumerate(accesses)
+                        if access.plain is not None
+                    ],
+                )
 
     def _mixes(self, left: int, right: int) -> bool:
         """Whether joining two would make two iterators of an operation one."""
@@ -136,14 +147,20 @@ class AxisClasses:
         if owners := self._owners.pop(first, None):
             self._owners.setdefault(second, set()).update(owners)
 
-    def _number(self, node: Hashable) -> int:
-        if (known := self._numbers.get(node)) is None:
-            known = self._numbers[node] = len(self._parents)
-            self._parents.append(known)
-        return known
+    def _iterator(self, op: TilingInterface, iterator: int) -> int:
+        if (first := self._first.get(op)) is None:
+            first = self._add(op, len(self.forms.of(op).iterators))
+        return first + iterator
 
-    def _class(self, node: Hashable) -> int:
-        return self._find(self._number(node))
+    def _axis(self, value: SSAValue, axis: int) -> int:
+        if (first := self._first.get(value)) is None:
+            first = self._add(value, len(tensor_type(value).get_shape()))
+        return first + axis
+
+    def _add(self, node: Operation | SSAValue, count: int) -> int:
+        first = self._first[node] = len(self._parents)
+        self._parents += range(first, first + count)
+        return first
 
     def _find(self, number: int) -> int:
         """What stands for a class. All on the way to it lead there from then on."""

@@ -90,6 +90,7 @@ def cascade_of(
     forms: Forms,
     in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
+    axes: AxisClasses | None = None,
 ) -> Cascade | None:
     """
     The reductions of a group as one loop, or None where they are none: where the last
@@ -98,10 +99,11 @@ def cascade_of(
     correction for what it adds up, and does not start again. With `in_parts`, parts of
     the axis are reduced one by one, each as a whole: what its sums change by with the
     results of others may then be known as well. With an anchor other than the last
-    reduction, those that need its result run whole, behind the loop.
+    reduction, those that need its result run whole, behind the loop. `axes` are those
+    of the operations, if they are known.
     """
     try:
-        return build_cascade(operations, forms, in_parts, anchor)
+        return build_cascade(operations, forms, in_parts, anchor, axes)
     except NoCascadeError:
         return None
 
@@ -111,6 +113,7 @@ def build_cascade(
     forms: Forms,
     in_parts: bool = False,
     anchor: AccumulatingInterface | None = None,
+    axes: AxisClasses | None = None,
 ) -> Cascade:
     """The loop of what accumulates, as `cascade_of` says. Raises `NoCascadeError`."""
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
@@ -119,7 +122,7 @@ def build_cascade(
     anchor = found[-1] if anchor is None else anchor
     if len(forms.of(anchor).reductions) != 1:
         raise NoCascadeError(anchor, "it reduces several axes")
-    axes = AxisClasses.of(operations, forms)
+    axes = axes or AxisClasses.of(operations, forms)
     iterators = _along(operations, axes, anchor)
     behind = _behind(operations, anchor, iterators)
     found = [op for op in found if op not in behind]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tlf.passes.tiling.group import Axes
+from tlf.passes.tiling.axes import Axes
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from tlf.passes.cost.shortlist import Choice, Shortlist, Sizes, rank
 from tlf.passes.cost.sizes import options
 from tlf.passes.cost.steps import Steps
 from tlf.passes.cost.work import Instructions
+from tlf.passes.tiling.axes import Axes
 from tlf.passes.tiling.early import early_products
-from tlf.passes.tiling.group import Axes, Members, rules_of
+from tlf.passes.tiling.group import Members, rules_of
 from tlf.passes.tiling.model import GroupTiling, Scope, TilingError
 
 STAGES = (1, 2, 3, 4)

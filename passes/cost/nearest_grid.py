@@ -12,7 +12,8 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.passes.cost.shortlist import Sizes
 from tlf.passes.cost.sizes import steps
-from tlf.passes.tiling.group import Axes, Members
+from tlf.passes.tiling.axes import Axes
+from tlf.passes.tiling.group import Members
 
 EMPTY = 4
 """Tiles of which a row fills less than one part in so many of a burst are left out."""

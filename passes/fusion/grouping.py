@@ -20,15 +20,14 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import level_of
-from tlf.passes.cascades.anchors import why_no_cascade
 from tlf.passes.cost.structure import Structures
 from tlf.passes.fusion import epilogue, growth
 from tlf.passes.fusion.between import behind_views, is_squeeze
 from tlf.passes.fusion.cascades import Cascades, candidates
 from tlf.passes.fusion.handing import connected, most_saved, widens
 from tlf.passes.fusion.leading import Part
+from tlf.passes.fusion.no_loops import NoLoops
 from tlf.passes.fusion.notes import (
-    LOOPS,
     Notes,
     listed,
     role_of_others,
@@ -91,6 +90,7 @@ class Grouping:
     forms: Forms = field(default_factory=Forms)
     """What operations answer, while they are put into groups."""
     _structures: Structures = field(init=False)
+    _no_loops: NoLoops = field(init=False)
     _misfits: dict[Hashable, str | None] = field(
         init=False, default_factory=dict[Hashable, "str | None"]
     )
@@ -106,6 +106,7 @@ class Grouping:
     def __post_init__(self) -> None:
         kinds = Kinds()
         self._structures = Structures(kinds)
+        self._no_loops = NoLoops(self._structures)
         self.uniform = UniformGroups(self.level, kinds)
         self.prologues = Prologues(self.level, self.target, self.home)
 
@@ -265,20 +266,18 @@ class Grouping:
         """Tell why reductions are no loop in tiles of any level, where none are."""
         if self.tells:
             found = [members for _, members in self._loops(groups, self.forms)]
-            self._note_failed(found, [each for each in found if each.cascade])
+            loops = filter(self._no_loops.is_loop, found)
+            self._note_failed(found, list(loops))
 
     def _note_failed(self, found: Sequence[Members], loops: Sequence[Members]) -> None:
         """Tell why reductions are no loop, if they are none and in none of others."""
         looped = [set[Operation](each.operations) for each in loops]
         for members in found:
-            if members.cascade is not None or len(members.accumulating) < 2:
+            if self._no_loops.is_loop(members) or len(members.accumulating) < 2:
                 continue
             if any(each.issuperset(members.accumulating) for each in looped):
                 continue
-            error = why_no_cascade(members.operations, members.forms)
-            if error is not None:
-                text = f"no loop with other reductions: {error.reason}"
-                self.notes.add(error.op, "missed", text, LOOPS)
+            self._no_loops.tell(members, self.notes)
 
     def _note(
         self,

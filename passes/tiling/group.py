@@ -18,9 +18,11 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.target import Level, Target
 from tlf.passes.bands import SystolicArray
 from tlf.passes.cascades.anchors import longest_cascade
+from tlf.passes.cascades.axes import AxisClasses
 from tlf.passes.cascades.cascade import Cascade, cascade_of
 from tlf.passes.cost.machine import machine_of
 from tlf.passes.tiling.analysis import analyse, outline
+from tlf.passes.tiling.axes import Axes
 from tlf.passes.tiling.form import Form, Forms
 from tlf.passes.tiling.model import GroupTiling, Looped, TilingError
 from tlf.passes.tiling.pieces import Beside
@@ -53,42 +55,6 @@ def rules_of(target: Target, level: str) -> Rules:
         alignment=1 if found is None else found.alignment,
         array=SystolicArray.of(machine_of(target)) if is_nearest else None,
     )
-
-
-@dataclass(frozen=True)
-class Axes:
-    """
-    The axes of a group along which its root may be tiled.
-
-    An axis is free where every accumulating operation moves along with it. Were another
-    one tiled, reductions would be computed again for each of its tiles. That is worth a
-    thought where they are steps of a cascade that no contraction computes anything for.
-    """
-
-    parallel: tuple[int, ...]
-    """The extents of the root's parallel iterators."""
-    free: tuple[bool, ...]
-    reduction: tuple[int, ...]
-    """
-    The extents of the one reduction that may have a loop, empty if there is none, and
-    of those that may have loops in that loop.
-    """
-    reduction_free: tuple[bool, ...]
-    nested: int = 0
-    """How many of the reductions are those of loops in another one's loop."""
-
-    def least(self) -> tuple[int, ...]:
-        """The smallest tile."""
-        return _least(self.parallel, self.free)
-
-    def least_reduction(self) -> tuple[int, ...]:
-        """The smallest step of the reduction."""
-        return _least(self.reduction, self.reduction_free)
-
-
-def _least(extents: Sequence[int], free: Sequence[bool]) -> tuple[int, ...]:
-    pairs = zip(extents, free, strict=True)
-    return tuple(1 if each else extent for extent, each in pairs)
 
 
 @dataclass(frozen=True)
@@ -136,7 +102,14 @@ class Members:
     @cached_property
     def cascade(self) -> Cascade | None:
         """The operations that may accumulate in one loop, if there are several."""
-        return longest_cascade(self.operations, self.forms)
+        if len(self.accumulating) < 2:
+            return None
+        return longest_cascade(self.operations, self.forms, self.classes)
+
+    @cached_property
+    def classes(self) -> AxisClasses:
+        """Which iterators run along the same axis."""
+        return AxisClasses.of(self.operations, self.forms)
 
     @property
     def _cascades(self) -> Iterator[Cascade]:
@@ -145,7 +118,7 @@ class Members:
             return
         yield longest
         if longest.anchor is not self.accumulating[-1]:
-            last = cascade_of(self.operations, self.forms)
+            last = cascade_of(self.operations, self.forms, axes=self.classes)
             yield from () if last is None else (last,)
 
     def tiling(
@@ -173,7 +146,8 @@ class Members:
     @cached_property
     def _beside(self) -> Beside:
         """What is known of results beside the first one."""
-        return Beside(self.operations, self.forms, self._products_beside)
+        about = self.operations, self.forms, self._products_beside
+        return Beside(*about, lambda: self.classes)
 
     def _products_beside(self) -> AbstractSet[Operation]:
         """The contractions of one loop, if it adds up several."""

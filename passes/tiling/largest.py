@@ -10,7 +10,8 @@ from tlf.dialects.access import Box
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
-from tlf.passes.tiling.group import Axes, Members, fits
+from tlf.passes.tiling.axes import Axes
+from tlf.passes.tiling.group import Members, fits
 from tlf.passes.tiling.model import GroupTiling, Loop, TilingError
 from tlf.passes.tiling.rules import Rules
 

@@ -56,6 +56,8 @@ class Beside:
     forms: Forms
     products: Callable[[], AbstractSet[Operation]] = frozenset
     """Finds the contractions that one loop adds up side by side: few groups need it."""
+    classes: Callable[[], AxisClasses] | None = None
+    """Finds which iterators run along the same axis, if others want to know it too."""
 
     def piece(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
         """
@@ -96,6 +98,8 @@ class Beside:
 
     @cached_property
     def _axes(self) -> AxisClasses:
+        if self.classes is not None:
+            return self.classes()
         return AxisClasses.of(self.operations, self.forms)
 
 
