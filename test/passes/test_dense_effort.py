@@ -23,8 +23,8 @@ LAYERS = (8, 16, 32)
 BINARY = ("add", "mul", "sub", "maximum")
 
 GROUPING = {
-    "npu": "graph-pipeline,graph-group{level=L2},graph-partition{level=L2}",
-    "h200": "graph-pipeline,graph-group",
+    "npu": "graph-decompose,graph-group{level=L2}",
+    "h200": "graph-decompose,graph-group",
 }
 """The passes that put operations into groups, by target."""
 
