@@ -6,14 +6,16 @@ The facts gate: what the kernels of the GPU gate take of a Hopper GPU, without o
     python bench/gpu_facts.py --only attention
 
 Compiles every kernel for sm_90, as it is launched. A kernel must take no more shared
-memory than a program may have, spill at most 256 bytes of a thread in 16 bits and 2048
-in f32, and have right matrix descriptors; a product of 16 bits with axes as long as
-those of matrix instructions must use them. Exits with 1 where something does not hold.
+memory than a program may have, spill at most 512 bytes of a thread in 16 bits and 3072
+in f32, and have right matrix descriptors. A product of 16 bits must use matrix
+instructions, if its axes are as long as theirs and the lanes of the chip would take
+more than a microsecond. Exits with 1 where something does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,6 +34,7 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.frontend.torch.export import from_torch
 from tlf.lowering.pipelines import PIPELINES
 from tlf.lowering.triton_target import build_plan
+from tlf.passes.cost.gpu.chip import Chip
 from tlf.passes.cost.gpu.tiles import GpuTiles
 from tlf.passes.graph_choose_tiles import members_of_group
 from tlf.passes.numerics import ATTRIBUTE
@@ -42,8 +45,11 @@ from tlf.tools.driver import PASSES, new_context
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
 
-SPILLS = {2: 256, 4: 2048}
+SPILLS = {2: 512, 4: 3072}
 """The most bytes of a thread that a kernel may spill, by bytes of its elements."""
+
+LANES_MICROSECONDS = 1.0
+"""The time within which lanes may compute a product, where that suits its group."""
 
 STEP = "graph-choose-tiles"
 
@@ -112,16 +118,20 @@ def facts_of(row: Row) -> Facts:
 
 
 def _count_matrix_products(module: ModuleOp) -> int:
-    """The products of 16 bits in groups with tiles that matrix instructions suit."""
+    """The products of 16 bits in groups that matrix instructions suit."""
     target = load("h200")
-    tiles = GpuTiles.of(target, target.tile_levels[0])
+    tiles, chip = GpuTiles.of(target, target.tile_levels[0]), Chip.of(target)
     assert tiles is not None
+    assert chip is not None
+    most = LANES_MICROSECONDS * 1e3 * target.clock_ghz * chip.lanes * chip.processors
     count = 0
     for group in module.walk():
         if isinstance(group, graph.GroupOp):
             members = members_of_group(group)
             count += sum(
-                tiles.is_matrix(members, op) and _width(op) == 2
+                tiles.is_matrix(members, op)
+                and _width(op) == 2
+                and math.prod(members.forms.of(op).extents) > most
                 for op in members.operations
                 if isinstance(op, ContractionInterface)
             )

@@ -42,8 +42,8 @@ PLAN = Plan("main", (KERNEL,), (), (), (), ())
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        (Facts(0, 256), []),
-        (Facts(0, 264), ["kernel 'f' spills 264 bytes"]),
+        (Facts(0, 512), []),
+        (Facts(0, 520), ["kernel 'f' spills 520 bytes"]),
         (
             Facts(232456, 0),
             ["kernel 'f' takes 232456 bytes of shared memory, more than 232448"],
