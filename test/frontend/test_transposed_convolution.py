@@ -14,6 +14,7 @@ from torch.nn import functional
 from torch_check import Module, assert_close
 
 from tlf.frontend.torch.aten.convolution import Axis
+from tlf.frontend.torch.export import from_torch
 from tlf.tools.torch_module import compile_module
 
 FUNCTIONS: dict[int, Callable[..., Tensor]] = {
@@ -85,3 +86,30 @@ def test_windows_that_meet_are_one_correlation():
     assert (run.residues, run.taps, run.low, run.high) == (16, 1, 0, 0)
     assert len(Axis(7, 5, 2, 2, 1, 0).runs()) == 2
     assert len(Axis(7, 16, 8, 4, 1, 0).runs()) == 2
+
+
+def some_filters(taps: int) -> tuple[Module, tuple[Tensor, ...]]:
+    """A dilated convolution of two groups whose filters have many taps per residue."""
+
+    def function(x: Tensor, filters: Tensor) -> Tensor:
+        return functional.conv_transpose2d(
+            x, filters, stride=2, padding=1, groups=2, dilation=(1, 2)
+        )
+
+    return Module(function), (torch.randn(1, 4, 5, 5), torch.randn(4, 3, taps, taps))
+
+
+def test_programs_do_not_grow_with_filters():
+    """Taps in reverse order are gathered at once, not cut and joined one by one."""
+    counts = [
+        sum(1 for _ in from_torch(*some_filters(taps)).module.walk())
+        for taps in (10, 12, 20)
+    ]
+    assert len(set(counts)) == 1, counts
+
+
+@pytest.mark.parametrize("target", ["reference", "triton"])
+def test_filters_of_many_taps(target: str):
+    module, inputs = some_filters(10)
+    compiled = compile_module(module, inputs, target=target)
+    assert_close(compiled(*inputs), module(*inputs), 1e-5)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import element_of, shape_of
@@ -15,6 +16,9 @@ from tlf.frontend.torch.aten.windows import per_axis
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.errors import Unsupported
 from tlf.frontend.torch.registry import converts
+
+FEW = 4
+"""So many taps of an axis are cut one by one: whole rows of filters move faster."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,17 @@ class Run:
     def taps(self) -> int:
         """How many taps each residue has."""
         return len(self.indices) // self.residues
+
+    @property
+    def step(self) -> int:
+        """How far apart the taps of a residue are, of which the last come first."""
+        return self.indices[0] - self.indices[1] if self.taps > 1 else 1
+
+    @property
+    def is_slice(self) -> bool:
+        """Whether all of the taps follow each other."""
+        first, count = self.indices[0], len(self.indices)
+        return self.indices == tuple(range(first, first + count))
 
 
 @dataclass(frozen=True)
@@ -250,9 +265,8 @@ def _gathered(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
     of their own, (G x residues x F/G) x C/G x taps.
     """
     groups, count, depth, *_ = shape_of(kernels)
-    for position, run in enumerate(runs):
-        kernels = _picked(at, kernels, 3 + position, run.indices)
     residues, taps = [run.residues for run in runs], [run.taps for run in runs]
+    kernels = _picked(at, kernels, runs)
     if prod(residues) > 1:
         pairs = [each for pair in zip(residues, taps, strict=True) for each in pair]
         kernels = at.reshape(kernels, (groups, count, depth, *pairs))
@@ -261,10 +275,24 @@ def _gathered(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
     return at.reshape(kernels, (groups * prod(residues) * count, depth, *taps))
 
 
-def _picked(
-    at: Emitter, value: SSAValue, axis: int, indices: Sequence[int]
-) -> SSAValue:
-    """The elements at indices along an axis."""
-    if list(indices) == list(range(indices[0], indices[0] + len(indices))):
-        return at.slice(value, axis, indices[0], indices[0] + len(indices))
-    return at.concat([at.slice(value, axis, i, i + 1) for i in indices], axis)
+def _picked(at: Emitter, kernels: SSAValue, runs: Sequence[Run]) -> SSAValue:
+    """The taps of runs, G x F/G x C/G x (residues, taps) of each axis."""
+    if all(run.is_slice or len(run.indices) <= FEW for run in runs):
+        for position, run in enumerate(runs):
+            kernels = _cut(at, kernels, 3 + position, run)
+        return kernels
+    places: list[AffineExpr] = [AffineExpr.dimension(axis) for axis in range(3)]
+    extents = [*shape_of(kernels)[:3]]
+    for run in runs:
+        residue, tap = (AffineExpr.dimension(len(extents) + each) for each in (0, 1))
+        places.append(residue + tap * -run.step + run.indices[0])
+        extents += run.residues, run.taps
+    map_ = AffineMap(len(extents), 0, tuple(places))
+    return at.emit(graph.UnfoldOp(kernels, map_, extents))
+
+
+def _cut(at: Emitter, value: SSAValue, axis: int, run: Run) -> SSAValue:
+    """The elements of a run along an axis, by slices."""
+    if run.is_slice:
+        return at.slice(value, axis, run.indices[0], run.indices[-1] + 1)
+    return at.concat([at.slice(value, axis, i, i + 1) for i in run.indices], axis)
