@@ -25,7 +25,13 @@ from tlf.passes.engine.costs import OPERATIONS, GroupCosts
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
-from tlf.passes.engine.refinement import STEPS, Refinement, Rehearsed, tries_in
+from tlf.passes.engine.refinement import (
+    EFFORT,
+    STEPS,
+    Refinement,
+    Rehearsed,
+    tries_in,
+)
 from tlf.passes.fusion.notes import Notes
 from tlf.passes.graph_group import level_named
 from tlf.passes.layouts.declared import free_values
@@ -101,6 +107,9 @@ class GraphPartitionPass(ModulePass):
     small programs.
     """
 
+    effort: int = EFFORT
+    """How many operations the programs that are compared may have together."""
+
     tile: tuple[int, ...] = ()
     """Tile sizes that `graph-choose-tiles` is to use: groups stay as they are then."""
 
@@ -158,7 +167,7 @@ class GraphPartitionPass(ModulePass):
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
         costs = self.costs(stated, target, level)
-        limits = self.limits(tries_in(stated, self.tries))
+        limits = self.limits(self._tries_in(stated))
         try:
             found = search(
                 stated.problem,
@@ -175,7 +184,7 @@ class GraphPartitionPass(ModulePass):
 
     def _refine(self, found: Partition, target: Target, level: Level) -> None:
         """Choose among the best schedules by the event model, where that is known."""
-        tries = tries_in(found.stated, self.tries)
+        tries = self._tries_in(found.stated)
         rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
         if rehearsal is not None:
             refinement = Refinement(
@@ -193,11 +202,15 @@ class GraphPartitionPass(ModulePass):
     def _order_parts(self, block: Block, target: Target, level: Level) -> None:
         """Put what does not depend on each other in the order that is fastest."""
         parts = list(problems_of(block, level))
-        tries = tries_in(parts[0], self.tries) if len(parts) > 1 else 0
+        tries = self._tries_in(parts[0]) if len(parts) > 1 else 0
         rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
         if rehearsal is not None:
             nodes = [each.nodes for each in parts]
             PartOrder(block, nodes, target, rehearsal, tries).apply()
+
+    def _tries_in(self, stated: BlockProblem) -> int:
+        """How many programs are compared for a problem."""
+        return tries_in(stated, self.tries, self.effort)
 
     def costs(self, stated: BlockProblem, target: Target, level: Level) -> GroupCosts:
         """What groups of a problem cost, with the freedom that the options leave."""

@@ -9,6 +9,8 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import graph
+from tlf.dialects.interfaces import TilingInterface, ViewInterface
+from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.passes.cost.outer_plan import OuterPlan
 from tlf.passes.cost.rehearsal import Rehearsal
@@ -20,7 +22,10 @@ from tlf.passes.engine.rehearsed import rehearsed
 from tlf.passes.search import Objective, Option, Schedule
 
 EFFORT = 400
-"""Operations of all programs that are rehearsed, at most, but for those of leads."""
+"""
+Operations of all programs that are rehearsed, at most, but for those of leads, unless
+it is given how many.
+"""
 
 TRIES = 16
 """Programs that are rehearsed unless it is given how many, in small ones."""
@@ -294,16 +299,29 @@ def _sizes(plan: object) -> object:
     return plan.key
 
 
-def tries_in(stated: BlockProblem, tries: int | None) -> int:
-    """How many rehearsals there are to be in a block, if so many are asked for."""
-    size = sum(
-        len(op.body.block.ops) - 1
-        for op in _block_of(stated).ops
-        if isinstance(op, graph.GroupOp)
-    )
+def tries_in(stated: BlockProblem, tries: int | None, effort: int = EFFORT) -> int:
+    """
+    How many rehearsals there are to be in a block, if so many are asked for, and of
+    programs of so many operations together. What moves tensors between groups counts,
+    too: it is lowered to loops as they are.
+    """
+    block = _block_of(stated)
+    size = sum(_size_of(op) for op in block.ops if isinstance(op, graph.GroupOp))
     if tries is None:
-        return TRIES if size <= SMALL else 0
-    return min(tries, EFFORT // max(1, size))
+        tries = TRIES if size <= SMALL else 0
+    moving = sum(_moves(op) for op in block.ops)
+    return min(tries, effort // max(1, size + moving))
+
+
+def _size_of(group: graph.GroupOp) -> int:
+    return len(group.body.block.ops) - 1
+
+
+def _moves(op: Operation) -> bool:
+    """Whether an operation between groups computes a tensor of its own."""
+    return not isinstance(op, graph.GroupOp | ViewInterface) and isinstance(
+        op, TilingInterface | JoiningInterface
+    )
 
 
 def _block_of(stated: BlockProblem) -> Block:
