@@ -73,6 +73,7 @@ class GroupCosts(Costs):
         self._merged: dict[int, MergedGroup] = {}
         self._searches: dict[int, OuterSearch | None] = {}
         self._earlies: dict[MergedGroup, frozenset[SSAValue]] = {}
+        self._joining: dict[Operation, bool] = {}
         self.forms = Forms()
         """What operations answer, those of all groups."""
 
@@ -272,6 +273,11 @@ class GroupCosts(Costs):
         Whether an operation may run in a group with others: what only shows a tensor,
         or part of it, does so for a reader; what joins tensors joins tiles as well.
         """
+        if (found := self._joining.get(op)) is None:
+            found = self._joining[op] = self._joins(op)
+        return found
+
+    def _joins(self, op: Operation) -> bool:
         if _is_open(op) or isinstance(op, JoiningInterface):
             return True
         return is_seen(op, self.level) and self._is_read(op)
