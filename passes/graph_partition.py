@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -21,7 +21,7 @@ from tlf.passes.cost.outer_plan import TRAFFIC, OuterPlan
 from tlf.passes.cost.rehearsal import rehearsal_on
 from tlf.passes.cost.timed import TimedTiles
 from tlf.passes.engine.carried import carry_out
-from tlf.passes.engine.costs import OPERATIONS, GroupCosts
+from tlf.passes.engine.costs import OPERATIONS, GroupCosts, WorkError
 from tlf.passes.engine.cuts import join_cuts
 from tlf.passes.engine.part_order import PartOrder
 from tlf.passes.engine.problem import BlockProblem, problems_of
@@ -48,6 +48,12 @@ from tlf.passes.search import (
 
 CHOICES = 64
 """Sets of values that may stay after a group, before `dp` leaves it to `beam`."""
+
+WORK = 300_000
+"""Operations of all tilings that are analysed before fewer groups may become one."""
+
+FEWER = 4
+"""Of how many groups one may become one then."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,12 @@ class GraphPartitionPass(ModulePass):
 
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
+
+    work: int = WORK
+    """
+    How many operations the tilings may have together that are analysed to price groups,
+    before a quarter of as many groups may become one, and so on.
+    """
 
     traffic: int = TRAFFIC
     """
@@ -167,19 +179,26 @@ class GraphPartitionPass(ModulePass):
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
         costs = self.costs(stated, target, level)
-        limits = self.limits(self._tries_in(stated))
-        try:
-            found = search(
-                stated.problem,
-                costs,
-                self.strategy,
-                self.objective(target, level),
-                limits,
-                alternatives=alternatives,
-                retain=self.keep,
-            )
-        except NoScheduleError:
-            return None
+        groups = self.groups
+        while True:
+            costs.allow(self.work if groups > 1 else None)
+            try:
+                found = search(
+                    stated.problem,
+                    costs,
+                    self.strategy,
+                    self.objective(target, level),
+                    replace(self.limits(self._tries_in(stated)), group=groups),
+                    alternatives=alternatives,
+                    retain=self.keep,
+                )
+                break
+            except NoScheduleError:
+                return None
+            except WorkError:
+                groups = max(1, groups // FEWER)
+                costs.forget(groups)
+        costs.allow(None)
         return Partition(stated, costs, found)
 
     def _refine(self, found: Partition, target: Target, level: Level) -> None:

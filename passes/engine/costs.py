@@ -37,6 +37,10 @@ LEAST_GAIN = 16
 """Plans are looked for where one part in so many of the cycles may be saved."""
 
 
+class WorkError(Exception):
+    """More tilings would have to be analysed than may be."""
+
+
 class GroupCosts(Costs):
     """
     Prices sets of the operations of a block by the model of a memory level.
@@ -76,6 +80,7 @@ class GroupCosts(Costs):
         self._joining: dict[Operation, bool] = {}
         self.forms = Forms()
         """What operations answer, those of all groups."""
+        self._work_left: int | None = None
 
     @property
     def priced(self) -> int:
@@ -87,6 +92,19 @@ class GroupCosts(Costs):
         """How many ways to tile them were analysed."""
         searches = (each for each in self._searches.values() if each is not None)
         return sum(len(each.tilings) for each in searches)
+
+    def allow(self, work: int | None) -> None:
+        """
+        Let tilings of so many operations be analysed to price groups from here on, or
+        any number of them. Beyond that, `options` raises WorkError.
+        """
+        self._work_left = work
+
+    def forget(self, count: int) -> None:
+        """Forget what is known of sets of more operations, which take room."""
+        for group in [each for each in self._merged if each.bit_count() > count]:
+            self._earlies.pop(self._merged.pop(group), None)
+            self._searches.pop(group, None)
 
     def objection(self, group: int) -> str | None:
         picked = self._picked(group)
@@ -124,10 +142,21 @@ class GroupCosts(Costs):
             held = context.resident | context.kept
             return [] if held else [self._apart(group)]
         search = self._around(group, context)
-        if search is None or (plan := search.best()) is None:
+        if search is None:
             return []
-        plans = [plan, *self._streaming(search, plan)]
+        before = len(search.tilings)
+        plans: list[OuterPlan] = []
+        if (plan := search.best()) is not None:
+            plans = [plan, *self._streaming(search, plan)]
+        self._count(group, len(search.tilings) - before)
         return [self._option(each, context) for each in plans]
+
+    def _count(self, group: int, tilings: int) -> None:
+        """Take the work of new tilings of a group from what is allowed."""
+        if self._work_left is not None:
+            self._work_left -= tilings * sum(map(_operations, self._picked(group)))
+            if self._work_left < 0:
+                raise WorkError
 
     def _apart(self, group: int) -> Option:
         """What it costs where nothing has tiles: copies of what cannot be joined."""
