@@ -156,7 +156,8 @@ class CompiledProgram:
     @cached_property
     def _weights(self) -> frozenset[str]:
         """The names of arguments that hold weights."""
-        named = zip(self.signature.inputs, self._fixed, strict=True)
+        inputs = self.signature.inputs
+        named = zip(inputs, self._fixed[: len(inputs)], strict=True)
         return frozenset(name for name, is_fixed in named if is_fixed)
 
     @cached_property

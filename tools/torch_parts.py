@@ -31,8 +31,8 @@ Strides = Sequence[int]
 
 class CompiledGraph:
     """
-    A compiled FX graph, called with its inputs in order. Outputs have `strides`, where
-    they are given.
+    A compiled FX graph, called with its inputs in order. Outputs have `strides` and
+    `devices`, where they are given; else they are where inputs are.
     """
 
     def __init__(
@@ -40,8 +40,10 @@ class CompiledGraph:
         function: Function,
         settings: Settings,
         strides: Mapping[int, Strides] | None = None,
+        devices: Mapping[int, torch.device] | None = None,
     ) -> None:
         self.function = function
+        self.devices = devices or {}
         self.orders = result_orders(function)
         self.strides = strides or {}
         function.module.attributes[ATTRIBUTE] = StringAttr(settings.numerics)
@@ -56,10 +58,10 @@ class CompiledGraph:
         device = next(away, torch.device("cpu"))
         results = self.program.run(dict(zip(names, values, strict=True)), True)
         outputs = [
-            lying(results[place].to(device), self.orders[place])
+            lying(results[place].to(self.devices.get(at, device)), self.orders[place])
             if isinstance(place, int)
             else place.copy()
-            for place in self.function.outputs
+            for at, place in enumerate(self.function.outputs)
         ]
         for place, strides in self.strides.items():
             outputs[place] = with_strides(outputs[place], strides)
@@ -132,6 +134,19 @@ def _strides_seen(
     }
 
 
+def _devices(part: fx.GraphModule) -> Mapping[int, torch.device]:
+    """The device of each output that is a tensor, as far as tracing told."""
+    (output,) = part.graph.find_nodes(op="output")
+    returned = output.args[0]
+    nodes = [returned] if isinstance(returned, fx.Node) else returned
+    values = (node.meta.get("val") for node in nodes)
+    return {
+        place: value.device
+        for place, value in enumerate(values)
+        if isinstance(value, torch.Tensor)
+    }
+
+
 def _compiled(
     part: fx.GraphModule,
     fixed: Sequence[int],
@@ -143,7 +158,8 @@ def _compiled(
         with faults.told(_label(part), part):
             function = import_graph(part, parameters=fixed)
             with faults.told(_label(part), function.module):
-                return CompiledGraph(function, faults.settings, strides)
+                devices = _devices(part)
+                return CompiledGraph(function, faults.settings, strides, devices)
     return None
 
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     f32,
     f64,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -134,7 +135,7 @@ class Emitter:
         if not is_half(self.element):
             return False
         if isinstance(value, SSAValue):
-            return not shape_of(value) and element_of(value) in (f32, f64)
+            return not shape_of(value) and element_of(value) in (f32, f64, i32, i64)
         with np.errstate(all="ignore"):
             held = np.float64(value).astype(dtype_of(self.element))
         return float(held) != value

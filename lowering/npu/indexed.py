@@ -157,7 +157,8 @@ def _range(
         if axis == op.indexed_axis or not place.coefficients[dimension]:
             continue
         origin, bound = origins[axis], table.shape[axis]
-        if isinstance(origin, int) and 0 <= origin <= bound - size:
+        lowest, highest = _reach(place, op.box)
+        if isinstance(origin, int) and 0 <= origin + lowest <= origin + highest < bound:
             continue
         if place.dimension != dimension or high is not None:
             end = "source" if isinstance(op, mem.DmaGatherOp) else "destination"
@@ -166,6 +167,15 @@ def _range(
         low = index.max(0, index.sub(0, origin))
         high = index.min(size, index.sub(bound, origin))
     return low, high
+
+
+def _reach(place: Linear, box: Sequence[int]) -> tuple[int, int]:
+    """How far the places of a box lie before and behind that of its first element."""
+    steps = [
+        coefficient * (size - 1)
+        for coefficient, size in zip(place.coefficients, box, strict=True)
+    ]
+    return sum(min(0, step) for step in steps), sum(max(0, step) for step in steps)
 
 
 def _inside(dims: Sequence[_Dim]) -> list[tuple[Index, Index]]:

@@ -108,7 +108,9 @@ class Loads:
             return any(may_meet(e, buffer) for e in (move.source, move.indices))
         if not may_meet(move.source, buffer):
             return False
-        return not isinstance(op, mem.DmaOp) or not take_turns(self.loop, move, op)
+        if not isinstance(op, mem.DmaOp) or not isinstance(move, mem.DmaOp):
+            return True
+        return not take_turns(self.loop, move, op)
 
 
 def _names(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
@@ -183,11 +185,26 @@ def put_first(block: Block, chosen: Collection[Operation]) -> None:
 def _waits_for_indices(
     move: mem.Move, moves: Sequence[mem.Move]
 ) -> Iterator[Operation]:
-    """The waits for what brings the indices of a move, which come before it."""
+    """The waits for what brings the indices of a move alone, which come before it."""
     for each in moves:
-        if _names(move, each, moves):
-            waits = [use.operation for use in each.token.uses]
-            yield from (op for op in waits if op.is_before_in_block(move))
+        if not _names(move, each, moves):
+            continue
+        for wait in [use.operation for use in each.token.uses]:
+            if wait.is_before_in_block(move):
+                yield _wait_alone(wait, each.token)
+
+
+def _wait_alone(wait: Operation, token: SSAValue) -> Operation:
+    """Split a wait so that one is for a token alone, and return that."""
+    others = [each for each in wait.operands if each is not token]
+    block = wait.parent
+    if not others or block is None:
+        return wait
+    alone = mem.WaitOp([token])
+    block.insert_ops_before([alone, mem.WaitOp(others)], wait)
+    wait.detach()
+    wait.erase()
+    return alone
 
 
 def _put_behind(loop: Operation, move: mem.Move) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tlf.runtime.triton.errors import KernelError
@@ -63,17 +63,27 @@ def admit(kernel: Kernel, compile_variant: Compile, shared_limit: int) -> Varian
     following: Variant | None = Variant(kernel)
     while following is not None and len(tried) < ATTEMPTS:
         variant = following
-        facts = tried[variant] = compile_variant(variant)
+        try:
+            facts = tried[variant] = compile_variant(variant)
+        except Exception:
+            if not _legal(tried, shared_limit):
+                raise
+            break
         following = relieve(variant, facts, shared_limit)
-    legal = [
-        variant
-        for variant, facts in tried.items()
-        if facts.shared <= shared_limit and not facts.wrong_descriptors
-    ]
+    legal = _legal(tried, shared_limit)
     if not legal:
         facts = tried[Variant(kernel)]
         raise KernelError(f"kernel '{kernel.name}': {_describe(facts, shared_limit)}")
     return min(legal, key=lambda variant: tried[variant].spilled)
+
+
+def _legal(tried: Mapping[Variant, Facts], shared_limit: int) -> list[Variant]:
+    """The ways to compile a kernel that can be launched and compute what they should."""
+    return [
+        variant
+        for variant, facts in tried.items()
+        if facts.shared <= shared_limit and not facts.wrong_descriptors
+    ]
 
 
 def relieve(variant: Variant, facts: Facts, shared_limit: int) -> Variant | None:

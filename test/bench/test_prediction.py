@@ -106,6 +106,7 @@ def test_products_that_start_ahead_take_what_is_predicted():
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
     differences = {row: abs(found.difference) for row, found in zoo.items()}
 
@@ -113,6 +114,7 @@ def test_workloads_take_about_what_is_predicted(zoo: dict[Row, Comparison]):
     assert max(differences.values()) < 5
 
 
+@pytest.mark.long
 def test_workloads_move_what_is_predicted(zoo: dict[Row, Comparison]):
     moved = {row: (found.predicted.bytes, found.bytes) for row, found in zoo.items()}
 

@@ -320,6 +320,7 @@ def test_every_elementwise_operation_is_here():
     patterns = (*EXACT_UNARY, *UNARY, *ANGLES, *ARITHMETIC, *EXTREMES, *COMPARE)
     patterns += (*BITWISE, NOT, SELECT, POW, ATAN2, COPYSIGN, REM, CAST)
     known = {op.name for op in Graph.operations if issubclass(op, ElementwiseOperation)}
+    known -= {"graph.within"}  # goes before anything is lowered
     assert {f"graph.{each.split()[0]}" for each in patterns} == known
 
 

@@ -11,7 +11,7 @@ import pytest
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.cascades.axes import AxisClasses
-from tlf.passes.tiling import group
+from tlf.passes.tiling import analysis, group
 from tlf.tools.driver import PASSES, new_context, parse
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
@@ -76,7 +76,8 @@ def test_analyses_grow_with_the_program(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of tiles, and of which axes are one."""
-    counted = [Counted(group.analyse), Counted(group.outline), Counted(AxisClasses.of)]
+    functions = (analysis.analyse, analysis.outline, AxisClasses.of)
+    counted = [Counted(each) for each in functions]
     analyse, outline, classes = counted
     monkeypatch.setattr(group, "analyse", analyse)
     monkeypatch.setattr(group, "outline", outline)

@@ -42,13 +42,13 @@ def efforts(request: pytest.FixtureRequest) -> list[compile_time.Effort]:
 
 
 @pytest.mark.long
-@pytest.mark.one_in(4)
+@pytest.mark.long
 def test_equal_layers_are_priced_once(efforts: list[compile_time.Effort]) -> None:
     assert len({each.priced for each in efforts}) == 1
     assert len({each.statistics.asked for each in efforts}) == 1
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 def test_effort_is_linear_in_depth(efforts: list[compile_time.Effort]) -> None:
     for count in ("downsets", "states", "candidates"):
         found = [getattr(each.statistics, count) for each in efforts]

@@ -115,6 +115,7 @@ def test_sweep_over_one_capacity_that_is_enough(
     assert [row["note"] for row in found] == notes
 
 
+@pytest.mark.long
 def test_chips_have_bounds_of_their_own(
     program: str, capsys: pytest.CaptureFixture[str]
 ):

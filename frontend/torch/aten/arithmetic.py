@@ -145,6 +145,8 @@ def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
     """Small whole powers are products, and roots are roots, as in PyTorch."""
     if exponent == 1:
         return at.finish(x)
+    if exponent < 0 and not is_float(at.element):
+        raise Unsupported("expected powers of at least 0 of integers")
     if exponent == -1:
         return at.apply(graph.DivOp, 1, x)
     if exponent in (0.5, -0.5):
