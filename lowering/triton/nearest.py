@@ -7,13 +7,14 @@ they make of a whole quotient need not be whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects import mem
+from tlf.dialects.types import is_half
 from tlf.passes.analysis.steps import is_function
 from tlf.passes.numerics import is_relaxed
 
@@ -26,13 +27,36 @@ _CALLS: Mapping[type[Operation], str] = {
 def nearest_call(op: Operation) -> str | None:
     """
     The function that rounds a quotient or a square root to the nearest f32, or None
-    where the quick instruction does: in relaxed numerics, and for quotients of what
-    another function gave, which is not exact either. That of f64 rounds by itself.
+    where the quick instruction does: in relaxed numerics, for quotients of what another
+    function gave, which is not exact either, and for what is rounded to 16 bits, which
+    leaves whole quotients whole. That of f64 rounds by itself.
     """
     call = _CALLS.get(type(op))
     if call is None or isinstance(op.results[0].type, Float64Type):
         return None
-    return None if is_relaxed(op) or _is_inexact(op) else call
+    return None if is_relaxed(op) or _is_narrowed(op) or _is_inexact(op) else call
+
+
+def _is_narrowed(op: Operation) -> bool:
+    """Whether all that reads the result of an operation rounds it to 16 bits."""
+    result = op.results[0]
+    return is_half(result.type) or all(
+        isinstance(reader, arith.TruncFOp) and is_half(reader.results[0].type)
+        for reader in _readers(result)
+    )
+
+
+def _readers(value: SSAValue) -> Iterator[Operation]:
+    """What computes with a scalar, or with the elements that it is given as."""
+    for use in value.uses:
+        user, parent = use.operation, use.operation.parent_op()
+        if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
+            yield from _readers(parent.results[use.index])
+        elif isinstance(user, mem.MapOp) and value in user.input_operands:
+            place = list(user.input_operands).index(value)
+            yield from _readers(user.body.block.args[place])
+        else:
+            yield user
 
 
 def _is_inexact(op: Operation) -> bool:

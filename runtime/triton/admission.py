@@ -78,7 +78,7 @@ def admit(kernel: Kernel, compile_variant: Compile, shared_limit: int) -> Varian
 
 
 def _legal(tried: Mapping[Variant, Facts], shared_limit: int) -> list[Variant]:
-    """The ways to compile a kernel that can be launched and compute what they should."""
+    """The ways to compile a kernel that may run, and compute what they should."""
     return [
         variant
         for variant, facts in tried.items()

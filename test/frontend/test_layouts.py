@@ -216,6 +216,18 @@ def test_what_stays_with_pytorch_sees_strides():
     assert seen[3:] == seen[:3]
 
 
+def test_results_are_on_their_devices():
+    """Not where the inputs are, if PyTorch moves or makes them elsewhere."""
+
+    def function(x: Tensor) -> Any:
+        return (x + 1).to("meta") * 2, x * 3, T.arange(4, device="meta") * 2
+
+    x = T.randn(3)
+    with torch.no_grad():
+        found = compiled_by_backend(function)(x)
+    assert [each.device.type for each in found] == ["meta", "cpu", "meta"]
+
+
 def test_results_with_gaps_keep_strides():
     """Views of what a graph computes lie in memory as those of PyTorch do."""
 

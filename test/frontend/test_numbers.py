@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch_check import compiled_by_backend
 from torch_special import Functions, T, check_exactly, functions, special
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -81,6 +82,21 @@ def test_sums_and_products_of_truths(dtype: torch.dtype):
     )
     x = T.tensor([[0, 1, 2], [3, 1, 4], [0, 0, 0]]).to(dtype)
     check_exactly(given, [x])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scalars_of_integers_are_not_rounded_to_halves(dtype: torch.dtype):
+    texts = ("x * s", "x / s", "x + s", "x - s")
+    x, s = T.tensor([0.1, 0.5, -0.25]).to(dtype), T.tensor(100001)
+    check_exactly(functions("x, s", *texts), [x, s])
+    check_exactly(functions("x, s", *texts), [x, T.tensor(257, dtype=torch.int32)])
+
+
+@pytest.mark.parametrize("exponent", [-1, -2, -3])
+def test_integers_have_no_negative_powers(exponent: int):
+    compiled = compiled_by_backend(lambda x: x**exponent)
+    with pytest.raises(RuntimeError, match="negative integer powers"):
+        compiled(T.tensor([2, 1]))
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

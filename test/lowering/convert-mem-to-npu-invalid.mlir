@@ -264,3 +264,31 @@ func.func @f() attributes {tlf.arguments = array<i64>} {
   mem.wait %t
   func.return
 }
+
+// -----
+
+// Places behind the end, two apart.
+func.func @f(%x: memref<8x8xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
+  %n = mem.alloc at 0 : memref<4xi64, "L2">
+  %a = mem.alloc at 64 : memref<4x8xf32, "L2">
+  // expected-error@+1 {{expected one axis of the source along each dimension}}
+  %t = mem.dma_gather %x[0, 0] axis 0 at %n to %a
+      maps [affine_map<(d0, d1) -> (0, d1 * 2)>, affine_map<(d0, d1) -> (d0)>] size [4, 8] fill 0.0
+      : memref<8x8xf32, "L3">, memref<4xi64, "L2"> to memref<4x8xf32, "L2">
+  mem.wait %t
+  func.return
+}
+
+// -----
+
+// Places along an axis that two dimensions lead to.
+func.func @f(%x: memref<8x8xf32, "L3">) attributes {tlf.arguments = array<i64: 0>} {
+  %n = mem.alloc at 0 : memref<4xi64, "L2">
+  %a = mem.alloc at 64 : memref<4x8xf32, "L2">
+  // expected-error@+1 {{expected one axis of the source along each dimension}}
+  %t = mem.dma_gather %x[0, 0] axis 0 at %n to %a
+      maps [affine_map<(d0, d1) -> (0, d0 + d1)>, affine_map<(d0, d1) -> (d0)>] size [4, 8] fill 0.0
+      : memref<8x8xf32, "L3">, memref<4xi64, "L2"> to memref<4x8xf32, "L2">
+  mem.wait %t
+  func.return
+}

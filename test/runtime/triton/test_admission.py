@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -74,3 +75,16 @@ def test_loops_with_fewer_stages_keep_them() -> None:
     source = "num_stages=2 num_stages=5"
     kernel = limit_stages(Kernel("f", "", source, (1,), 4, 5, ()), 3)
     assert kernel.source == "num_stages=2 num_stages=3"
+
+
+def test_what_is_legal_is_taken_where_others_do_not_compile() -> None:
+    def facts(variant: Variant) -> Facts:
+        if variant.kernel.num_warps > 4:
+            raise RuntimeError("no such layout")
+        return Facts(1000, 300)
+
+    tried, taken = asked(facts)
+    assert [each.kernel.num_warps for each in tried] == [4, 8]
+    assert taken == Variant(KERNEL)
+    with pytest.raises(RuntimeError, match="no such layout"):
+        admit(KERNEL, lambda _: facts(Variant(replace(KERNEL, num_warps=8))), LIMIT)
