@@ -13,7 +13,8 @@ time of the best of the others over that of TLF, both in graphs.
 
 `--against` compares with a record of a card of the same model, and exits with 1 if a
 row is wrong, failed or lost more than 5 % of its ratio. A run that `--minutes` ended
-goes on where it was with the same `--state`.
+goes on where it was with the same `--state`. Rows of a record say at which commit
+they were run.
 """
 
 from __future__ import annotations
@@ -231,7 +232,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     said = compare(found, _rows_of(card, options.against))
     if options.record is not None:
         record = read(options.record)
-        rows = {**_rows_of(card, options.record), **found}
+        dated = {
+            name: {**row, "commit": about["commit"]} for name, row in found.items()
+        }
+        rows = {**_rows_of(card, options.record), **dated}
         record["cards"][card] = {**about, "rows": rows}
         record["commit"] = about["commit"]
         write(options.record, record)

@@ -177,7 +177,8 @@ def _networks() -> Iterator[Row]:
     for model in MODELS:
         for dtype in DTYPES:
             name = f"{model.name} {dtype}"
-            tier = CORE if dtype == "bf16" or name in EXTRA else FULL
+            is_core = dtype == "bf16" and model.name not in LONG or name in EXTRA
+            tier = CORE if is_core else FULL
             yield Row(name, tier, partial(network, model.name, dtype))
             tier = CORE if name in RELAXED else FULL
             make = partial(network, model.name, dtype)
@@ -190,6 +191,9 @@ def _networks() -> Iterator[Row]:
         yield Row(f"{name} f16 batch 32", CORE if name == "resnet-50" else FULL, many)
         yield Row(f"{name} f16 batch 32 channels last", FULL, both)
 
+
+LONG = ("densenet-121",)
+"""Networks that compile for more minutes than the core tier takes."""
 
 EXTRA = ("resnet-50 f16", "transformer layer f32", "resnet-18 f32")
 """Networks that the core tier has in another type than bf16."""

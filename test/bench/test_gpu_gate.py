@@ -131,6 +131,7 @@ def test_a_record_keeps_cards_and_rows_apart(
         "y": 3.0,
     }
     assert cards["B"]["rows"]["x"]["ratio"] == 2.0
+    assert cards["B"]["rows"]["x"]["commit"] == "of B"
 
 
 def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:

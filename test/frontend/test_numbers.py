@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 from torch_check import compiled_by_backend
 from torch_special import Functions, T, check_exactly, functions, special
 
@@ -94,7 +95,10 @@ def test_scalars_of_integers_are_not_rounded_to_halves(dtype: torch.dtype):
 
 @pytest.mark.parametrize("exponent", [-1, -2, -3])
 def test_integers_have_no_negative_powers(exponent: int):
-    compiled = compiled_by_backend(lambda x: x**exponent)
+    def power(x: Tensor) -> Tensor:
+        return x**exponent
+
+    compiled = compiled_by_backend(power)
     with pytest.raises(RuntimeError, match="negative integer powers"):
         compiled(T.tensor([2, 1]))
 
