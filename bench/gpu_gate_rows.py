@@ -177,7 +177,7 @@ def _networks() -> Iterator[Row]:
     for model in MODELS:
         for dtype in DTYPES:
             name = f"{model.name} {dtype}"
-            is_core = dtype == "bf16" and model.name not in LONG or name in EXTRA
+            is_core = (dtype == "bf16" and model.name not in LONG) or name in EXTRA
             tier = CORE if is_core else FULL
             yield Row(name, tier, partial(network, model.name, dtype))
             tier = CORE if name in RELAXED else FULL
@@ -282,7 +282,7 @@ def _rows(seed: int) -> list[Row]:
     tokens = source.randrange(100, 9000)
     found.append(Row(f"decode {tokens}", FULL, partial(decode, tokens, 16, 4)))
     found.append(Row("odd 0", CORE, partial(odd, 0)))
-    for number in range(3):
+    for _ in range(3):
         drawn_seed = source.randrange(1, 1 << 30)
-        found.append(Row(f"odd {number + 1}", FULL, partial(odd, drawn_seed)))
+        found.append(Row(f"odd {drawn_seed}", FULL, partial(odd, drawn_seed)))
     return found
