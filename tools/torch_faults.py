@@ -87,11 +87,12 @@ class Faults:
         """How to compile it again, and with what."""
         target = self.settings.target
         name = target if isinstance(target, str) else target.name
-        return (
-            f"tlf-run {file} --target {name}",
+        about = (
             f"target {name}, numerics {self.settings.numerics}",
             f"torch {torch.__version__}",
         )
+        is_program = file.suffix == ".mlir" and isinstance(target, str)
+        return (f"tlf-run {file} --target {name}", *about) if is_program else about
 
     def _folder(self) -> Path:
         given = self.settings.reproducers or os.environ.get(FOLDER)

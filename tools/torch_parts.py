@@ -190,7 +190,7 @@ def _real_tensors() -> AbstractContextManager[object]:
 class _Part(torch.nn.Module):
     """
     A compiled graph as a module that another graph calls. If a call fails, PyTorch
-    runs this one and all later ones.
+    runs this one and all later ones; where memory runs out, this one alone.
     """
 
     def __init__(
@@ -204,10 +204,16 @@ class _Part(torch.nn.Module):
         self.is_single = isinstance(output.args[0], fx.Node)
 
     def forward(self, *inputs: torch.Tensor) -> Any:
-        if (compiled := self.compiled) is not None:
-            with self.faults.told(_label(self.source), compiled.function.module):
+        if (compiled := self.compiled) is None:
+            return self.source(*inputs)
+        label = _label(self.source)
+        with self.faults.told(label, compiled.function.module):
+            try:
                 results = compiled(*inputs)
-                return results[0] if self.is_single else results
-            self.compiled = None
-            REPORT.give_up(operations_of(self.source))
+            except torch.OutOfMemoryError as error:
+                LOG.warning("%s runs in PyTorch this time: %s", label, error)
+                return self.source(*inputs)
+            return results[0] if self.is_single else results
+        self.compiled = None
+        REPORT.give_up(operations_of(self.source))
         return self.source(*inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from tlf.dialects.target import Target
@@ -65,10 +66,16 @@ def _check_indices(value: Any) -> bool:
     return value
 
 
+def _reproducers(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str | Path):
+        raise ValueError(f"expected reproducers to be a folder, got {value}")
+    return None if value is None else str(value)
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "target": _target,
     "numerics": _numerics,
     "fallback": _fallback,
     "check_indices": _check_indices,
-    "reproducers": str,
+    "reproducers": _reproducers,
 }

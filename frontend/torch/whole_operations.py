@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import torch
@@ -24,9 +25,19 @@ NEAREST = frozenset(
 """Nearest elements: the functions in Python find others than the kernels do."""
 
 
+_TRACING = RLock()
+"""Held while PyTorch's tables lack kernels: they are those of all threads."""
+
+
 @contextmanager
 def kept_whole(operations: Collection[Any] = NEAREST) -> Generator[None]:
     """Traces made inside have operations as they are called."""
+    with _TRACING:
+        yield from _without_python_forms(operations)
+
+
+def _without_python_forms(operations: Collection[Any]) -> Generator[None]:
+    """Take away the functions in Python, and put them back."""
     keys = [getattr(_LIBRARY._C.DispatchKey, name) for name in _KEYS]
     before = {each: dict(each.py_kernels) for each in operations}
     for operation in operations:

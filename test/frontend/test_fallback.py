@@ -22,6 +22,7 @@ from tlf.tools.compiled import CompiledProgram
 from tlf.tools.torch_backend import REPORT, tlf
 from tlf.tools.torch_faults import FOLDER
 from tlf.tools.torch_parts import CompiledGraph
+from tlf.tools.torch_settings import Settings
 
 TRUTHS = torch.tensor([[True, False], [False, False]])
 IMAGE = T.arange(16.0).reshape(1, 1, 4, 4)
@@ -162,8 +163,8 @@ def test_failures_are_told_once(
     file = reproducer(record.getMessage())
     text = file.read_text(encoding="utf-8")
     assert file.suffix == ending
-    assert "--target reference" in text
-    assert "numerics strict" in text
+    assert "target reference, numerics strict" in text
+    assert ("tlf-run" in text) == (ending == ".mlir")
     assert "relu" in text
     assert "aten.relu.default" in REPORT.eager or ending == ".py"
     assert REPORT.compiled in (0, 1)
@@ -242,3 +243,33 @@ def test_calls_that_failed_are_not_tried_again(monkeypatch: pytest.MonkeyPatch):
         for _ in range(3):
             run(IMAGE)
     assert len(calls) == 1
+
+
+def test_memory_that_runs_out_is_no_fault(monkeypatch: pytest.MonkeyPatch):
+    """PyTorch runs that call alone."""
+
+    def doubled(x: Tensor) -> Tensor:
+        return x * 2
+
+    program: Any = compiled(doubled)
+    x, run = T.ones(3), CompiledGraph.__call__
+    short = [False, True, False]
+
+    def limited(graph: CompiledGraph, *inputs: Tensor) -> list[Any]:
+        calls.append(graph)
+        if short[len(calls) - 1]:
+            raise torch.OutOfMemoryError("no memory is left")
+        return run(graph, *inputs)
+
+    calls: list[CompiledGraph] = []
+    monkeypatch.setattr(CompiledGraph, "__call__", limited)
+    for _ in short:
+        assert program(x).equal(x * 2)
+    assert len(calls) == len(short)
+
+
+@pytest.mark.parametrize("value", [None, "folder"])
+def test_folder_of_reproducers(value: str | None):
+    assert Settings.of({"reproducers": value}).reproducers == value
+    with pytest.raises(ValueError, match="expected reproducers to be a folder, got 3"):
+        Settings.of({"reproducers": 3})

@@ -112,8 +112,3 @@ def _round_decimals(at: Emitter, x: SSAValue, *, decimals: int = 0) -> SSAValue:
     there, back = (at.mul, at.div) if decimals > 0 else (at.div, at.mul)
     whole = at.apply(graph.RoundOp, there(x, scale, wide), element=wide)
     return at.finish(back(whole, scale, wide))
-
-
-@converts("remainder.Scalar_Tensor")
-def _remainder(at: Emitter, x: float, y: SSAValue) -> SSAValue:
-    return CONVERTERS[overload("remainder.Tensor")](at, x, y)
