@@ -85,6 +85,14 @@ STATUS = "echo $?"
 
 pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
+LONG = {"docs/evaluation.md"}
+"""Pages whose commands take more than ten seconds, and are not those of beginners."""
+
+commanded = [
+    pytest.param(page, marks=pytest.mark.long) if name in LONG else page
+    for name, page in PAGES.items()
+]
+
 
 @dataclass(frozen=True)
 class Fence:
@@ -237,7 +245,7 @@ def first_missing(shown: Sequence[str], printed: Sequence[str]) -> str | None:
     return None
 
 
-@pages
+@pytest.mark.parametrize("page", commanded, ids=PAGES)
 def test_commands(page: Path, shell: Shell):
     for block in blocks(page, "console"):
         for command in commands(block.text):

@@ -55,7 +55,7 @@ def test_effort_is_linear_in_depth(efforts: list[compile_time.Effort]) -> None:
         assert len({after - before for before, after in pairwise(found)}) == 1
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.long
 def test_nothing_is_left_out_but_large_groups(
     efforts: list[compile_time.Effort],
 ) -> None:
