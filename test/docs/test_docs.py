@@ -85,11 +85,9 @@ STATUS = "echo $?"
 
 pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
-LONG = {"docs/evaluation.md"}
-"""Pages whose commands take more than ten seconds, and are not those of beginners."""
-
+LONG = "docs/evaluation.md"  # its commands take more than ten seconds
 commanded = [
-    pytest.param(page, marks=pytest.mark.long) if name in LONG else page
+    pytest.param(page, marks=[pytest.mark.long] * (name == LONG))
     for name, page in PAGES.items()
 ]
 
