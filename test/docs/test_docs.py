@@ -85,11 +85,8 @@ STATUS = "echo $?"
 
 pages = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 
-LONG = "docs/evaluation.md"  # its commands take more than ten seconds
-commanded = [
-    pytest.param(page, marks=[pytest.mark.long] * (name == LONG))
-    for name, page in PAGES.items()
-]
+marks = {"docs/evaluation.md": pytest.mark.long}
+commanded = [pytest.param(PAGES[name], marks=marks.get(name, ())) for name in PAGES]
 
 
 @dataclass(frozen=True)
