@@ -10,7 +10,6 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, f64
-from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, prop_def
 from xdsl.parser import AttrParser, Parser
@@ -18,7 +17,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from tlf.dialects.graph.cast import CastOp, convert_scalar
+from tlf.dialects.graph.cast import convert_scalar
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.graph.formulas import (
@@ -27,6 +26,7 @@ from tlf.dialects.graph.formulas import (
     ScalarProgram,
     Value,
 )
+from tlf.dialects.graph.identity import IdentityOperation
 from tlf.dialects.graph.sigmoid import one_and_exp
 from tlf.dialects.graph.tensors import NUMBERS, shape_of
 from tlf.dialects.interfaces import Array, DecompositionInterface
@@ -156,7 +156,7 @@ class GeluOp(UnaryOperation, DecompositionInterface):
 
 
 @irdl_op_definition
-class DropoutOp(UnaryOperation, DecompositionInterface, HasFolderInterface):
+class DropoutOp(IdentityOperation):
     """
     Its operand: dropout drops elements, a part `ratio` of them, only in training.
 
@@ -188,24 +188,6 @@ class DropoutOp(UnaryOperation, DecompositionInterface, HasFolderInterface):
                 f"expected a ratio between 0 and 1, got {self.ratio.value.data}"
             )
         super().verify_()
-
-    def compute(self, *operands: Array) -> Array:
-        return operands[0]
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return elements[0]
-
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        if self.operand.type == self.result.type:
-            return [self.operand]
-        moved = CastOp.create(operands=[self.operand], result_types=self.result_types)
-        return builder.insert(moved).results
-
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        return [self.operand] if self.operand.type == self.result.type else None
-
-    def flops(self) -> int:
-        return 0
 
     def linear_in(self) -> tuple[int, ...]:
         return (0,)

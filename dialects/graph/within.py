@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.parser import Parser
@@ -15,16 +14,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
-from tlf.dialects.graph.cast import CastOp
-from tlf.dialects.graph.elementwise import UnaryOperation
+from tlf.dialects.graph.identity import IdentityOperation
 from tlf.dialects.graph.tensors import INTEGERS
-from tlf.dialects.interfaces import Array, DecompositionInterface
 
 
 @irdl_op_definition
-class WithinOp(
-    UnaryOperation, DecompositionInterface, CheckedInterface, HasFolderInterface
-):
+class WithinOp(IdentityOperation, CheckedInterface):
     """
     Its operand, of indices that whoever wrote the program expects from `low` to `high`.
     Nothing but a check of values asks for that.
@@ -67,21 +62,3 @@ class WithinOp(
     def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
         low, high = self.low.value.data, self.high.value.data
         return (index_check(self.operand, low, high),)
-
-    def compute(self, *operands: Array) -> Array:
-        return operands[0]
-
-    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
-        return elements[0]
-
-    def decompose(self, builder: Builder) -> Sequence[SSAValue]:
-        if self.operand.type == self.result.type:
-            return [self.operand]
-        moved = CastOp.create(operands=[self.operand], result_types=self.result_types)
-        return builder.insert(moved).results
-
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        return [self.operand] if self.operand.type == self.result.type else None
-
-    def flops(self) -> int:
-        return 0

@@ -14,15 +14,13 @@ from differential import make_case, parsed, printed, steps_of
 from every_stage import check
 from indexed_programs import APART, FUSED, LOOKUPS, ROWS, Lookup, drawn
 from numpy.random import Generator
+from predicted_cycles import predicted_and_taken
 from random_lookups import random_lookup
 from slow_chips import CHIPS, NPU_TYPES, slow_chip
-from xdsl.dialects import func
 
 from tlf.dialects import graph, mem
 from tlf.dialects.target import Target, load
-from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.graph_decompose import GraphDecomposePass
-from tlf.runtime import npu
 from tlf.tools.pass_manager import PassManager
 
 Slow = Callable[..., str]
@@ -140,17 +138,8 @@ def test_a_chip_without_rows_compares(slow: Slow):
 def test_time_is_predicted(chip: str):
     """What is told before buffers and instructions exist is what they take."""
     text = EMBED.format(V=5000, W=64, N=304)
-    context, module = parsed(text)
-    target = load(chip)
-    target.attach(module)
-    steps = steps_of(target)
-    at = [each.name for each in steps].index("convert-tile-to-mem")
-    PassManager(steps[:at]).run(context, module)
-    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    told = predict(function, target).cycles
-    PassManager(steps[at:]).run(context, module)
-    report = npu.run(npu.parse(printed(context, module, target)), {}, functional=False)
-    assert abs(told - report.cycles) <= report.cycles / 50
+    told, taken = predicted_and_taken(text, load(chip))
+    assert abs(told - taken) <= taken / 50
 
 
 PUT = """

@@ -13,14 +13,13 @@ from differential import parsed, printed, steps_of
 from every_stage import check
 from indexed_programs import drawn
 from numpy.random import Generator
+from predicted_cycles import predicted_and_taken
 from slow_chips import CHIPS, NPU_TYPES, slow_chip
 from written_programs import AROUND, PLACES, ROWS, WRITES, Write
-from xdsl.dialects import func
 
 from tlf.dialects import graph
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
-from tlf.passes.cost.schedule.prediction import predict
 from tlf.passes.graph_decompose import GraphDecomposePass
 from tlf.runtime import npu
 from tlf.tools.pass_manager import PassManager
@@ -153,14 +152,5 @@ def test_time_is_that_of_bytes(write: Write):
 def test_time_is_predicted(chip: str):
     """What is told before buffers and instructions exist is what they take."""
     text = Write("add", (2000, 64), (900, 1), (900, 64), 0).text
-    context, module = parsed(text)
-    target = load(chip)
-    target.attach(module)
-    steps = steps_of(target)
-    at = [each.name for each in steps].index("convert-tile-to-mem")
-    PassManager(steps[:at]).run(context, module)
-    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
-    told = predict(function, target).cycles
-    PassManager(steps[at:]).run(context, module)
-    report = npu.run(npu.parse(printed(context, module, target)), {}, functional=False)
-    assert abs(told - report.cycles) <= report.cycles / 50
+    told, taken = predicted_and_taken(text, load(chip))
+    assert abs(told - taken) <= taken / 50
