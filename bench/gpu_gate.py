@@ -5,11 +5,12 @@ The GPU gate: what TLF compiles is right on a GPU, and as fast as it was.
     python bench/gpu_gate.py --tier full --minutes 9 --state run.json --seed 7
     python bench/gpu_gate.py --against bench/records/gpu.json
 
-Rows are networks, the kernels and layers that they are made of, decoding steps, and
-sizes drawn by a seed. Each tells its error against f64 and that of PyTorch, times of
-PyTorch, of its compiler, of fused functions of PyTorch and of TLF, as called and in a
-CUDA graph, the seconds of first calls, and what kernels and calls take. `ratio` is the
-time of the best of the others over that of TLF, both in graphs.
+Rows are networks, the kernels and layers that they are made of, decoding steps, sizes
+drawn by a seed, and, in the full tier, the problems with even numbers of a checkout of
+KernelBench if one is given. Each tells its error against f64 and that of PyTorch, times
+of PyTorch, of its compiler, of fused functions of PyTorch and of TLF, as called and in
+a CUDA graph, the seconds of first calls, and what kernels and calls take. `ratio` is
+the time of the best of the others over that of TLF, both in graphs.
 
 `--against` compares with a record of a card of the same model, and exits with 1 if a
 row is wrong, failed or lost more than 5 % of its ratio. A run that `--minutes` ended
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -42,8 +43,11 @@ WORKER = Path(__file__).with_name("gpu_gate_worker.py")
 ROW_SECONDS = 420
 """The most seconds that a row may compile."""
 
-TOGETHER = 64
-"""Rows that are compiled before they are timed, one after the other."""
+TOGETHER = {"": 64, "kernelbench level 2": 12, "kernelbench level 1": 6}
+"""
+Rows that are compiled before they are timed, one after the other, by how their names
+begin: some hold gigabytes.
+"""
 
 COMPILING = 0.65
 """The part of the time that is left which rows may compile, before they are timed."""
@@ -61,6 +65,7 @@ class Options(argparse.Namespace):
     record: Path | None
     against: Path | None
     commit: str
+    kernelbench: Path | None
 
 
 @dataclass
@@ -77,8 +82,9 @@ class Started:
 
 def start(name: str, options: Options, lock: Path, deadline: float) -> Started:
     """Compile and check a row; return once it can be timed, or at the deadline."""
+    checkout = [] if options.kernelbench is None else [str(options.kernelbench)]
     process = subprocess.Popen(
-        [sys.executable, str(WORKER), name, str(options.seed), str(lock)],
+        [sys.executable, str(WORKER), name, str(options.seed), str(lock), *checkout],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -115,16 +121,26 @@ def finish(started: Started) -> dict[str, Any]:
         return {"failed": f"ended with status {started.process.wait()}"}
 
 
+def batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Parts of the rows that fit into the memory of a GPU together."""
+    parts: dict[str, list[str]] = {start: [] for start in TOGETHER}
+    for name in names:
+        parts[max(filter(name.startswith, parts), key=len)].append(name)
+    for start, part in parts.items():
+        size = TOGETHER[start]
+        for at in range(0, len(part), size):
+            yield part[at : at + size]
+
+
 def run(names: Sequence[str], options: Options, found: dict[str, Any]) -> bool:
     """Run rows until the time is over; return whether all were run."""
     deadline = time.monotonic() + 60 * options.minutes
     is_whole = True
     with tempfile.TemporaryDirectory() as folder:
         lock = Path(folder, "gpu.lock")
-        for at in range(0, len(names), TOGETHER):
+        for part in batches(names):
             if time.monotonic() > deadline - 60:
                 return False
-            part = names[at : at + TOGETHER]
             left = COMPILING * (deadline - time.monotonic())
             until = time.monotonic() + left
             one = partial(start, options=options, lock=lock, deadline=until)
@@ -183,7 +199,7 @@ def selected(options: Options) -> list[str]:
     """The names of the rows to run; the seed says where the full tier starts."""
     from gpu_gate_rows import CORE, rows
 
-    known = rows(options.seed)
+    known = rows(options.seed, options.kernelbench)
     names = [
         row.name
         for row in known
@@ -215,6 +231,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--record", type=Path, help="record to put the rows into")
     parser.add_argument("--against", type=Path, help="record to compare with")
     parser.add_argument("--commit", default="", help="what is run, if git does not say")
+    parser.add_argument("--kernelbench", type=Path, help="checkout to take rows from")
     return parser.parse_args(arguments, namespace=Options())
 
 

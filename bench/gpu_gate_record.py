@@ -48,12 +48,13 @@ def faults(row: Mapping[str, Any]) -> Iterator[str]:
     for name in ("tlf error", "tlf error again"):
         if not float(row[name]) <= most:
             yield f"{name} {row[name]:.1e}, PyTorch's {row['eager error']:.1e}"
-    if row.get("left to PyTorch"):
-        yield f"left to PyTorch: {', '.join(row['left to PyTorch'])}"
 
 
 def losses(row: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
     """What a row lost since another run on a card of the same model: sentences."""
+    left = {*row.get("left to PyTorch", ())} - {*before.get("left to PyTorch", ())}
+    if left:
+        yield f"left to PyTorch: {', '.join(sorted(left))}"
     known, found = before.get("ratio"), row.get("ratio")
     if known is None:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,8 @@ from typing import Any
 
 import gpu_gate_functions as functions
 import torch
+from kernelbench import LEVELS, problems
+from kernelbench_problem import load_full
 from networks import moved
 from torch import nn
 from torch_model import T, cast_all
@@ -253,22 +256,38 @@ SLOW = ("gpt-2", "bert", "vit", "resnet-50", "mobilenet-v2", "transformer", "lay
 """Parts of the names of rows that take long to compile, the longest first."""
 
 
-def rows(seed: int) -> list[Row]:
+def rows(seed: int, kernelbench: Path | None = None) -> list[Row]:
     """
     All rows, those that take long to compile first; `seed` draws sizes of some of the
-    full tier.
+    full tier, which has the problems of a checkout of KernelBench, too.
     """
-    return sorted(_rows(seed), key=_rank)
+    found = [*_rows(seed), *(_problems(kernelbench) if kernelbench is not None else ())]
+    return sorted(found, key=_rank)
 
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+TILE_OPERATION = re.compile(r"^(?!\s*//).*\btile\.\w", re.MULTILINE)
+
+
 def _examples() -> Iterator[Row]:
     """The programs of whole tensors among the examples."""
     for path in sorted(EXAMPLES.glob("*.mlir")):
-        if "tile." not in path.read_text(encoding="utf-8"):
+        if not TILE_OPERATION.search(path.read_text(encoding="utf-8")):
             yield Row(f"example {path.stem}", CORE, None, program=path)
+
+
+def _problems(checkout: Path) -> Iterator[Row]:
+    """The development half of KernelBench, at its sizes."""
+    for level, file in problems(checkout, LEVELS):
+        make = partial(_problem, file)
+        yield Row(f"kernelbench level {level} {file.stem}", FULL, make)
+
+
+def _problem(file: Path, device: str) -> Work:
+    problem = load_full(file)
+    return Work(problem.model.to(device), moved(tuple(problem.inputs), device))
 
 
 def _rank(row: Row) -> int:

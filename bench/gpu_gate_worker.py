@@ -1,7 +1,7 @@
 """
 One row of the GPU gate, in a process of its own.
 
-    python bench/gpu_gate_worker.py "NAME" SEED LOCK
+    python bench/gpu_gate_worker.py "NAME" SEED LOCK [KERNELBENCH]
 
 Compiles, runs and checks it, prints `ready`, waits for a line, then times it. Prints
 one JSON object. What needs much memory runs while no other process holds LOCK.
@@ -47,10 +47,10 @@ ROUNDS = 2
 """How often graphs are timed, in turn; the least time of each counts."""
 
 
-def main(name: str, seed: int, lock: Path) -> None:
+def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> None:
     """Run one row."""
     torch.set_num_threads(1)
-    (row,) = (row for row in rows(seed) if row.name == name)
+    (row,) = (row for row in rows(seed, kernelbench) if row.name == name)
     record: dict[str, Any] = {}
     try:
         if row.program is not None:
@@ -225,4 +225,4 @@ def _graphed(call: Run) -> Run | None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:]))

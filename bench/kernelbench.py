@@ -27,6 +27,8 @@ from typing import Any
 
 from kernelbench_problem import Outcome, attempt
 
+LEVELS = 1, 2, 3
+
 RECURRENT = {3: {*range(33, 43), 48, 49}}
 """Problems of each level that are left out."""
 
@@ -44,14 +46,13 @@ class Options:
     jobs: int
 
 
-def problems(options: Options) -> Iterator[tuple[int, Path]]:
-    """The level and file of each problem, in order."""
-    for level in options.levels:
-        folder = options.checkout / "KernelBench" / f"level{level}"
+def problems(checkout: Path, levels: Sequence[int]) -> Iterator[tuple[int, Path]]:
+    """The level and file of each problem of the development half, in order."""
+    for level in levels:
+        folder = checkout / "KernelBench" / f"level{level}"
         files = {int(file.name.split("_")[0]): file for file in folder.glob("*_*.py")}
         for number in sorted(files):
-            is_left_out = number % 2 or number in RECURRENT.get(level, ())
-            if not is_left_out and options.only in files[number].stem:
+            if number % 2 == 0 and number not in RECURRENT.get(level, ()):
                 yield level, files[number]
 
 
@@ -86,7 +87,8 @@ def report(options: Options) -> None:
     """Run all problems, a line for each, and count them."""
     for level in options.levels:
         counts: Counter[str] = Counter()
-        files = [file for found, file in problems(options) if found == level]
+        found = (file for _, file in problems(options.checkout, [level]))
+        files = [file for file in found if options.only in file.stem]
         with ThreadPoolExecutor(options.jobs) as pool:
             tried = pool.map(partial(timed, options=options), files)
             for file, (outcome, seconds) in zip(files, tried, strict=True):
@@ -102,7 +104,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--levels", default="1,2,3")
+    parser.add_argument("--levels", default=",".join(map(str, LEVELS)))
     parser.add_argument("--target", default="reference")
     parser.add_argument("--full-size", action="store_true", help="sizes as they are")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each")

@@ -60,6 +60,9 @@ def _as_it_is(name: str, value: int) -> int:
     return value
 
 
+FULL_SIZE: tuple[str, Rule] = "full size", _as_it_is
+
+
 RULES: Sequence[tuple[str, Rule]] = (
     ("sizes up to 32", _all_sizes(32)),
     ("sizes up to 64", _all_sizes(64)),
@@ -110,7 +113,8 @@ def load(file: Path, rule: Rule, name: str) -> Problem:
     model = names["Model"](*names["get_init_inputs"]())
     seed(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    inputs = [_on(device, each) for each in names["get_inputs"]()]
+    with torch.device(device):
+        inputs = [_on(device, each) for each in names["get_inputs"]()]
     return Problem(model.to(device), inputs, name)
 
 
@@ -118,10 +122,16 @@ def _on(device: str, value: Any) -> Any:
     return value.to(device) if isinstance(value, torch.Tensor) else value
 
 
+def load_full(file: Path) -> Problem:
+    """Run the source of a problem, its sizes as they are."""
+    name, rule = FULL_SIZE
+    return load(file, rule, name)
+
+
 def candidates(file: Path, full_size: bool) -> Iterator[Problem]:
     """The problem at the sizes to try, in order."""
     rules = RULES[::-1] if file.parent.name == "level3" else RULES
-    rules = [("full size", _as_it_is)] if full_size else rules
+    rules = [FULL_SIZE] if full_size else rules
     for name, rule in rules:
         try:
             problem = load(file, rule, name)

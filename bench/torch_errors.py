@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -19,9 +20,22 @@ def tensors(value: Any) -> Iterator[Tensor]:
         yield from tensors(each)
 
 
+PART = 1 << 26
+"""The most elements that are widened at a time."""
+
+
 def error(found: Any, exact: Any) -> float:
-    """The greatest relative error of the tensors of a result."""
-    return max(
-        float(T.norm(mine.to(theirs.device).double() - theirs) / T.norm(theirs))
-        for mine, theirs in zip(tensors(found), tensors(exact), strict=True)
-    )
+    """The greatest relative error of the tensors of a result; absolute if it is 0."""
+    pairs = zip(tensors(found), tensors(exact), strict=True)
+    return max(_error(mine, theirs) for mine, theirs in pairs)
+
+
+def _error(found: Tensor, exact: Tensor) -> float:
+    """The norm of the difference over that of what is exact."""
+    distance = length = 0.0
+    parts = (T.split(each.reshape(-1), PART) for each in (found, exact))
+    for mine, theirs in zip(*parts, strict=True):
+        wide = theirs.to(mine.device, T.float64)
+        distance = math.hypot(distance, float(T.norm(mine.double() - wide)))
+        length = math.hypot(length, float(T.norm(wide)))
+    return distance / (length or 1)

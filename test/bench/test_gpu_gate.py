@@ -8,7 +8,7 @@ from typing import Any
 import gpu_gate
 import gpu_gate_record as record
 import pytest
-from gpu_gate_rows import CORE, rows
+from gpu_gate_rows import CORE, FULL, rows
 
 GOOD: Mapping[str, Any] = {
     "tlf error": 3e-3,
@@ -48,13 +48,13 @@ print(json.dumps(ROW))
         ({"tlf error": 0.1}, ["tlf error 1.0e-01, PyTorch's 2.0e-03"]),
         ({"tlf error": float("nan")}, ["tlf error nan, PyTorch's 2.0e-03"]),
         ({"tlf error again": 1.0}, ["tlf error again 1.0e+00, PyTorch's 2.0e-03"]),
-        ({"left to PyTorch": ["aten.f"]}, ["left to PyTorch: aten.f"]),
+        ({"left to PyTorch": ["f", "g"]}, ["left to PyTorch: g"]),
         ({"failed": "KernelError"}, ["failed: KernelError"]),
     ],
 )
 def test_what_is_a_fault(changes: Mapping[str, Any], said: list[str]) -> None:
     row = {**GOOD, **changes}
-    before = {"a": GOOD} if "failed" not in row else {}
+    before = {"a": {**GOOD, "left to PyTorch": ["f"]}} if "failed" not in row else {}
     assert record.compare({"a": row}, before) == [f"a: {each}" for each in said]
 
 
@@ -140,3 +140,28 @@ def test_rows_have_names_of_their_own_and_seeds_draw_sizes() -> None:
     assert {row.name for row in rows(1)} != set(names)
     core = [row.name for row in rows(0) if row.tier == CORE]
     assert core == [row.name for row in rows(1) if row.tier == CORE]
+
+
+def test_problems_of_a_checkout_are_rows_of_the_full_tier(tmp_path: Path) -> None:
+    folder = tmp_path / "KernelBench" / "level1"
+    folder.mkdir(parents=True)
+    source = "import torch; get_inputs = lambda: [torch.ones(2)]; "
+    source += "Model = torch.nn.ReLU; get_init_inputs = lambda: []"
+    for name in ("1_odd", "2_relu"):
+        (folder / f"{name}.py").write_text(source)
+    added = {row.name: row for row in rows(0, tmp_path)}
+    for row in rows(0):
+        del added[row.name]
+    assert {name: row.tier for name, row in added.items()} == {
+        "kernelbench level 1 2_relu": FULL
+    }
+    (row,) = added.values()
+    assert row.make is not None
+    work = row.make("cpu")
+    assert work.function(*work.arguments).tolist() == [1, 1]
+
+
+def test_rows_of_gigabytes_are_compiled_with_few_others() -> None:
+    large = [f"kernelbench level 1 {at}" for at in range(7)]
+    parts = list(gpu_gate.batches([*large, "gelu", "softmax"]))
+    assert parts == [["gelu", "softmax"], large[:6], large[6:]]

@@ -1,7 +1,10 @@
 """How errors of results are told."""
 
+import math
+
 import pytest
 import torch
+import torch_errors
 from torch_errors import error, tensors
 
 
@@ -19,3 +22,15 @@ def test_the_greatest_error():
     assert error(exact, exact) == 0
     with pytest.raises(ValueError, match="longer"):
         error(found[:1], exact)
+
+
+def test_errors_of_parts_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch_errors, "PART", 3)
+    exact, found = [float(at) for at in range(1, 11)], [1.5 * at for at in range(10)]
+    whole = math.dist(found, exact) / math.hypot(*exact)
+    assert error(torch.tensor(found), torch.tensor(exact)) == pytest.approx(whole)
+
+
+def test_errors_of_zeros_are_absolute():
+    assert error(torch.tensor([0.0, 0.5]), torch.zeros(2).double()) == 0.5
+    assert error(torch.zeros(2), torch.zeros(2).double()) == 0
