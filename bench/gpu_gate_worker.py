@@ -9,7 +9,6 @@ one JSON object. What needs much memory runs while no other process holds LOCK.
 
 from __future__ import annotations
 
-import copy
 import fcntl
 import gc
 import json
@@ -83,9 +82,9 @@ def _measured(row: Row, lock: Path) -> dict[str, Any]:
     """Check and time a row; wait for the word to do so between the two."""
     record: dict[str, Any] = {}
     assert row.make is not None
-    work = row.make("cuda")
     with torch.no_grad(), exclusive(lock):
-        exact = _exact(work)
+        exact = _exact(row.make("cuda"))
+    work = row.make("cuda")
     with torch.no_grad():
         runs = _checked(row, work, exact, record, lock)
         print("ready", flush=True)
@@ -108,10 +107,10 @@ def exclusive(lock: Path) -> Generator[None]:
 
 
 def _exact(work: Work) -> list[Any]:
-    """The results in f64, on the host."""
+    """The results in f64, on the host; a module of `work` is widened."""
     function: Any = work.function
     if isinstance(function, torch.nn.Module):
-        function = cast(Any, copy.deepcopy(function).double())
+        function = cast(Any, function).double()
     found = function(*cast_all(work.arguments, torch.float64))
     return [each.cpu() for each in tensors(found)]
 
