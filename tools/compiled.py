@@ -22,9 +22,10 @@ from tlf.tools.entry import entry_of
 from tlf.tools.executables import Buffer, is_tensor
 from tlf.tools.pass_manager import verify
 from tlf.tools.planned import has_plans
-from tlf.tools.prepared_program import PreparedProgram, Seen
+from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.records import Records
 from tlf.tools.remarks import remarks
+from tlf.tools.seen import Seen
 from tlf.tools.source import Source, read_source
 from tlf.tools.told_groups import told
 from tlf.tools.verified import parse_verified
@@ -99,7 +100,8 @@ class CompiledProgram:
     def refresh(self) -> None:
         """
         Compute what follows from weights again at the next call. That happens by itself
-        where a weight changed, but for tensors that were written to through `.data`.
+        where a weight changed, but for writes that PyTorch does not count: of those
+        `tlf.refresh` tells all programs.
         """
         self._kept.clear()
         if isinstance(self.executable, PreparedProgram):

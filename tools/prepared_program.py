@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from tlf.tools.executables import (
     Buffer,
     Executable,
     NotSimulatedError,
     Outcome,
     Simulated,
-    is_tensor,
 )
+from tlf.tools.seen import Seen
 
 
 class PreparedProgram:
     """
     A program that another one, the preparation, has to run before: at the first call,
     and when the arguments that it takes changed since.
-
-    Arrays of numpy are compared with what they were. A tensor of torch counts as
-    changed if it is another one or was written to, as its version counter tells, which
-    misses what is written through `.data`, and to tensors of an inference mode, which
-    have none.
     """
 
     def __init__(
@@ -91,40 +84,3 @@ class PreparedProgram:
             artifacts,
             outcome.stretches,
         )
-
-
-class Seen:
-    """An argument as it was."""
-
-    def __init__(self, value: Buffer) -> None:
-        self.value: Any = value if is_tensor(value) else np.array(value)
-        self.version = _version(value)
-        self.place: int | None = value.data_ptr() if is_tensor(value) else None
-
-    def is_still(self, value: Buffer) -> bool:
-        """Whether an argument holds what this one held."""
-        if not is_tensor(value) or not is_tensor(self.value):
-            return not is_tensor(self.value) and _is_equal(self.value, value)
-        if _version(value) != self.version:
-            return False
-        if value.data_ptr() != self.place:
-            return False
-        is_same = value is self.value
-        return is_same or (
-            value.stride() == self.value.stride() and value.device == self.value.device
-        )
-
-
-def _is_equal(left: Any, right: Any) -> bool:
-    """Whether arrays of one shape and dtype have the same bits."""
-    return np.array_equal(
-        np.ascontiguousarray(left).reshape(-1).view(np.uint8),
-        np.ascontiguousarray(right).reshape(-1).view(np.uint8),
-    )
-
-
-def _version(value: Any) -> int | None:
-    """The version of a tensor; none for one of an inference mode."""
-    if not is_tensor(value) or value.is_inference():
-        return None
-    return value._version

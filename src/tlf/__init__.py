@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tlf.frontend.torch import from_torch as from_torch
     from tlf.tools.compile import compile as compile
+    from tlf.tools.seen import refresh as refresh
 
-__all__ = ["compile", "from_torch"]
+__all__ = ["compile", "from_torch", "refresh"]
 
-_HOMES = {"compile": "tlf.tools.compile", "from_torch": "tlf.frontend.torch"}
+_HOMES = {
+    "compile": "tlf.tools.compile",
+    "from_torch": "tlf.frontend.torch",
+    "refresh": "tlf.tools.seen",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ import tlf
 from tlf.tools.compiled import CompiledProgram
 from tlf.tools.executables import OnHost, Outcome
 from tlf.tools.prepared_program import PreparedProgram
+from tlf.tools.seen import Seen
 
 TEXT = """
 func.func @scaled(%x: tensor<5x8xf32>, %w: tensor<8x6xf32> {tlf.parameter},
@@ -243,3 +244,80 @@ def test_that_a_compiled_module_sees_new_weights():
         compiled(x)
         network.norm.weight.mul_(3)
         T.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+
+
+class Scaled(Block):
+    """With a tensor that is neither a parameter nor a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = T.ones(4, 1, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) * self.scale.exp()
+
+
+@pytest.mark.parametrize("made", [T.no_grad, T.inference_mode])
+@pytest.mark.parametrize("is_backend", [False, True])
+def test_that_a_refresh_tells_what_is_not_counted(made: Any, is_backend: bool):
+    x = T.randn(1, 3, 5, 5)
+    with made():
+        network: Any = Scaled().eval()
+        if is_backend:
+            compiled: Any = T.compile(network, backend="tlf")
+        else:
+            compiled = tlf.compile(network, (x,), target="triton")
+        before = compiled(x)
+        network.conv.weight.data.mul_(2)
+        network.scale.data.add_(1)
+        T.testing.assert_close(compiled(x), before)
+        for written in (network, network.norm.bias):
+            tlf.refresh(written)
+            T.testing.assert_close(compiled(x), network(x), rtol=1e-4, atol=1e-5)
+            network.norm.bias.data.add_(1)
+
+
+def test_what_a_refresh_takes():
+    given: Any = "weight"
+    with pytest.raises(
+        TypeError, match="expected a module or a tensor of PyTorch, got"
+    ):
+        tlf.refresh(given)
+
+
+def transpose(weight: Any) -> None:
+    weight.t_()
+
+
+def resize(weight: Any) -> None:
+    weight.resize_(2, 4)
+
+
+def move(weight: Any) -> None:
+    weight.data = weight.clone()
+
+
+def move_twice(weight: Any) -> None:
+    """The memory of before would be free, but for what was seen of it."""
+    move(weight)
+    move(weight)
+
+
+def refresh_a_view(weight: Any) -> None:
+    tlf.refresh(weight[:1])
+
+
+CHANGES = (transpose, resize, move, move_twice, tlf.refresh, refresh_a_view)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("made", [T.no_grad, T.inference_mode])
+def test_what_is_seen_without_a_counter(change: Any, made: Any):
+    with made():
+        weight = T.ones(4, 4)
+        seen = Seen(weight)
+        assert seen.is_still(weight)
+        assert seen.is_still(weight.view(4, 4))
+        change(weight)
+        assert not seen.is_still(weight)
+        assert Seen(weight).is_still(weight)
