@@ -155,3 +155,35 @@ def test_negative_padding_on_targets():
 def test_padding_is_left_where_all_is_cropped():
     texts = ("F.pad(x, (-3, 4), value=2.0)", "F.pad(x, (1, 0, -2, 3), value=2.0)")
     check_exactly(functions("x", *texts), [T.arange(6.0).reshape(2, 3)])
+
+
+PLACES = (
+    *("x.max(1)[1]", "x.min(0)[1]", "x.argmax(1)", "x.argmin()", "x.sort(1)[1]"),
+    "T.sort(x, dim=1, descending=True, stable=True)[1]",
+    "F.max_pool1d(x, 4, 2, 1, return_indices=True)[1]",
+    "F.max_pool2d(x.reshape(1, 5, 2, 4), 2, 1, 1, (1, 2), return_indices=True)[1]",
+    "F.max_pool3d(x.reshape(1, 5, 2, 2, 2), 2, return_indices=True)[1]",
+    "F.adaptive_max_pool1d(x, 2, return_indices=True)[1]",
+    "F.adaptive_max_pool2d(x.reshape(5, 2, 4), (1, 2), return_indices=True)[1]",
+    "F.adaptive_max_pool3d(x.reshape(5, 2, 2, 2), 1, return_indices=True)[1]",
+)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_places_of_several_nan(dtype: torch.dtype):
+    """Reductions keep the first, and pools the last one."""
+    nan = float("nan")
+    rows = [
+        *([1, nan, 2, nan, 5, nan, 3, 4], [3, 1, 3, 3, nan, 1, 1, nan]),
+        *([-INF, -INF, nan, nan, -INF, 2, 2, 1], [2, 2, 1, 1, INF, INF, 0, 0]),
+        [-INF] * 8,
+    ]
+    check_exactly(functions("x", *PLACES), [T.tensor(rows, dtype=dtype)])
+
+
+@pytest.mark.parametrize("target", TARGETS[1:])
+def test_places_of_several_nan_on_targets(target: str):
+    nan = float("nan")
+    x = T.tensor([[1, nan, nan, 5, 2, -INF], [-INF, nan, 3, 3, 1, nan]])
+    texts = ("x.argmax(1)", "F.max_pool1d(x, 3, 1, 1, return_indices=True)[1]")
+    check_exactly(functions("x", *texts), [x], [target])

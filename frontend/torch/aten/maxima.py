@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind, neutral_of
 from tlf.dialects.graph.tensors import element_of, shape_of
+from tlf.dialects.types import is_float
 from tlf.frontend.torch.aten.windows import Windows
 from tlf.frontend.torch.emitter import Emitter
 
@@ -32,12 +33,24 @@ def index_of_maximum(
     least = neutral_of(ReduceKind.MAX, element_of(x))
     gathered = windows.gathered(at, x, counts, least)
     flat = at.reshape(gathered, (*outer, math.prod(windows.taps), *counts))
-    tap = at.emit(graph.ArgReduceOp(flat, "max", len(outer), False))
+    tap = _tap_of_maximum(at, flat, len(outer))
     places = [_places(at, tap, windows, counts, axis) for axis in range(rank)]
     index = places[0]
     for place, extent in zip(places[1:], extents[1:], strict=True):
         index = at.add(at.mul(index, extent, i64), place, i64)
     return (at.reshape(index, at.shape),)
+
+
+def _tap_of_maximum(at: Emitter, x: SSAValue, axis: int) -> SSAValue:
+    """The index along an axis of the first maximum, and among several NaN the last."""
+    first = at.emit(graph.ArgReduceOp(x, "max", axis, False))
+    if not is_float(element_of(x)):
+        return first
+    extent, *behind = shape_of(x)[axis:]
+    taps = at.reshape(at.iota(extent, i64), (extent, *[1] * len(behind)))
+    is_nan = at.compare(x, x, "ne", element_of(x))
+    last = at.reduce(at.select(is_nan, taps, 0, i64), "max", [axis])
+    return at.apply(graph.MaximumOp, first, last, element=i64)
 
 
 def _places(
