@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -22,7 +24,9 @@ from tlf.frontend.torch.decompositions import (
 )
 from tlf.frontend.torch.errors import ImportFailure
 from tlf.frontend.torch.graph import Function, import_graph
-from tlf.frontend.torch.idle_dropout import replace_idle_dropout
+from tlf.frontend.torch.idle_dropout import idle_dropout, replace_idle_dropout
+
+_LOG = logging.getLogger("tlf.torch")
 
 
 @dataclass(frozen=True)
@@ -100,16 +104,41 @@ def _failure(what: str, error: Exception) -> ImportFailure:
 @_as_imported()
 def decomposed(program: ExportedProgram) -> ExportedProgram:
     """A program in the operations that are converted, as far as PyTorch knows how."""
-    for gone, operand in replace_idle_dropout(program.graph).items():
-        program.graph_signature.replace_all_uses(gone, operand)
+    if idle_dropout(program.graph):
+        program = _copied(program)
+        for gone, operand in replace_idle_dropout(program.graph).items():
+            program.graph_signature.replace_all_uses(gone, operand)
     if is_converted(program):
         return program
-    with suppress(Exception):
-        return cast(Any, program).run_decompositions(decompositions())
     try:
-        return cast(Any, program).run_decompositions(core_decompositions())
+        return _taken_apart(program)
     except Exception as error:
         raise _failure("run_decompositions", error) from error
+
+
+def _copied(program: Any) -> ExportedProgram:
+    """A program with a graph of its own, and the same tensors."""
+    return ExportedProgram(
+        program.graph_module,
+        deepcopy(program.graph),
+        deepcopy(program.graph_signature),
+        program.state_dict,
+        program.range_constraints,
+        deepcopy(program.module_call_graph),
+        program.example_inputs,
+        program.constants,
+        verifiers=program.verifiers,
+    )
+
+
+def _taken_apart(program: Any) -> ExportedProgram:
+    """A program in the operations of decompositions, of functional ones at least."""
+    try:
+        return program.run_decompositions(decompositions())
+    except AssertionError as error:
+        # PyTorch asserts that no operation of a graph writes to a tensor.
+        _LOG.info("taken apart by core decompositions alone: %s", error)
+    return program.run_decompositions(core_decompositions())
 
 
 def import_program(program: ExportedProgram) -> ImportedProgram:

@@ -21,6 +21,11 @@ DROPOUT = frozenset(
 """Calls of a tensor, the part to drop, and if it is in training."""
 
 
+def idle_dropout(graph: fx.Graph) -> list[fx.Node]:
+    """The calls of dropout that drop nothing."""
+    return [node for node in graph.nodes if node.target in DROPOUT and _is_idle(node)]
+
+
 def replace_idle_dropout(graph: fx.Graph) -> dict[str, str]:
     """
     Put the operand in the place of dropout that drops nothing: the result is not a copy
@@ -28,12 +33,11 @@ def replace_idle_dropout(graph: fx.Graph) -> dict[str, str]:
     values that are gone, and those of their operands.
     """
     gone: dict[str, str] = {}
-    for node in list(graph.nodes):
-        if node.target in DROPOUT and _is_idle(node):
-            operand = _argument(node, 0, "input", None)
-            node.replace_all_uses_with(operand)
-            graph.erase_node(node)
-            gone[node.name] = operand.name
+    for node in idle_dropout(graph):
+        operand = _argument(node, 0, "input", None)
+        node.replace_all_uses_with(operand)
+        graph.erase_node(node)
+        gone[node.name] = operand.name
     return gone
 
 

@@ -1,11 +1,17 @@
 """Which programs PyTorch takes apart before they are converted."""
 
+import logging
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
-from tlf.frontend.torch.decompositions import is_converted
-from tlf.frontend.torch.export import decomposed, exported
+from tlf.frontend.torch import export
+from tlf.frontend.torch.decompositions import core_decompositions, is_converted
+from tlf.frontend.torch.errors import ImportFailure
+from tlf.frontend.torch.export import decomposed, exported, from_torch
+from tlf.frontend.torch.registry import overload
 
 X = torch.randn(2, 3, 8, 8)
 
@@ -49,3 +55,61 @@ def test_other_programs_are_taken_apart(module: nn.Module):
     program = exported(module, (X,))
     assert not is_converted(program)
     assert decomposed(program) is not program
+
+
+class Dropped(nn.Module):
+    """Drops nothing, in evaluation mode, of what it computes and of what it returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.dropout(x), self.linear(self.dropout(self.dropout(x))).relu()
+
+
+@pytest.mark.parametrize(
+    "module", [Dropped().eval(), InPlace(), Counter(), Wasteful(), nn.ReLU()]
+)
+def test_that_programs_are_left_as_they_are(module: nn.Module):
+    program = exported(module, (X,))
+    before = str(program), len(program.graph.nodes)
+    imported = from_torch(program)
+    assert (str(program), len(program.graph.nodes)) == before
+    weights = program.state_dict
+    assert all(each is weights[name] for name, each in imported.weights.items())
+    assert str(from_torch(program).module) == str(imported.module)
+
+
+class Inverse(nn.Module):
+    """Something that no converter and no decomposition of core ATen knows."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.erfinv(x)
+
+
+def failing(error: Exception) -> Any:
+    """Decompositions of which one raises an error."""
+
+    def fail(x: torch.Tensor) -> torch.Tensor:
+        raise error
+
+    return lambda: {**core_decompositions(), overload("erfinv.default"): fail}
+
+
+def test_that_programs_of_which_one_writes_are_taken_apart(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """PyTorch asserts that none does; that is told."""
+    monkeypatch.setattr(export, "decompositions", failing(AssertionError("it writes")))
+    with caplog.at_level(logging.INFO, "tlf.torch"):
+        decomposed(exported(Inverse(), (X,)))
+    (record,) = caplog.records
+    assert "by core decompositions alone: it writes" in record.getMessage()
+
+
+def test_that_other_errors_are_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(export, "decompositions", failing(KeyError("a fault")))
+    with pytest.raises(ImportFailure, match="run_decompositions: a fault"):
+        from_torch(Inverse(), (X,))
