@@ -10,7 +10,6 @@ What TLF has is compiled; the rest of the graph stays with PyTorch, and the logg
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -109,10 +108,11 @@ def _in_operations(
     results lie, which are then those of its own operations.
     """
     if addresses_memory(source.graph):
-        return _traced(source, inputs, settings, {})
-    # PyTorch asserts that no operation of a graph writes to a tensor.
-    with suppress(AssertionError):
+        return _traced(source, inputs, settings, {}, takes_writes=False)
+    try:
         return _traced(source, inputs, settings, decompositions())
+    except NotTraced as error:
+        LOG.debug("taken apart by core decompositions alone: %s", error)
     return _traced(source, inputs, settings, core_decompositions())
 
 
@@ -121,13 +121,20 @@ def _traced(
     inputs: Sequence[torch.Tensor],
     settings: Settings,
     table: Table,
+    *,
+    takes_writes: bool = True,
 ) -> Run:
+    """
+    A graph taken apart and compiled. Raises `WritesSeen` where an input is written to
+    that must not be, and `NotTraced` where an operation writes.
+    """
     from torch._dynamo.backends.common import aot_autograd
 
-    is_addressed = addresses_memory(source.graph)
+    traced: list[fx.GraphModule] = []
 
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
-        if is_addressed and _known("mutated_inp_runtime_indices"):
+        traced.append(graph)
+        if not takes_writes and _known("mutated_inp_runtime_indices"):
             raise WritesSeen
         return _boxed(compile_graph(graph, settings, _weights()))
 
@@ -137,8 +144,14 @@ def _traced(
         decompositions=table,
         keep_inference_input_mutations=False,
     )
-    with kept_whole():
-        return compiler(source, inputs)
+    try:
+        with kept_whole():
+            return compiler(source, inputs)
+    except AssertionError as error:
+        # PyTorch asserts that no operation of a graph writes to a tensor.
+        if traced:
+            raise
+        raise NotTraced(str(error)) from error
 
 
 def _weights() -> Sequence[int]:
@@ -164,6 +177,10 @@ class WritesSeen(Exception):
     A graph takes elements by their places, and writes to an input, of which tracing
     makes a tensor that may lie otherwise.
     """
+
+
+class NotTraced(Exception):
+    """PyTorch traces no graph with some decompositions."""
 
 
 class _Specialised:

@@ -110,6 +110,20 @@ def fail(*arguments: Any, **options: Any) -> Any:
     raise KeyError("a fault")
 
 
+class FailsOnce:
+    """A function, of which the first call fails with an error of some class."""
+
+    def __init__(self, function: Callable[..., Any], kind: type[Exception]) -> None:
+        self.function = function
+        self.kind: type[Exception] | None = kind
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        kind, self.kind = self.kind, None
+        if kind is not None:
+            raise kind("a fault")
+        return self.function(*arguments, **options)
+
+
 def reproducer(log: str) -> Path:
     (named,) = re.findall(r"reproducer: ([^)]*)", log)
     return Path(named)
@@ -176,6 +190,21 @@ def test_failures_in_strict_mode(
 ):
     fault(monkeypatch)
     with torch.no_grad(), pytest.raises(Exception, match=r"a fault.*\(reproducer: "):
+        compiled(scaled, fallback="strict")(IMAGE)
+
+
+@pytest.mark.parametrize("kind", [AssertionError, RuntimeError, StopIteration])
+@pytest.mark.parametrize(
+    "name", ["compile_graph", "import_graph", "CompiledProgram", "partitioned"]
+)
+def test_failures_of_any_class(
+    name: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+):
+    """No second try hides one."""
+    home = torch_backend if name == "compile_graph" else torch_parts
+    monkeypatch.setattr(home, name, FailsOnce(getattr(home, name), kind))
+    match = rf"{kind.__name__}: a fault.*\(reproducer: "
+    with torch.no_grad(), pytest.raises(Exception, match=match):
         compiled(scaled, fallback="strict")(IMAGE)
 
 
