@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -157,14 +158,26 @@ def _is_as_exact(
 ) -> torch.Tensor:
     """
     Which elements are as near to the result in f64 as PyTorch's own are, by twice the
-    largest error, and infinite where that is out of range.
+    largest error of those up to twice their size, and infinite where that is out of
+    range.
     """
     relative, absolute = tolerance
     rounded = exact.to(expected.dtype).double()
-    errors = (expected.double() - exact).abs()
-    known = errors[errors.isfinite()]
-    allowed = absolute + (2 * known.max().item() if known.numel() else 0.0)
-    return torch.isclose(found.double(), rounded, relative, allowed, equal_nan=True)
+    allowed = absolute + 2 * _error_by_size(expected, exact)
+    near = (found.double() - rounded).abs() <= allowed + relative * rounded.abs()
+    is_same = torch.isclose(found.double(), rounded, 0, 0, equal_nan=True)
+    return is_same | (near & rounded.isfinite())
+
+
+def _error_by_size(expected: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """For each element the largest error of those that are at most twice as large."""
+    errors = (expected.double() - exact).abs().nan_to_num(0, 0, 0).flatten()
+    sizes, order = exact.abs().double().nan_to_num(math.inf).flatten().sort()
+    worst = errors[order].cummax(0).values
+    last = torch.searchsorted(sizes, 2 * sizes, right=True) - 1
+    found = torch.empty_like(worst)
+    found[order] = worst[last]
+    return found.reshape(exact.shape)
 
 
 def _described(

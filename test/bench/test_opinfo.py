@@ -57,6 +57,20 @@ def test_16_bit_results_may_be_nearer_than_those_of_torch():
     assert difference(found, expected) is not None
 
 
+def test_errors_of_large_elements_allow_none_of_small_ones():
+    exact = torch.tensor([1.0, 1e3, 1e6, -torch.inf, torch.nan]).double()
+    expected = exact.float() + torch.tensor([0.01, 0, 1e4, 0, 0])
+    for change, is_right in (
+        ([0.015, 0.015, 1.9e4, 0, 0], True),
+        ([0.1, 0, 0, 0, 0], False),
+        ([0, 10, 0, 0, 0], False),
+        ([0, 0, 3e4, 0, 0], False),
+        ([0, 0, 0, -torch.inf, 0], False),
+    ):
+        found = exact.float() - torch.tensor(change)
+        assert (difference(found, expected, exact) is None) == is_right
+
+
 def test_copies_lie_and_share_memory_as_before():
     base = torch.arange(12.0)
     tree = (base[2:8].reshape(2, 3).T, base.expand(4, 12), 3)
