@@ -24,7 +24,8 @@ ADDRESS_MASK = 0x3FFF
 ADDRESS_BITS = 14
 
 _INSTRUCTION = re.compile(
-    r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<code>[A-Z][\w.]*)\s*(?P<operands>[^;]*);"
+    r"/\*[0-9a-f]{4,}\*/\s+(?P<predicate>@!?U?P\w+\s+)?"
+    r"(?P<code>[A-Z][\w.]*)\s*(?P<operands>[^;]*);"
 )
 
 _LABEL = re.compile(r"^\s*\.(?P<label>L_\w+):")
@@ -60,6 +61,8 @@ class Instruction:
 
     code: str
     operands: tuple[str, ...]
+    is_predicated: bool = False
+    """Whether it may be skipped."""
 
     @property
     def operation(self) -> str:
@@ -112,7 +115,10 @@ def read_blocks(sass: str) -> list[Block]:
             labels[found["label"]] = len(bodies) - 1
         elif found := _INSTRUCTION.search(line):
             operands = (each.strip() for each in found["operands"].split(","))
-            bodies[-1].append(Instruction(found["code"], tuple(operands)))
+            is_predicated = found["predicate"] is not None
+            bodies[-1].append(
+                Instruction(found["code"], tuple(operands), is_predicated)
+            )
             if bodies[-1][-1].operation in _ENDS:
                 bodies.append([])
     return [
@@ -152,7 +158,7 @@ def _flow(blocks: Sequence[Block]) -> list[State]:
 
 
 def _join(left: State, right: State) -> State:
-    """What is known where two paths meet."""
+    """What is known where two paths meet, or after what may be skipped."""
     return {
         register: kind if right.get(register) is kind else Kind.UNKNOWN
         for register, kind in {**right, **left}.items()
@@ -190,8 +196,11 @@ def _step(instruction: Instruction, held: dict[str, Kind]) -> None:
         is_wide = ".64" in instruction.code or ".WIDE" in instruction.code
         count = 4 if ".128" in instruction.code else 2 if is_wide else 1
         parts = [_result(instruction, sources, held), *[Kind.OTHER] * (count - 1)]
-    for part, kind in enumerate(parts):
-        held[f"{file}{number + part}"] = kind
+    written = {f"{file}{number + part}": kind for part, kind in enumerate(parts)}
+    if instruction.is_predicated:
+        before = {each: held[each] for each in written if each in held}
+        written = dict(_join(before, written))
+    held.update(written)
 
 
 def _result(instruction: Instruction, sources: Sequence[str], held: State) -> Kind:

@@ -127,6 +127,14 @@ PRODUCT = "HGMMA.64x16x16.F32 R24, gdesc[UR8].tnspB, R24"
         # What came from other registers, or differs between paths, is not judged.
         ("R2UR UR8, R2", PRODUCT),
         ("@UP0 BRA `(.L_x_1)", "USEL UR8, UR4, 0x10, UP0", "L_x_1:", PRODUCT),
+        # So is what one of two instructions sets, whatever it was before.
+        ("@UP0 USEL UR8, UR4, 0x10, UP1", PRODUCT),
+        ("@!UP1 UIADD3.X UR9, UR8, 0x10, URZ, UP0, !UPT", PRODUCT),
+        ("@UP0 UIADD3.64 UR8, UR6, 0x2, URZ", PRODUCT),
+        ("USEL UR8, UR4, 0x10, UP1", "@UP0 ULOP3.LUT UR8, UR4, 0x3fff, URZ, 0xc0, !UPT",
+         "UIADD3 UR8, UP0, UR8, 0x20, URZ", PRODUCT),
+        # One that may be skipped leaves what it would set itself.
+        ("@UP0 UIADD3.64 UR8, UR8, 0x2, URZ", PRODUCT),
     ],
 )  # fmt: skip
 def test_descriptors_that_may_be_right(lines: tuple[str, ...]) -> None:
@@ -143,6 +151,9 @@ def test_descriptors_that_may_be_right(lines: tuple[str, ...]) -> None:
         (("UIADD3.64 UR8, UR6, 0x2, URZ",), "address in UR8"),
         (("L_x_1:", "USEL UR8, UR4, 0x10, UP0", "@UP0 BRA `(.L_x_1)"), "UR8"),
         (("UMOV UR6, UR4", "ULEA UR8, UR6, UR4, 0x4"), "address in UR8"),
+        # Both of what stays and of what is set.
+        (("UMOV UR8, UR6", "@!UP0 ULEA UR8, UR6, UR4, 0x4"), "address in UR8"),
+        (("@UP0 UMOV UR8, UR8", "ULEA UR8, UR6, UR4, 0x4"), "address in UR8"),
         # What was never set.
         (("UIADD3 UR8, UP0, UR24, 0x20, URZ",), "address in UR8"),
     ],
