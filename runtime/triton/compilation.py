@@ -9,27 +9,26 @@ from typing import Any
 import torch
 
 from tlf.runtime.triton.admission import Facts, Variant
-from tlf.runtime.triton.assembler import OPTIONS, newest_assembler
+from tlf.runtime.triton.assembler import OPTIONS, assembler
 from tlf.runtime.triton.descriptors import find_wrong_products
-from tlf.runtime.triton.kernel_files import kernel_function
 
 SPILL_UNIT = 4
 """Bytes of what Triton counts as one spill."""
 
 
-def compile_variant(variant: Variant, arguments: Sequence[torch.Tensor | int]) -> Any:
-    """Compile a kernel for some arguments, without a launch."""
+def compile_variant(
+    variant: Variant, function: Any, arguments: Sequence[torch.Tensor | int]
+) -> Any:
+    """Compile the Triton function of a kernel for some arguments, without a launch."""
     kernel = variant.kernel
-    function: Any = kernel_function(kernel)
     settings: dict[str, object] = {
         "grid": kernel.grid,
         "num_warps": kernel.num_warps,
         "num_stages": kernel.num_stages,
+        **(OPTIONS if variant.is_newest else {}),
     }
-    if not variant.is_newest:
+    with assembler(variant.is_newest):
         return function.warmup(*arguments, **settings)
-    with newest_assembler():
-        return function.warmup(*arguments, **settings, **OPTIONS)
 
 
 def read_facts(compiled: Any, limit: int) -> Facts:

@@ -28,7 +28,10 @@ class Launcher:
 
     def __init__(self, kernel: Kernel, is_interpreted: bool = False) -> None:
         self._kernel = kernel
-        self._function: Any = kernel_function(kernel) if is_interpreted else None
+        self._is_interpreted = is_interpreted
+        self._functions: dict[Kernel, Any] = {}
+        if is_interpreted:
+            self._loaded(kernel)
         self._known: dict[tuple[object, ...], Run] = {}
         self._variant: Variant | None = None
         self.facts: Facts | None = None
@@ -52,7 +55,7 @@ class Launcher:
         if key is not None and (known := self._known.get(key)) is not None:
             known(*arguments)
             return
-        if self._function is not None:
+        if self._is_interpreted:
             self._interpret(arguments)
             return
         run = self._compile(arguments, is_known=key is None)
@@ -60,11 +63,17 @@ class Launcher:
             self._known[key] = run
         run(*arguments)
 
+    def _loaded(self, kernel: Kernel) -> Any:
+        """The Triton function of a kernel, whose file is looked at once."""
+        if kernel not in self._functions:
+            self._functions[kernel] = kernel_function(kernel)
+        return self._functions[kernel]
+
     def _interpret(self, arguments: Sequence[torch.Tensor | int]) -> None:
         kernel = self._kernel
         # The interpreter computes with numpy, which warns where a GPU does not.
         with np.errstate(all="ignore"):
-            self._function[kernel.grid](
+            self._loaded(kernel)[kernel.grid](
                 *arguments, num_warps=kernel.num_warps, num_stages=kernel.num_stages
             )
 
@@ -78,13 +87,15 @@ class Launcher:
         ones = (1,) * (3 - len(self._kernel.grid))
         grid = (*self._kernel.grid, *ones)
         if self._variant is not None and is_known:
-            return compile_variant(self._variant, arguments)[grid]
+            function = self._loaded(self._variant.kernel)
+            return compile_variant(self._variant, function, arguments)[grid]
         compiled: dict[Variant, Any] = {}
         facts: dict[Variant, Facts] = {}
         limit = shared_limit()
 
         def compile_one(variant: Variant) -> Facts:
-            compiled[variant] = compile_variant(variant, arguments)
+            function = self._loaded(variant.kernel)
+            compiled[variant] = compile_variant(variant, function, arguments)
             facts[variant] = read_facts(compiled[variant], limit)
             return facts[variant]
 

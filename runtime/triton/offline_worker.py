@@ -12,13 +12,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
-from tlf.runtime.triton.assembler import OPTIONS, newest_assembler
+from tlf.runtime.triton.assembler import OPTIONS, assembler
 from tlf.runtime.triton.descriptors import find_wrong_products
 
 Json = dict[str, object]
@@ -56,13 +55,13 @@ def _compile(request: Json) -> Json:
     signature = dict(zip(function.arg_names, types, strict=True))
     options = {name: request[name] for name in ("num_warps", "num_stages")}
     is_newest = bool(request["is_newest"])
-    with newest_assembler() if is_newest else nullcontext():
+    with assembler(is_newest):
         kernel: Any = triton.compile(
             compiler.ASTSource(function, signature, {}, aligned),
             target=targets.GPUTarget("cuda", capability, 32),
             options={**options, **(OPTIONS if is_newest else {})},
         )
-        assembler = str(triton.knobs.nvidia.ptxas.path)
+        program = str(triton.knobs.nvidia.ptxas.path)
     answer: Json = {
         "shared": int(kernel.metadata.shared),
         "warps": int(kernel.metadata.num_warps),
@@ -71,7 +70,7 @@ def _compile(request: Json) -> Json:
         ptx = str(kernel.asm["ptx"])
         answer |= {
             "ptx": ptx,
-            "log": _assembled(ptx, assembler, capability),
+            "log": _assembled(ptx, program, capability),
             "wrong_descriptors": find_wrong_products(kernel),
         }
     return answer
@@ -86,7 +85,7 @@ def _function(path: str, name: str) -> object:
     return getattr(module, name)
 
 
-def _assembled(ptx: str, assembler: str, capability: int) -> str:
+def _assembled(ptx: str, program: str, capability: int) -> str:
     """
     What the assembler says of a kernel.
     """
@@ -95,7 +94,7 @@ def _assembled(ptx: str, assembler: str, capability: int) -> str:
         source = Path(folder, "kernel.ptx")
         source.write_text(ptx)
         result = subprocess.run(
-            [assembler, "-v", f"--gpu-name={chip}", source, "-o", f"{folder}/kernel"],
+            [program, "-v", f"--gpu-name={chip}", source, "-o", f"{folder}/kernel"],
             capture_output=True,
             text=True,
             check=False,

@@ -19,11 +19,19 @@ class Jit:
     """Triton's compiler, which notes for what it compiles and what is launched."""
 
     def __init__(self) -> None:
+        self.loaded: list[Kernel] = []
         self.asked: list[tuple[object, ...]] = []
         self.run: list[tuple[object, ...]] = []
 
-    def compile(self, variant: Variant, arguments: Sequence[object]) -> Any:
+    def load(self, kernel: Kernel) -> Any:
+        self.loaded.append(kernel)
+        return self
+
+    def compile(
+        self, variant: Variant, function: Any, arguments: Sequence[object]
+    ) -> Any:
         kernel = variant.kernel
+        assert function is self
         self.asked.append((kernel.grid, kernel.num_warps, *arguments))
         return Compiled(self)
 
@@ -61,6 +69,7 @@ def made(
         return next(following, Facts(0, 0))
 
     monkeypatch.setattr(launcher, "compile_variant", jit.compile)
+    monkeypatch.setattr(launcher, "kernel_function", jit.load)
     monkeypatch.setattr(launcher, "read_facts", read)
     monkeypatch.setattr(launcher, "shared_limit", lambda: 1000)
     return Launcher(KERNEL)
@@ -110,6 +119,8 @@ def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
         launch([x, number])
     assert len(jit.asked) == 4
     assert len(jit.run) == 3
+    # Nor is its file looked at again.
+    assert len(set(jit.loaded)) == len(jit.loaded)
 
 
 def test_the_interpreter_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
