@@ -9,10 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntegerAttr, f32, i32, i64
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    IntegerAttr,
+    UnitAttr,
+    f32,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import IRDLOperation, prop_def
+from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.linear_map import accesses, verify_access
@@ -81,6 +89,17 @@ class IndexedOperation(IRDLOperation):
         ).verify(indices.element_type)
 
 
+class ScatteringOperation(IndexedOperation):
+    """An operation that moves elements to where indices say, or adds them there."""
+
+    accumulate = opt_prop_def(UnitAttr)
+
+    @property
+    def adds(self) -> bool:
+        """Whether elements are added to what is there."""
+        return self.accumulate is not None
+
+
 def verify_summed(element: Attribute, adds: bool) -> None:
     """Check that moves can add elements, if they are to."""
     if adds and element not in SUMMED:
@@ -89,9 +108,18 @@ def verify_summed(element: Attribute, adds: bool) -> None:
         )
 
 
-def maps_attribute(source: AffineMap, indices: AffineMap) -> ArrayAttr[AffineMapAttr]:
-    """The maps from an element to its place in the source and to its index."""
-    return ArrayAttr([AffineMapAttr(source), AffineMapAttr(indices)])
+def indexed_properties(
+    static_offsets: Attribute, axis: int, maps: tuple[AffineMap, AffineMap]
+) -> dict[str, Attribute | None]:
+    """
+    The properties of an operation by its static offsets, its axis, and the maps from an
+    element to its place in the table and to its index.
+    """
+    return {
+        "static_offsets": static_offsets,
+        "axis": IntegerAttr(axis, i64),
+        "maps": ArrayAttr([AffineMapAttr(each) for each in maps]),
+    }
 
 
 @dataclass(frozen=True)

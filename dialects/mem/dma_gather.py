@@ -1,50 +1,21 @@
 """Moves into a buffer whose elements indices name."""
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    MemRefType,
-    i64,
-)
 from xdsl.dialects.utils import DynamicIndexList
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.indexed_move import IndexedOperation, maps_attribute
-from tlf.dialects.mem.ahead import EarlyOperation
-from tlf.dialects.mem.boxed import (
-    BoxOperation,
-    DestinationOperation,
-    FilledOperation,
-    SourceOperation,
-    verify_moved,
-)
+from tlf.dialects.mem.boxed import FilledOperation, verify_moved
 from tlf.dialects.mem.boxes import verify_box, verify_plain
-from tlf.dialects.mem.moves import TokenType
+from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
 from tlf.dialects.mem.numbers import Number, number_attr
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.dialects.mixed_index import Index
 
 
 @irdl_op_definition
-class DmaGatherOp(
-    SourceOperation,
-    DestinationOperation,
-    OffsetOperation,
-    IndexedOperation,
-    BoxOperation,
-    FilledOperation,
-    EarlyOperation,
-):
+class DmaGatherOp(IndexedDmaOperation, FilledOperation):
     """
     Start to move elements of a buffer into another one, along one axis from where
     indices say.
@@ -69,13 +40,7 @@ class DmaGatherOp(
 
     name = "mem.dma_gather"
 
-    indices = operand_def(MemRefType)
-
-    token = result_def(TokenType())
-
     custom_directives = (DynamicIndexList, Number)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     assembly_format = (
         "$source `` custom<DynamicIndexList>($offsets, $static_offsets) "
@@ -95,22 +60,9 @@ class DmaGatherOp(
         sizes: Sequence[int],
         fill: float | None = None,
     ) -> None:
-        static, dynamic = split(offsets)
-        super().__init__(
-            operands=[indices, source, destination, dynamic],
-            result_types=[TokenType()],
-            properties={
-                "static_offsets": static,
-                "axis": IntegerAttr(axis, i64),
-                "maps": maps_attribute(*maps),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
-                "fill": None if fill is None else number_attr(fill),
-            },
-        )
-
-    @property
-    def index_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.indices.type)
+        properties = {"fill": None if fill is None else number_attr(fill)}
+        ends = (source, destination)
+        super().__init__(ends, offsets, axis, indices, maps, sizes, properties)
 
     def verify_(self) -> None:
         self.verify_early()

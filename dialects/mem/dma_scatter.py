@@ -1,48 +1,22 @@
 """Moves out of a buffer to where indices say."""
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.utils import DynamicIndexList
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.indexed_move import (
-    WRITTEN,
-    IndexedOperation,
-    maps_attribute,
-    verify_summed,
-)
-from tlf.dialects.mem.ahead import EarlyOperation
-from tlf.dialects.mem.boxed import (
-    BoxOperation,
-    DestinationOperation,
-    SourceOperation,
-    verify_moved,
-)
+from tlf.dialects.indexed_move import WRITTEN, ScatteringOperation, verify_summed
+from tlf.dialects.mem.boxed import verify_moved
 from tlf.dialects.mem.boxes import verify_box, verify_plain
-from tlf.dialects.mem.moves import TokenType
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
+from tlf.dialects.mixed_index import Index
 
 
 @irdl_op_definition
-class DmaScatterOp(
-    SourceOperation,
-    DestinationOperation,
-    OffsetOperation,
-    IndexedOperation,
-    BoxOperation,
-    EarlyOperation,
-):
+class DmaScatterOp(IndexedDmaOperation, ScatteringOperation):
     """
     Start to move elements of a buffer into another one, along one axis to where indices
     say.
@@ -67,15 +41,7 @@ class DmaScatterOp(
 
     name = "mem.dma_scatter"
 
-    indices = operand_def(MemRefType)
-
-    accumulate = opt_prop_def(UnitAttr)
-
-    token = result_def(TokenType())
-
     custom_directives = (DynamicIndexList,)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     assembly_format = (
         "$source `to` $destination `` custom<DynamicIndexList>($offsets, "
@@ -95,27 +61,9 @@ class DmaScatterOp(
         sizes: Sequence[int],
         accumulate: bool = False,
     ) -> None:
-        static, dynamic = split(offsets)
-        super().__init__(
-            operands=[indices, source, destination, dynamic],
-            result_types=[TokenType()],
-            properties={
-                "static_offsets": static,
-                "axis": IntegerAttr(axis, i64),
-                "maps": maps_attribute(*maps),
-                "sizes": DenseArrayBase.from_list(i64, sizes),
-                "accumulate": UnitAttr() if accumulate else None,
-            },
-        )
-
-    @property
-    def index_type(self) -> MemRefType[Attribute]:
-        return cast(MemRefType[Attribute], self.indices.type)
-
-    @property
-    def adds(self) -> bool:
-        """Whether elements are added to what is there."""
-        return self.accumulate is not None
+        properties = {"accumulate": UnitAttr() if accumulate else None}
+        ends = (source, destination)
+        super().__init__(ends, offsets, axis, indices, maps, sizes, properties)
 
     def verify_(self) -> None:
         self.verify_early()

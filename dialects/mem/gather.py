@@ -5,7 +5,6 @@ from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IntegerAttr,
     TensorType,
     i64,
 )
@@ -19,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryReadEffect
 
-from tlf.dialects.indexed_move import IndexedOperation, maps_attribute
+from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
 from tlf.dialects.mem.boxed import BoxOperation, FilledOperation
 from tlf.dialects.mem.boxes import verify_no_window, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr
@@ -80,9 +79,7 @@ class GatherOp(
             operands=[indices, source, dynamic],
             result_types=[value_type],
             properties={
-                "static_offsets": static,
-                "axis": IntegerAttr(axis, i64),
-                "maps": maps_attribute(*maps),
+                **indexed_properties(static, axis, maps),
                 "sizes": DenseArrayBase.from_list(i64, sizes),
                 "fill": None if fill is None else number_attr(fill),
             },

@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from tlf.dialects.indexed_move import IndexedOperation, maps_attribute
+from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
 from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
@@ -88,9 +88,7 @@ class GatherOp(TileOperation, IndexedOperation, MoveInterface):
         super().__init__(
             operands=[source, indices, dynamic],
             properties={
-                "static_offsets": static,
-                "axis": IntegerAttr(axis, i64),
-                "maps": maps_attribute(*maps),
+                **indexed_properties(static, axis, maps),
                 "fill": number,
                 "valid": extents_attribute(valid),
             },

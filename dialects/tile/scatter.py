@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import TensorType, UnitAttr
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
@@ -12,7 +12,6 @@ from xdsl.irdl import (
     base,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     result_def,
     traits_def,
 )
@@ -20,8 +19,8 @@ from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import (
     WRITTEN,
-    IndexedOperation,
-    maps_attribute,
+    ScatteringOperation,
+    indexed_properties,
     verify_summed,
 )
 from tlf.dialects.mixed_index import Index, split
@@ -30,7 +29,7 @@ from tlf.dialects.types import tensor_type
 
 
 @irdl_op_definition
-class ScatterOp(TileOperation, IndexedOperation):
+class ScatterOp(TileOperation, ScatteringOperation):
     """
     Put a tile into a tensor, along one axis where indices say, and yield the tensor
     that results.
@@ -55,7 +54,6 @@ class ScatterOp(TileOperation, IndexedOperation):
     source = operand_def(TensorType)
     destination = operand_def(T)
     indices = operand_def(TensorType)
-    accumulate = opt_prop_def(UnitAttr)
     result = result_def(T)
 
     traits = traits_def(Pure())
@@ -82,18 +80,11 @@ class ScatterOp(TileOperation, IndexedOperation):
         super().__init__(
             operands=[source, destination, indices, dynamic],
             properties={
-                "static_offsets": static,
-                "axis": IntegerAttr(axis, i64),
-                "maps": maps_attribute(*maps),
+                **indexed_properties(static, axis, maps),
                 "accumulate": UnitAttr() if accumulate else None,
             },
             result_types=[destination.type],
         )
-
-    @property
-    def adds(self) -> bool:
-        """Whether elements are added to what is there."""
-        return self.accumulate is not None
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -130,19 +130,8 @@ def read_gather(reader: Reader, op: tile.GatherOp) -> None:
     offsets = reader.indices.all(op.mixed_offsets)
     reader.reading(op.source, op.indices)
     place, storage = make_place(reader, op.result)
-    _check_unrolled(op, indices, place)
-    maps, axis = (op.place_map, op.index_map), op.indexed_axis
-    levels = source.buffer.level, place.buffer.level
-    price = IndexedPrice(
-        reader.costs,
-        dma_engine(*levels),
-        Side(source, offsets),
-        indices,
-        place,
-        axis,
-        maps,
-        op.extents,
-    )
+    table = Side(source, offsets)
+    price = _priced(reader, op, (source, place), table, indices, place)
     step = _move(reader, price, source, place)
     # What the move reads is in use.
     around = reader.storages[op.source].whole
@@ -158,30 +147,38 @@ def read_scatter(reader: Reader, op: tile.ScatterOp) -> None:
     offsets = reader.indices.all(op.mixed_offsets)
     reader.reading(op.source, op.indices)
     reader.wait(writes=[storage])
-    _check_unrolled(op, indices, source)
-    maps, axis = (op.place_map, op.index_map), op.indexed_axis
-    levels = source.buffer.level, place.buffer.level
-    price = IndexedPrice(
-        reader.costs,
-        dma_engine(*levels),
-        Side(place, offsets),
-        indices,
-        source,
-        axis,
-        maps,
-        op.extents,
-        scatter=True,
-        accumulate=op.adds,
-    )
+    table = Side(place, offsets)
+    price = _priced(reader, op, (source, place), table, indices, source)
     step = _move(reader, price, source, place)
     for value in (op.source, op.indices):
         reader.pending.start(step, reader.storages[value], storage)
     reader.bind(op.result, place, storage)
 
 
-def _check_unrolled(op: tile.GatherOp | tile.ScatterOp, *places: Place) -> None:
-    if any(place.window is not None for place in places):
+def _priced(
+    reader: Reader,
+    op: tile.GatherOp | tile.ScatterOp,
+    ends: tuple[Place, Place],
+    table: Side,
+    indices: Place,
+    moved: Place,
+) -> IndexedPrice:
+    """The price of a move between `ends`, of which one is the table."""
+    if any(place.window is not None for place in (indices, moved)):
         raise UnknownTimeError(op, "expected indices and elements that do not roll")
+    source, destination = (each.buffer.level for each in ends)
+    return IndexedPrice(
+        reader.costs,
+        dma_engine(source, destination),
+        table,
+        indices,
+        moved,
+        op.indexed_axis,
+        (op.place_map, op.index_map),
+        op.extents,
+        scatter=isinstance(op, tile.ScatterOp),
+        accumulate=isinstance(op, tile.ScatterOp) and op.adds,
+    )
 
 
 def _move(

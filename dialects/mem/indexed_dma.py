@@ -1,0 +1,62 @@
+"""Moves between buffers that find elements by indices."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import operand_def, result_def, traits_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+
+from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
+from tlf.dialects.mem.ahead import EarlyOperation
+from tlf.dialects.mem.boxed import BoxOperation, DestinationOperation, SourceOperation
+from tlf.dialects.mem.moves import TokenType
+from tlf.dialects.mixed_index import Index, OffsetOperation, split
+
+
+class IndexedDmaOperation(
+    SourceOperation,
+    DestinationOperation,
+    OffsetOperation,
+    IndexedOperation,
+    BoxOperation,
+    EarlyOperation,
+):
+    """
+    An operation that starts to move a box of elements from or to where indices say; the
+    offsets are those of the buffer that these name places of.
+    """
+
+    indices = operand_def(MemRefType)
+
+    token = result_def(TokenType())
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self,
+        ends: tuple[SSAValue | Operation, SSAValue | Operation],
+        offsets: Sequence[Index],
+        axis: int,
+        indices: SSAValue | Operation,
+        maps: tuple[AffineMap, AffineMap],
+        sizes: Sequence[int],
+        properties: Mapping[str, Attribute | None],
+    ) -> None:
+        static, dynamic = split(offsets)
+        super().__init__(
+            operands=[indices, *ends, dynamic],
+            result_types=[TokenType()],
+            properties={
+                **indexed_properties(static, axis, maps),
+                "sizes": DenseArrayBase.from_list(i64, sizes),
+                **properties,
+            },
+        )
+
+    @property
+    def index_type(self) -> MemRefType[Attribute]:
+        """The type of the buffer of indices."""
+        return cast(MemRefType[Attribute], self.indices.type)
