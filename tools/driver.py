@@ -12,24 +12,20 @@ from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import Dialect
 from xdsl.targets.mlir import MLIRTarget
-from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.target import Target
 
 from tlf.tools.located_parser import LocatedParser
-from tlf.tools.pipeline import PassFactories, TargetFactories
+from tlf.tools.plugins import OWN, Names, PluggedContext
 from tlf.tools.source import Source
-from tlf.tools.universe import TLF_UNIVERSE
 
-# Other installed plugins are left out, so that a run depends on TLF alone.
-UNIVERSES = (XDSL_UNIVERSE, TLF_UNIVERSE)
-PASSES: PassFactories = {**XDSL_UNIVERSE.all_passes, **TLF_UNIVERSE.all_passes}
-TARGETS: TargetFactories = {**XDSL_UNIVERSE.all_targets, **TLF_UNIVERSE.all_targets}
+PASSES = Names(lambda universe: universe.all_passes)
+TARGETS = Names(lambda universe: universe.all_targets)
 
 
 def new_context(allow_unregistered: bool = False) -> Context:
-    """A context that knows xDSL's and TLF's dialects, loading them when needed."""
-    context = Context(allow_unregistered)
-    for universe in UNIVERSES:
+    """A context that knows dialects of xDSL, TLF and plugins, and loads them late."""
+    context = PluggedContext(allow_unregistered)
+    for universe in OWN:
         for name, factory in universe.all_dialects.items():
             context.register_dialect(
                 name, _fresh_builtin if name == Builtin.name else factory

@@ -54,10 +54,10 @@ def run(options: Options) -> bool:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
-    if options.list:
-        print(_listing())
-        return True
     try:
+        if options.list:
+            print(_listing())
+            return True
         opt = Opt.from_options(options)
         source = read_source(options.input)
         succeeded = opt.process(source)
@@ -188,15 +188,17 @@ def _target(options: Options) -> descriptions.Target | None:
 
 
 def _listing() -> str:
-    """The names that `-p`, `-t` and `--target` take; xDSL's passes last."""
+    """The names that `-p`, `-t` and `--target` take; passes of others last."""
     groups = {
         "passes": TLF_UNIVERSE.all_passes,
         "pipelines": PIPELINES,
         "formats": TARGETS,
         "target descriptions": descriptions.presets(),
         "passes of xDSL": XDSL_UNIVERSE.all_passes,
+        "passes of plugins": PASSES.of_plugins(),
     }
     return "\n".join(
         f"{title}:\n" + "".join(f"  {name}\n" for name in sorted(names))
         for title, names in groups.items()
+        if names
     ).rstrip()

@@ -1,9 +1,12 @@
 """
-The `graph` dialect on numpy arrays, each operation by its own reference.
+Operations on whole tensors on numpy arrays, each by its own reference.
 
 A bf16 tensor is an array of `ml_dtypes.bfloat16`, an i1 tensor one of `bool`.
 """
 
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -13,13 +16,16 @@ from xdsl.interpreter import (
     impl_terminator,
     register_impls,
 )
+from xdsl.ir import Operation
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ReferenceInterface
 
 
 class GraphFunctions(InterpreterFunctions):
-    """Run the operations of the `graph` dialect."""
+    """
+    Run the operations of the `graph` dialect.
+    """
 
     @impl(graph.GroupOp)
     def run_group(
@@ -43,9 +49,25 @@ def _run_reference(
     return op.reference(*args)
 
 
-for operation in graph.Graph.operations:
-    if issubclass(operation, ReferenceInterface):
-        mnemonic = operation.name.removeprefix("graph.")
-        setattr(GraphFunctions, f"run_{mnemonic}", impl(operation)(_run_reference))
+def _add_references(
+    functions: type[InterpreterFunctions], kinds: Iterable[type[Operation]]
+) -> None:
+    for kind in kinds:
+        if issubclass(kind, ReferenceInterface):
+            _, mnemonic = kind.name.split(".", 1)
+            setattr(functions, f"run_{mnemonic}", impl(kind)(_run_reference))
+    register_impls(functions)
 
-register_impls(GraphFunctions)
+
+_add_references(GraphFunctions, graph.Graph.operations)
+
+
+def functions_of_others(module: ModuleOp) -> InterpreterFunctions:
+    """Run the operations with a reference in a module that are not of `graph`."""
+
+    class OtherFunctions(InterpreterFunctions):
+        pass
+
+    kinds = {type(op) for op in module.walk()}
+    _add_references(OtherFunctions, kinds - set(graph.Graph.operations))
+    return OtherFunctions()

@@ -134,14 +134,19 @@ def _interpreter(module: ModuleOp, poison: Poison) -> Interpreter:
     interpreter = Interpreter(module)
     interpreter.register_implementations(FuncFunctions())
     interpreter.register_implementations(AffineFunctions())
-    for functions in _functions(poison):
+    for functions in _functions(module, poison):
         interpreter.register_implementations(functions, override=True)
     return interpreter
 
 
-def _functions(poison: Poison) -> Sequence[InterpreterFunctions]:
-    from tlf.dialects.interpreters.graph import GraphFunctions
+def _functions(module: ModuleOp, poison: Poison) -> Sequence[InterpreterFunctions]:
+    from tlf.dialects.interpreters.graph import GraphFunctions, functions_of_others
     from tlf.dialects.interpreters.mem import mem_functions
     from tlf.dialects.interpreters.tile import TileFunctions
 
-    return (GraphFunctions(), TileFunctions(poison), *mem_functions(poison))
+    return (
+        functions_of_others(module),
+        GraphFunctions(),
+        TileFunctions(poison),
+        *mem_functions(poison),
+    )
