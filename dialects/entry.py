@@ -16,18 +16,23 @@ from tlf.dialects.types import AnyTensor
 
 def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     """
-    The function called `name`, or the only one with a body that computes no arguments
-    of another.
+    The function called `name`, or the only one with a body that no other calls and
+    that computes no arguments of another.
 
     Raises `DiagnosticException` where there is no such function.
     """
     functions = [
         op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
     ]
+    inner = _called(functions)
     named = [
         op
         for op in functions
-        if (not is_preparation(op) if name is None else op.sym_name.data == name)
+        if (
+            not is_preparation(op) and op.sym_name.data not in inner
+            if name is None
+            else op.sym_name.data == name
+        )
     ]
     if len(named) == 1:
         return named[0]
@@ -35,6 +40,18 @@ def entry_point(module: ModuleOp, name: str | None = None) -> func.FuncOp:
     wanted = "one function" if name is None else f"a function `{name}`"
     hint = ": `--entry` says which" if name is None and len(functions) > 1 else ""
     raise DiagnosticException(f"expected {wanted}, got {known}{hint}")
+
+
+def _called(functions: Sequence[func.FuncOp]) -> set[str]:
+    """The names of functions that others call."""
+    if len(functions) < 2:
+        return set()
+    return {
+        op.callee.string_value()
+        for function in functions
+        for op in function.walk()
+        if isinstance(op, func.CallOp)
+    }
 
 
 def result_count(function: func.FuncOp) -> int:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tlf.dialects.target import Target
 
-GIVEN = "tile-verify-levels,tile-verify-coverage"
-"""The passes that check tiles that a program brings along."""
+GIVEN = "tlf-inline,tile-verify-levels,tile-verify-coverage"
+"""
+The passes that inline what a program calls, and check tiles that it brings along.
+"""
 
 
 def tiling(level: str, merge: str = "", mark: str = "") -> str:

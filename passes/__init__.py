@@ -56,6 +56,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "tile-verify-coverage": ("tile_verify_coverage", "TileVerifyCoveragePass"),
     "tile-verify-levels": ("tile_verify_levels", "TileVerifyLevelsPass"),
     "tlf-cse": ("cse", "CsePass"),
+    "tlf-inline": ("inline", "InlinePass"),
 }
 """The module and the class of each pass."""
 

@@ -15,14 +15,14 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects import npu
 from tlf.dialects.entry import result_count
-from tlf.dialects.prepared import preparation_named, preparation_of, taken_by
+from tlf.dialects.prepared import preparation_named, taken_by
 from tlf.dialects.target import Target
 from tlf.lowering.graph_verify_types import type_objection
 from tlf.lowering.pipelines import pipelines_for
 from tlf.tools.described import load_target
 from tlf.tools.diagnostics import errors_located
 from tlf.tools.driver import PASSES, TARGETS, emit
-from tlf.tools.entry import entry_of
+from tlf.tools.entry import entry_of, isolate
 from tlf.tools.executables import (
     Executable,
     Idle,
@@ -97,7 +97,7 @@ class CompilingBackend:
     ) -> Signature:
         function = entry_of(module, self.entry)
         signature = Signature.of(function)
-        drop_others(module, function)
+        isolate(module, function)
         self.target.attach(module)
         pipeline = self.passes or f"{self.target.backend}-pipeline"
         passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
@@ -152,29 +152,6 @@ def lowered_results(op: npu.ProgramOp | func.FuncOp) -> int:
     if isinstance(op, func.FuncOp):
         return result_count(op)
     return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
-
-
-def drop_others(module: ModuleOp, entry: func.FuncOp) -> None:
-    """Erase the functions of a module that `entry` needs neither itself nor inside."""
-    functions = {
-        op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)
-    }
-    needed, pending = set[str](), [entry.sym_name.data]
-    if (preparation := preparation_of(entry)) is not None:
-        pending.append(preparation.sym_name.data)
-    while pending:
-        if (name := pending.pop()) in needed or name not in functions:
-            continue
-        needed.add(name)
-        pending += [
-            op.callee.string_value()
-            for op in functions[name].walk()
-            if isinstance(op, func.CallOp)
-        ]
-    for name, function in functions.items():
-        if name not in needed:
-            function.detach()
-            function.erase()
 
 
 def backend_named(

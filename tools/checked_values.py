@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.parts import part_of
 from tlf.passes.value_checks import AddedCheck, add_value_checks
 from tlf.tools.diagnostics import Diagnostic, Position, errors_located
+from tlf.tools.entry import isolate
 from tlf.tools.executables import Buffer
 
 
@@ -59,6 +61,8 @@ class CheckedResults:
     def added(function: func.FuncOp) -> CheckedResults:
         """Those of a function, which returns them from now on."""
         count = len(function.function_type.outputs)
+        if isinstance(module := function.parent_op(), ModuleOp):
+            isolate(module, function)
         with errors_located(function, "the checks of values"):
             found = add_value_checks(function)
         checks = [_described(each) for each in found]

@@ -6,6 +6,8 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects.entry import entry_point
+from tlf.dialects.prepared import preparation_of
+from tlf.passes.inline import called_by, calls_in, functions_of, inline_calls
 from tlf.tools.diagnostics import errors_located
 
 
@@ -16,3 +18,24 @@ def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:
     """
     with errors_located(module, "the entry point"):
         return entry_point(module, name)
+
+
+def isolate(module: ModuleOp, entry: func.FuncOp) -> None:
+    """
+    Inline what `entry` calls, and erase the functions of a module that it does not
+    need. Raises `CompileError`.
+    """
+    functions = functions_of(module)
+    with errors_located(module, "the calls"):
+        inline_calls(entry, functions)
+    needed, pending = set[func.FuncOp](), [entry]
+    if (preparation := preparation_of(entry)) is not None:
+        pending.append(preparation)
+    while pending:
+        if (function := pending.pop()) not in needed:
+            needed.add(function)
+            pending += [functions[called_by(each)] for each in calls_in(function)]
+    for function in functions.values():
+        if function not in needed:
+            function.detach()
+            function.erase()

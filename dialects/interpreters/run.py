@@ -122,7 +122,11 @@ def _call(
         poison.array(function, UNWRITTEN, cast(AnyTensor, argument.type))
         for argument in places
     ]
-    returned = interpreter.call_op(function, (*arguments, *outputs))
+    try:
+        returned = interpreter.call_op(function, (*arguments, *outputs))
+    except RecursionError as error:
+        message = "expected calls that come to an end, got a function that calls itself"
+        raise InterpretationError(message) from error
     return tuple(outputs) if outputs else cast(tuple[Array, ...], returned)
 
 

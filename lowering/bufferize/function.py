@@ -214,11 +214,17 @@ def check_supported(op: Operation) -> None:
     if known and not isinstance(op, IndexedInterface):
         return
     if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
-        dialect = op.dialect_name()
-        message = (
+        raise BufferizationError(op, _unsupported(op))
+
+
+def _unsupported(op: Operation) -> str:
+    if isinstance(op, func.CallOp):
+        return (
+            "expected a function with a body of one block, which `tlf-inline` inlines"
+        )
+    if op.dialect_name() == graph.Graph.name:
+        return (
             "expected an operation on tiles: run `graph-decompose`, `graph-group` and "
             "`convert-graph-to-tile` first"
-            if dialect == graph.Graph.name
-            else f"expected an operation on tiles, got one of the dialect {dialect}"
         )
-        raise BufferizationError(op, message)
+    return f"expected an operation on tiles, got one of the dialect {op.dialect_name()}"

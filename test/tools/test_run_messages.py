@@ -23,11 +23,14 @@ BUFFERS = """func.func @f(%x: memref<4xf32, "L3">) {
   func.return
 }"""
 
-CALL = """func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {
-  func.return %x : tensor<4xf32>
-}
+DECLARED = """func.func private @g(tensor<4xf32>) -> tensor<4xf32>
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = func.call @g(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}"""
+
+RECURSIVE = """func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
 }"""
 
@@ -58,10 +61,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (FORM, "", "f.mlir:2:3: error: expected `linalg.matmul` in a form that can be"),
         (
-            CALL,
+            DECLARED,
+            "",
+            "f.mlir:3:3: error: func.call: expected a function with a body of one "
+            "block, which `tlf-inline` inlines",
+        ),
+        (
+            RECURSIVE,
             "--entry f",
-            "f.mlir:5:3: error: func.call: expected an operation on tiles, got one of "
-            "the dialect func",
+            "f.mlir:2:3: error: func.call: expected calls that come to an end, got a "
+            "function that calls itself, @f",
+        ),
+        (
+            RECURSIVE,
+            "--entry f --target reference",
+            "f.mlir:1:1: error: expected calls that come to an end, got a function ",
         ),
         (
             PLAIN,

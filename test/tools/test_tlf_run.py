@@ -134,23 +134,6 @@ def test_entry_chooses_a_function(target: str, capsys: pytest.CaptureFixture[str
     assert "result y" in capsys.readouterr().out
 
 
-def test_functions_that_are_called_stay(capsys: pytest.CaptureFixture[str]):
-    called = """
-func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> {
-  %y = func.call @g(%x) : (tensor<3xf32>) -> tensor<3xf32>
-  func.return %y : tensor<3xf32>
-}
-func.func @g(%x: tensor<3xf32>) -> tensor<3xf32> {
-  %y = graph.relu %x : tensor<3xf32>
-  func.return %y : tensor<3xf32>
-}"""
-    Path("called.mlir").write_text(called, encoding="utf-8")
-
-    main(["called.mlir", "--entry", "f", "--target", "reference", "--check"])
-
-    assert "result y" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("change", "error"), [(1e-3, "1.0e-03"), (float("nan"), "inf")]
 )

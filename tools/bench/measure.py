@@ -16,11 +16,11 @@ from tlf.lowering.pipelines import pipelines_for
 from tlf.passes.analysis.bounds import Bounds, bounds_of
 from tlf.runtime import npu
 from tlf.runtime.npu.errors import NPUError
-from tlf.tools.backends import CompilingBackend, drop_others
+from tlf.tools.backends import CompilingBackend
 from tlf.tools.bench.program import Program
 from tlf.tools.diagnostics import CompileError
 from tlf.tools.driver import PASSES, new_context
-from tlf.tools.entry import entry_of
+from tlf.tools.entry import entry_of, isolate
 from tlf.tools.executables import NotSimulatedError, Simulated
 from tlf.tools.pass_manager import PassManager
 from tlf.tools.pipeline import build_passes
@@ -67,7 +67,7 @@ class Failure:
 
 def lower(module: ModuleOp, target: Target, passes: str) -> None:
     """Run passes over the function of a module that would be run."""
-    drop_others(module, entry_of(module, None))
+    isolate(module, entry_of(module, None))
     target.attach(module)
     built = build_passes(passes, PASSES, pipelines_for(target))
     PassManager(built, verifies=False).run(new_context(), module)

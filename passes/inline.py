@@ -1,0 +1,105 @@
+"""Inlining: what functions do, in the place of their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+Functions = Mapping[str, func.FuncOp]
+
+
+@dataclass(frozen=True)
+class InlinePass(ModulePass):
+    """
+    Puts the bodies of functions where they are called, inner calls first, and erases
+    private functions that are not called any more.
+
+    Calls of functions without a body, or with several blocks, stay. Raises
+    `PassFailedException` for functions that call themselves.
+    """
+
+    name = "tlf-inline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = functions_of(op)
+        called = set(map(called_by, calls_in(op)))
+        for function in functions.values():
+            inline_calls(function, functions)
+        for name in called.difference(map(called_by, calls_in(op))):
+            if _is_private(functions[name]):
+                functions[name].detach()
+                functions[name].erase()
+
+
+def functions_of(module: ModuleOp) -> Functions:
+    """The functions of a module by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+
+
+def inline_calls(
+    function: func.FuncOp, functions: Functions, outside: tuple[str, ...] = ()
+) -> None:
+    """
+    Put the bodies of `functions` where `function` calls them. `outside` are those whose
+    calls led to it. Raises `PassFailedException` for one that calls itself.
+    """
+    path = (*outside, function.sym_name.data)
+    for call in list(calls_in(function)):
+        callee = functions[called_by(call)]
+        if not _can_be_inlined(callee):
+            continue
+        if called_by(call) in path:
+            _refuse(call)
+        inline_calls(callee, functions, path)
+        _inline(call, callee)
+
+
+def calls_in(op: ModuleOp | func.FuncOp) -> Iterator[func.CallOp]:
+    """The calls that an operation has inside."""
+    return (each for each in op.walk() if isinstance(each, func.CallOp))
+
+
+def called_by(call: func.CallOp) -> str:
+    """The name of the function that is called."""
+    return call.callee.string_value()
+
+
+def _can_be_inlined(function: func.FuncOp) -> bool:
+    if len(function.body.blocks) != 1:
+        return False
+    return isinstance(function.body.block.last_op, func.ReturnOp)
+
+
+def _inline(call: func.CallOp, callee: func.FuncOp) -> None:
+    """Replace a call by copies of what the function does."""
+    body = callee.body.block
+    copies = dict[SSAValue, SSAValue](zip(body.args, call.arguments, strict=True))
+    *computing, returning = body.ops
+    for each in computing:
+        Rewriter.insert_op(each.clone(copies), InsertPoint.before(call))
+    values = [copies[each] for each in returning.operands]
+    for result, value in zip(call.results, values, strict=True):
+        if result.name_hint and isinstance(value, OpResult):
+            value.name_hint = result.name_hint
+    Rewriter.replace_op(call, [], values)
+
+
+def _is_private(function: func.FuncOp) -> bool:
+    visibility = function.sym_visibility
+    return visibility is not None and visibility.data == "private"
+
+
+def _refuse(call: func.CallOp) -> None:
+    message = (
+        f"{call.name}: expected calls that come to an end, got a function that calls "
+        f"itself, @{called_by(call)}"
+    )
+    call.emit_error(message, PassFailedException(message))
