@@ -58,7 +58,7 @@ PIPELINES: Mapping[str, str] = {
         "graph-simplify,tidy,graph-fold-ramps,tidy,"
         "graph-move-factors,graph-fold-batch-norm,"
         "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
-        "tidy,graph-narrow-integers,graph-share-joined,"
+        "tidy,graph-fold-comparisons,graph-narrow-integers,graph-share-joined,"
         "graph-hoist-reshapes,tidy,graph-move-factors,"
         "graph-fold-movements,graph-move-factors,graph-fold-constants,tidy,"
         "graph-expose-cascades,tidy,"

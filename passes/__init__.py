@@ -24,6 +24,7 @@ PASSES: Mapping[str, tuple[str, str]] = {
     "graph-split-reductions": ("graph_split_reductions", "GraphSplitReductionsPass"),
     "graph-keep-wide": ("graph_keep_wide", "GraphKeepWidePass"),
     "graph-fold-batch-norm": ("graph_fold_batch_norm", "GraphFoldBatchNormPass"),
+    "graph-fold-comparisons": ("graph_fold_comparisons", "GraphFoldComparisonsPass"),
     "graph-fold-constants": ("graph_fold_constants", "GraphFoldConstantsPass"),
     "graph-fold-movements": ("graph_fold_movements", "GraphFoldMovementsPass"),
     "graph-fold-ramps": ("graph_fold_ramps", "GraphFoldRampsPass"),

@@ -50,7 +50,9 @@ def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
         return False
     if isinstance(op, graph.CastOp) and element_of(op.result) in (i32, i64):
         return False
-    wide = [*_read(op), *_made(op)]
+    # What is not chosen may be anything: none of its bits are seen.
+    read = [] if isinstance(op, graph.SelectOp) else _read(op)
+    wide = [*read, *_made(op)]
     return bool(wide) and all(_is_small(bounds.of(each)) for each in wide)
 
 
