@@ -87,9 +87,10 @@ class CompiledProgram:
         if as_tensors is None:
             as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
         device = self.executable.device_for(inputs)
-        outcome = self.executable(
-            {name: self._accepted(name, each, device) for name, each in inputs.items()}
-        )
+        accepted = {
+            name: self._accepted(name, each, device) for name, each in inputs.items()
+        }
+        outcome = self.executable(accepted, device)
         self._figures.update(outcome.figures)
         found = outcome.results
         if self._checked is not None:

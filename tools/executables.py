@@ -106,8 +106,8 @@ class Executable(Protocol):
         """The device of torch that a run takes place on, None for that of numpy."""
         ...
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        """Run on arrays by the names of arguments."""
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
+        """Run on arrays by the names of arguments, on a device if that is known."""
         ...
 
 
@@ -128,7 +128,7 @@ class Interpreted(OnHost):
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     takes_tensors: bool = False
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         with errors_located(self.module, "the reference"):
             arrays = cast(Mapping[str, Array], inputs)
             results = interpret_defined(self.module, arrays, self.entry)
@@ -144,7 +144,7 @@ class Idle(OnHost):
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     takes_tensors: bool = True
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         return Outcome({})
 
 
@@ -165,7 +165,7 @@ class Simulated(OnHost):
         program = npu.parse(text, base)
         return Simulated(program, signature, {"program.npu": text})
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         from tlf.runtime import npu
 
         values = [cast(Array, inputs[name]) for name in self.signature.inputs]
@@ -208,9 +208,9 @@ class Launched:
         """That of the tensors among the arguments, or the usual one."""
         return self.executable.device_for(inputs.values())
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
         values = [inputs[name] for name in self.signature.inputs]
-        found = self.executable(values, self.as_tensors)
+        found = self.executable(values, self.as_tensors, device)
         results = dict(zip(self.signature.outputs, found.values(), strict=True))
         kernels = len(self.executable.plan.kernels)
         row = ("kernels", str(kernels))

@@ -52,16 +52,16 @@ class PreparedProgram:
         """Run the preparation again at the next call."""
         self._outcome = None
 
-    def __call__(self, inputs: Mapping[str, Buffer]) -> Outcome:
-        """Run on arrays by the names of arguments."""
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
+        """Run on arrays by the names of arguments, on a device if that is known."""
         first = self._outcome
         if first is None or any(
             not self._seen[name].is_still(inputs[name]) for name in self.taken
         ):
             taken = {name: inputs[name] for name in self.taken}
-            first = self._outcome = self.preparation(taken)
+            first = self._outcome = self.preparation(taken, device)
             self._seen = {name: Seen(value) for name, value in taken.items()}
-        return self._together(self.main({**inputs, **first.results}), first)
+        return self._together(self.main({**inputs, **first.results}, device), first)
 
     def time(self) -> Outcome:
         """What a run of both costs, without data, where they are simulated."""

@@ -68,15 +68,18 @@ class Executable:
         return {**constants, **temporaries}
 
     def __call__(
-        self, inputs: Inputs, as_tensors: bool | None = None
+        self,
+        inputs: Inputs,
+        as_tensors: bool | None = None,
+        device: torch.device | None = None,
     ) -> dict[str, Array]:
         """
-        Run the plan. Results are fresh torch tensors or numpy arrays; if `as_tensors`
-        does not say, torch tensors if all inputs are. Raises `GuardError` and
-        `KernelError`.
+        Run the plan, on the device that `device_for` tells if none is given. Results
+        are fresh torch tensors or numpy arrays; if `as_tensors` does not say, torch
+        tensors if all inputs are. Raises `GuardError` and `KernelError`.
         """
         values = self._ordered(inputs)
-        device = self.device_for(values)
+        device = self.device_for(values) if device is None else device
         if device not in self._static:
             self._static[device] = self._made(device)
         bound = dict(self._static[device])

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import tlf
+from tlf.runtime.triton.executable import Executable as TritonExecutable
 from tlf.tools.compiled import CompiledProgram
 from tlf.tools.executables import OnHost, Outcome
 from tlf.tools.prepared_program import PreparedProgram
@@ -46,9 +47,9 @@ class Counting(OnHost):
         self.runs = 0
         program.preparation = self
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Any], device: Any = None) -> Outcome:
         self.runs += 1
-        return self.inner(inputs)
+        return self.inner(inputs, device)
 
 
 def expected(x: Any, w: Any, s: Any) -> Any:
@@ -176,7 +177,7 @@ class Elsewhere:
     def device_for(self, inputs: Mapping[str, Any]) -> torch.device:
         return self.device
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Outcome:
+    def __call__(self, inputs: Mapping[str, Any], device: Any = None) -> Outcome:
         self.inputs = inputs
         return Outcome({"y": T.zeros(5, 6)})
 
@@ -209,6 +210,22 @@ def test_that_weights_are_copied_to_a_device_once():
     assert same(before, copied()) == [False, False, False]
     assert program.inputs["x"] is x
     assert program.inputs["s"] is scale
+
+
+def test_that_a_call_finds_its_device_once(monkeypatch: pytest.MonkeyPatch):
+    compiled = tlf.compile(TEXT, target="triton")
+    found: list[Any] = []
+    inner = TritonExecutable.device_for
+
+    def counted(self: TritonExecutable, values: Any) -> Any:
+        found.append(inner(self, values))
+        return found[-1]
+
+    monkeypatch.setattr(TritonExecutable, "device_for", counted)
+    for _ in range(2):
+        compiled(*(T.tensor(each) for each in (X, W, S)))
+        assert len(found) == 1
+        found.clear()
 
 
 class Block(nn.Module):
