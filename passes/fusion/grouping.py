@@ -45,7 +45,6 @@ from tlf.passes.tiling.group import (
     too_large,
 )
 from tlf.passes.tiling.kinds import Kinds
-from tlf.passes.tiling.results import results_of
 from tlf.passes.tiling.uniform import UniformGroups
 
 COPY = "a copy near the engines is made when it is needed, not before"
@@ -89,6 +88,7 @@ class Grouping:
     prologues: Prologues = field(init=False)
     forms: Forms = field(default_factory=Forms)
     """What operations answer, while they are put into groups."""
+    _kinds: Kinds = field(init=False)
     _structures: Structures = field(init=False)
     _no_loops: NoLoops = field(init=False)
     _misfits: dict[Hashable, str | None] = field(
@@ -104,7 +104,7 @@ class Grouping:
     """Where the operations of the block are, and what they use."""
 
     def __post_init__(self) -> None:
-        kinds = Kinds()
+        self._kinds = kinds = Kinds()
         self._structures = Structures(kinds)
         self._no_loops = NoLoops(self._structures)
         self.uniform = UniformGroups(self.level, kinds)
@@ -119,7 +119,7 @@ class Grouping:
         than it takes then goes over to the group that reads it. At last, what reads the
         same joins, where that is all that keeps it apart.
         """
-        self.order = Order(block)
+        self.order = Order(block, self._kinds)
         groups: Groups = {}
         missed: Missed = []
         for op in block.ops:
@@ -335,7 +335,8 @@ class Grouping:
         """
         if len(operations) > self.operations:
             return too_many_operations(self.operations)
-        key = self._structures.of(operations, results_of(operations))
+        results = self.order.results_of(operations)
+        key = self.order.structure_of(operations, results)
         if key not in self._forbidden:
             self._forbidden[key] = self._forbids(operations)
         if (reason := self._forbidden[key]) is not None:
@@ -376,7 +377,7 @@ class Grouping:
 
     def _misfit(self, members: Members) -> str | None:
         """Why operations are no group, which those of one structure share."""
-        key = self._structures.of(members.operations, members.results)
+        key = self.order.structure_of(members.operations, members.results)
         if key not in self._misfits:
             self._misfits[key] = misfit(members, self.level, self.target)
         return self._misfits[key]
