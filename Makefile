@@ -22,7 +22,7 @@ test: $(VENV)/test.stamp  ## Run all checks and tests
 	@rm -rf $(RESULTS)
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 lint types lit; \
 	$(MAKE) --no-print-directory pytest; \
-	$(BIN)/python test/support/summary.py $(RESULTS)
+	$(BIN)/python test/helpers/summary.py $(RESULTS)
 
 lint: $(VENV)/test.stamp  ## Check style and format
 	@mkdir -p $(RESULTS)

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from needs_gpu import lacks_gpu
 
-from tlf.tools.torch_backend import tlf
+from tlf.compiler.api.torch_backend import tlf
 
 T: Any = import_module("torch")
 """PyTorch, many of whose calls do not say their types."""

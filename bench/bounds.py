@@ -23,14 +23,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 from zoo import WORKLOADS, ZooError, workload
 
+from tlf.analysis.bounds.bounds import Bounds, bounds_of
+from tlf.analysis.bounds.engines import Engines
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.analysis.bounds import Bounds, bounds_of
-from tlf.passes.analysis.engines import Engines
-from tlf.tools.driver import PASSES, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph, tile
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import load
 from tlf.frontend.torch import from_torch
 from tlf.lowering.pipelines import pipelines_for
-from tlf.tools.driver import PASSES, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
 
 
 def module_of(case: Case, inputs: Sequence[Tensor]) -> Any:

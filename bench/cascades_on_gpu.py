@@ -33,9 +33,9 @@ from cascades import module_of
 from known_names import are_known
 from needs_gpu import lacks_gpu
 
-from tlf.passes.fusion.cascades import Cascades
-from tlf.passes.sums.trial import Trial
-from tlf.tools.torch_backend import tlf
+from tlf.compiler.api.torch_backend import tlf
+from tlf.passes.graph.reassociate.trial import Trial
+from tlf.planner.fusion.cascades import Cascades
 
 
 @dataclass(frozen=True)

@@ -24,16 +24,16 @@ import zoo
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.garbage import few_collections
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.source import Source
 from tlf.dialects.target import Target, load
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.graph_group import level_named
-from tlf.passes.graph_partition import GraphPartitionPass
-from tlf.passes.search import Statistics
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.garbage import few_collections
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
+from tlf.passes.plan.graph_group import level_named
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.support.partition import Statistics
 
 NAMES = ("transformer", "mobilenet-v2", "resnet50")
 

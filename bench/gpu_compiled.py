@@ -10,22 +10,22 @@ from gpu_cases import Case
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.analysis.tiling.group import rules_of
+from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.target import Target
+from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.lowering.triton_target import build_plan
-from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.kernel import Kernels
-from tlf.passes.cost.gpu.price import Price
-from tlf.passes.cost.gpu.search import Choice
-from tlf.passes.cost.gpu.tiles import GpuTiles
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.graph_group import level_named
-from tlf.passes.tiling.group import rules_of
-from tlf.tools.driver import PASSES, new_context, parse
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.passes.plan.graph_group import level_named
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.kernel import Kernels
+from tlf.planner.cost.gpu.price import Price
+from tlf.planner.cost.gpu.search import Choice
+from tlf.planner.cost.gpu.tiles import GpuTiles
 
 STEP = "graph-choose-tiles"
 

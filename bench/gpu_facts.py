@@ -27,23 +27,23 @@ import torch
 from gpu_gate_rows import CORE, Row, Work, rows
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.numerics import ATTRIBUTE
 from tlf.dialects.target import load
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.frontend.torch.export import from_torch
+from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.lowering.triton_target import build_plan
-from tlf.passes.cost.gpu.chip import Chip
-from tlf.passes.cost.gpu.tiles import GpuTiles
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.numerics import ATTRIBUTE
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.tiles import GpuTiles
 from tlf.runtime.triton.offline import OfflineCompiler, Resources
 from tlf.runtime.triton.plan import Launch, Loop, Plan, load_plan
 from tlf.runtime.triton.report import faults
-from tlf.tools.driver import PASSES, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
 
 SPILLS = {2: 512, 4: 3072}
 """The most bytes of a thread that a kernel may spill, by bytes of its elements."""

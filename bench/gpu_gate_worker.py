@@ -31,9 +31,9 @@ from gpu_gate_rows import Row, Work, rows
 from torch_errors import error, tensors
 from torch_model import T, cast_all
 
+from tlf.compiler.api import torch_backend
+from tlf.compiler.api.torch_report import REPORT
 from tlf.runtime.triton.executable import Executable
-from tlf.tools import torch_backend
-from tlf.tools.torch_report import REPORT
 
 cuda: Any = torch.cuda
 

@@ -32,8 +32,8 @@ from gpu_cases import Case, cases
 from gpu_compiled import Compiled, Compiler
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
+from tlf.compiler.driver.diagnostics import CompileError
 from tlf.dialects.target import load
-from tlf.tools.diagnostics import CompileError
 
 TOLERANCE = {"f32": 1e-5, "f16": 4e-3, "bf16": 2e-2}
 """Of the distance to a result in f64, relative to its size."""

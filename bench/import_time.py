@@ -25,12 +25,12 @@ from scaling import table
 from torch_model import Model
 from torch_models import MODELS
 
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.timing import Timing
 from tlf.frontend.torch.export import decomposed, exported, import_program
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools.driver import PASSES, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.timing import Timing
 
 NETWORKS = {model.name: model for model in MODELS}
 

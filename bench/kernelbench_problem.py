@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tlf.tools.torch_module import compile_module
+from tlf.compiler.api.torch_module import compile_module
 
 TOLERANCE = 1e-4
 """Relative and absolute, of KernelBench for f32."""

@@ -27,7 +27,7 @@ from torch_errors import error
 from torch_model import Model, T, cast_all
 from torch_models import MODELS
 
-from tlf.tools import torch_backend
+from tlf.compiler.api import torch_backend
 
 Run = Callable[[], Any]
 

@@ -34,9 +34,9 @@ from torch import fx
 from torch.utils import _pytree as pytree
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
+from tlf.compiler.api.torch_backend import REPORT, tlf
+from tlf.compiler.api.torch_module import compile_module
 from tlf.frontend.torch.errors import ImportFailure
-from tlf.tools.torch_backend import REPORT, tlf
-from tlf.tools.torch_module import compile_module
 
 WAYS = ("backend", "compile")
 

@@ -28,7 +28,7 @@ from optimality_graphs import small_network
 from optimality_space import Nodes
 
 from tlf.dialects.target import Target
-from tlf.passes.search import STRATEGIES
+from tlf.support.partition import STRATEGIES
 
 HEADER = (
     f"{'graph':>5} {'chip':<6}{'nodes':>6}"

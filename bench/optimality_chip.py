@@ -13,18 +13,18 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tlf.compiler.driver.diagnostics import CompileError
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target, load
 from tlf.dialects.target.description import Data, from_data
 from tlf.lowering.pipelines import pipelines_for
 from tlf.lowering.rehearsal import TileRehearsal
-from tlf.passes.graph_partition import GraphPartitionPass
-from tlf.passes.search import Result
+from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.runtime import npu
-from tlf.tools.diagnostics import CompileError
-from tlf.tools.driver import PASSES, TARGETS, emit, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes, build_target
+from tlf.support.partition import Result
 
 PARTITION = "graph-partition"
 LAYOUTS = "graph-choose-layouts"

@@ -16,7 +16,7 @@ import argparse
 from pathlib import Path
 from time import monotonic, process_time
 
-from tlf.passes.placement import Budget, faults, live_bytes, pack
+from tlf.support.allocation import Budget, faults, live_bytes, pack
 from tlf.tools.plan_csv import Problem, read_problem
 
 COLUMNS = (

@@ -26,16 +26,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 from zoo import ZooError, workload
 
+from tlf.compiler.driver.diagnostics import CompileError
+from tlf.compiler.driver.driver import PASSES, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target, load
-from tlf.lowering.npu_target import NpuTarget
+from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.passes.cost.schedule.prediction import Prediction, predict
+from tlf.planner.cost.program.prediction import Prediction, predict
 from tlf.runtime import npu
-from tlf.tools.diagnostics import CompileError
-from tlf.tools.driver import PASSES, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
 
 BUFFERS = "convert-tile-to-mem"
 """The first pass after what is predicted."""

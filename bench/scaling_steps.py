@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
+from tlf.compiler.driver.dominance import verify_dominance
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.compiler.driver.locations import locate_all, locations_kept
+from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.compiler.driver.source import Source
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools.dominance import verify_dominance
-from tlf.tools.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.tools.locations import locate_all, locations_kept
-from tlf.tools.pipeline import build_passes, build_target
-from tlf.tools.source import Source
 
 CLEAN = "canonicalize,tlf-cse,dce"
 TILED = "graph-group{level=L1},graph-choose-tiles{level=L1},convert-graph-to-tile"

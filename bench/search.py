@@ -10,7 +10,7 @@ from time import process_time
 
 from search_graphs import GRAPHS, Roofline
 
-from tlf.passes.search import STRATEGIES, search
+from tlf.support.partition import STRATEGIES, search
 
 HEADER = (
     f"{'graph':12} {'blocks':>6} {'ops':>5} {'strategy':10} {'cycles':>9} {'kB':>8} "

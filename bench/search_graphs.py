@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tlf.passes.search import Context, Costs, Node, Option, Problem, Value, members
+from tlf.support.partition import Context, Costs, Node, Option, Problem, Value, members
 
 HEAVY = 100
 """Work from which on an operation counts as a contraction."""

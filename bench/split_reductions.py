@@ -23,8 +23,8 @@ from cascade_forms import T
 from known_names import are_known
 from needs_gpu import lacks_gpu
 
-from tlf.passes.sums.trial import Trial
-from tlf.tools.torch_backend import tlf
+from tlf.compiler.api.torch_backend import tlf
+from tlf.passes.graph.reassociate.trial import Trial
 
 BANDWIDTH = 4.8e6
 """Bytes in a microsecond."""

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import DenseArrayBase, UnitAttr
 from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import BaseAttr, IRDLOperation
 
-from tlf.dialects.mixed_index import IntArray
-from tlf.tools.universe import TLF_UNIVERSE
+from tlf.compiler.driver.universe import TLF_UNIVERSE
+from tlf.support.affine.mixed_index import IntArray
 
 DIALECTS = ("graph", "tile", "mem", "npu", "triton")
 """In the order in which a program meets them."""

@@ -28,8 +28,8 @@ from needs_gpu import lacks_gpu
 from split_reductions import kernel_time
 from torch_models_attention import PreNormLayer
 
-from tlf.passes import graph_expose_cascades
-from tlf.tools.torch_backend import tlf
+from tlf.compiler.api.torch_backend import tlf
+from tlf.passes.graph import graph_expose_cascades
 
 Run: TypeAlias = Callable[[], object]
 Taken: TypeAlias = tuple[float, int]

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.encoding import layout_of
 from tlf.dialects.interfaces import TilingInterface
-from tlf.dialects.mixed_index import Index
+from tlf.support.affine.mixed_index import Index
 
 
 class CollapsingInterface(TilingInterface):

@@ -7,7 +7,6 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.dialects.access import Accesses
 from tlf.dialects.encoding import level_of
 from tlf.dialects.interfaces import (
     ConstantInterface,
@@ -16,6 +15,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.types import tensor_type
+from tlf.support.affine.access import Accesses
 
 
 def is_cut(op: Operation) -> bool:

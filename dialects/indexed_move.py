@@ -23,9 +23,9 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.linear_map import accesses, verify_access
-from tlf.dialects.mixed_index import Index
 from tlf.dialects.types import Shaped
+from tlf.support.affine.linear_map import accesses, verify_access
+from tlf.support.affine.mixed_index import Index
 
 INDICES = (i32, i64)
 """The element types of indices."""

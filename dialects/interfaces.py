@@ -22,8 +22,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from tlf.dialects.access import Access, Accesses, broadcast_accesses
 from tlf.dialects.types import like, tensor_type
+from tlf.support.affine.access import Access, Accesses, broadcast_accesses
 
 Array: TypeAlias = NDArray[np.generic]
 Scalar: TypeAlias = int | float

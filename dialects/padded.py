@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.access import Box, Interval
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
+from tlf.support.affine.access import Box, Interval
 
 
 class PaddedInterface(TilingInterface):

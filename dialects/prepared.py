@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
-from tlf.dialects.mixed_index import IntArray
+from tlf.support.affine.mixed_index import IntArray
 
 PREPARES = "tlf.prepares"
 """The attribute of a function whose results are the last arguments of another one,

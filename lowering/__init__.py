@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tlf.passes.cost.rehearsal import offer
+from tlf.planner.cost.npu.rehearsal import offer
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
     from xdsl.utils.target import Target
 
     from tlf.dialects.target import Target as Chip
-    from tlf.passes.cost.rehearsal import Rehearsal
+    from tlf.planner.cost.npu.rehearsal import Rehearsal
 
 
 def _rehearsal(target: Chip, steps: int) -> Rehearsal:
@@ -29,27 +29,31 @@ def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:
     """Return all TLF conversions by name. Each is imported when it is first needed."""
 
     def get_convert_graph_to_tile():
-        from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
+        from tlf.lowering.graph_to_tile.convert_graph_to_tile import (
+            ConvertGraphToTilePass,
+        )
 
         return ConvertGraphToTilePass
 
     def get_convert_tile_to_mem():
-        from tlf.lowering.convert_tile_to_mem import ConvertTileToMemPass
+        from tlf.lowering.tile_to_mem.convert_tile_to_mem import ConvertTileToMemPass
 
         return ConvertTileToMemPass
 
     def get_convert_mem_to_npu():
-        from tlf.lowering.convert_mem_to_npu import ConvertMemToNpuPass
+        from tlf.lowering.mem_to_npu.convert_mem_to_npu import ConvertMemToNpuPass
 
         return ConvertMemToNpuPass
 
     def get_convert_mem_to_triton():
-        from tlf.lowering.convert_mem_to_triton import ConvertMemToTritonPass
+        from tlf.lowering.mem_to_triton.convert_mem_to_triton import (
+            ConvertMemToTritonPass,
+        )
 
         return ConvertMemToTritonPass
 
     def get_graph_verify_types():
-        from tlf.lowering.graph_verify_types import GraphVerifyTypesPass
+        from tlf.lowering.mem_to_npu.graph_verify_types import GraphVerifyTypesPass
 
         return GraphVerifyTypesPass
 
@@ -76,12 +80,12 @@ def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
         return BuffersTarget
 
     def get_npu():
-        from tlf.lowering.npu_target import NpuTarget
+        from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 
         return NpuTarget
 
     def get_triton():
-        from tlf.lowering.triton_target import TritonTarget
+        from tlf.lowering.mem_to_triton.triton_target import TritonTarget
 
         return TritonTarget
 

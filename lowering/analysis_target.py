@@ -14,13 +14,13 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
+from tlf.analysis.bounds.bounds import Bounds
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation
-from tlf.passes.analysis.bounds import Bounds
-from tlf.passes.graph_analyze import Cost, analyzed, total
-from tlf.passes.graph_bound import bounded, figures
+from tlf.passes.report.graph_analyze import Cost, analyzed, total
+from tlf.passes.report.graph_bound import bounded, figures
 
 FORMATS = ("table", "json")
 

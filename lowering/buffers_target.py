@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
+from tlf.analysis.buffers.mem_liveness import Liveness
 from tlf.dialects import mem, target
 from tlf.dialects.prepared import is_preparation
-from tlf.passes.mem_liveness import Liveness
-from tlf.passes.mem_plan import planned_buffer
+from tlf.passes.mem.mem_plan import planned_buffer
 
 
 @dataclass(frozen=True)

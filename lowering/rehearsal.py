@@ -14,18 +14,18 @@ from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
-from tlf.lowering.convert_graph_to_tile import ConvertGraphToTilePass
-from tlf.passes.cost.schedule.clock import TooManyStepsError
-from tlf.passes.cost.schedule.prediction import predict
-from tlf.passes.cost.timed import TimedTiles
-from tlf.passes.cse import CsePass
-from tlf.passes.graph_choose_layouts import GraphChooseLayoutsPass
-from tlf.passes.graph_choose_tiles import GraphChooseTilesPass
-from tlf.passes.graph_collapse_axes import collapse
-from tlf.passes.graph_copy_joined import GraphCopyJoinedPass
-from tlf.passes.graph_group import GraphGroupPass
-from tlf.passes.graph_mark_in_place import GraphMarkInPlacePass
-from tlf.passes.layouts.costs import KnownPlans
+from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
+from tlf.passes.graph.cse import CsePass
+from tlf.passes.plan.graph_choose_layouts import GraphChooseLayoutsPass
+from tlf.passes.plan.graph_choose_tiles import GraphChooseTilesPass
+from tlf.passes.plan.graph_collapse_axes import collapse
+from tlf.passes.plan.graph_copy_joined import GraphCopyJoinedPass
+from tlf.passes.plan.graph_group import GraphGroupPass
+from tlf.passes.plan.graph_mark_in_place import GraphMarkInPlacePass
+from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.cost.program.clock import TooManyStepsError
+from tlf.planner.cost.program.prediction import predict
+from tlf.planner.layout.costs import KnownPlans
 
 
 class TileRehearsal:

@@ -9,7 +9,7 @@ import lit.formats
 
 HERE = Path(__file__).parent
 
-sys.path.insert(0, str(HERE / "support"))
+sys.path.insert(0, str(HERE / "helpers"))
 
 from forklit import ForkShTest, warm_up  # noqa: E402
 
@@ -17,7 +17,7 @@ forks = lit_config.params.get("fork", "1") != "0" and hasattr(os, "fork")
 
 config.name = "TLF"
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "support"]
+config.excludes = ["Inputs", "helpers"]
 config.test_source_root = str(HERE)
 config.test_exec_root = str(HERE / "Output")
 config.test_format = ForkShTest() if forks else lit.formats.ShTest()

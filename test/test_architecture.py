@@ -7,32 +7,36 @@ from pathlib import Path
 
 import pytest
 
+from tlf.compiler.driver.driver import PASSES
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.lowering.pipelines import PIPELINES
-from tlf.tools.driver import PASSES
-from tlf.tools.pipeline import build_passes
-from tlf.tools.universe import TLF_UNIVERSE
 
 ROOT = Path(__file__).parent.parent
 
-MAY_IMPORT = {
-    "machine": {"machine"},
-    "dialects": {"machine", "dialects"},
-    "passes": {"machine", "dialects", "passes"},
-    "lowering": {"machine", "dialects", "passes", "lowering"},
-    "runtime": {"machine", "runtime"},
-    "frontend": {"dialects", "frontend"},
-    "tools": {
-        "machine",
-        "dialects",
-        "passes",
-        "lowering",
-        "runtime",
-        "frontend",
-        "tools",
-    },
+BELOW = {
+    "machine": (),
+    "support": (),
+    "dialects": ("machine", "support"),
+    "analysis": ("dialects",),
+    "planner": ("analysis",),
+    "passes": ("planner",),
+    "lowering": ("passes",),
+    "runtime": ("machine",),
+    "frontend": ("dialects",),
+    "compiler": ("lowering", "runtime", "frontend"),
+    "tools": ("compiler",),
 }
+"""The folders right below each."""
 
-MAX_FILE_LINES = 400
+
+def _below(folder: str) -> set[str]:
+    return {folder}.union(*map(_below, BELOW[folder]))
+
+
+MAY_IMPORT = {folder: _below(folder) for folder in BELOW}
+
+MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
 LONG_FILES: frozenset[str] = frozenset()
 """Files that may be longer. Stays empty: a long file has a second thing in it."""

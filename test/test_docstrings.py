@@ -8,9 +8,9 @@ import pytest
 from xdsl.ir import Operation
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from tlf.tools.driver import new_context
-from tlf.tools.located_parser import LocatedParser
-from tlf.tools.universe import TLF_UNIVERSE
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.located_parser import LocatedParser
+from tlf.compiler.driver.universe import TLF_UNIVERSE
 
 EXAMPLE = re.compile(r"^```mlir\n(.*?)^```\s*\Z", re.MULTILINE | re.DOTALL)
 

@@ -19,14 +19,14 @@ import pytest
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
+from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.compiler.driver.snapshot import snapshot
+from tlf.compiler.driver.source import Source, read_source
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
-from tlf.tools.diagnostics import CompileError, errors_located
-from tlf.tools.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.tools.pass_manager import PassManager, verify
-from tlf.tools.pipeline import build_passes, build_target
-from tlf.tools.snapshot import snapshot
-from tlf.tools.source import Source, read_source
 
 ROOT = Path(__file__).parents[1]
 NAMES = ["mlir-opt", *(f"mlir-opt-{version}" for version in range(25, 17, -1))]

@@ -9,12 +9,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
+    "analysis",
+    "compiler",
     "dialects",
     "frontend",
     "lowering",
     "machine",
     "passes",
+    "planner",
     "runtime",
+    "support",
     "tools",
 )
 

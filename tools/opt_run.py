@@ -15,29 +15,29 @@ from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 
-from tlf.dialects import target as descriptions
-from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.tools.described import load_target
-from tlf.tools.diagnostics import CompileError, Diagnostic, errors_located
-from tlf.tools.driver import (
+from tlf.compiler.driver.described import load_target
+from tlf.compiler.driver.diagnostics import CompileError, Diagnostic, errors_located
+from tlf.compiler.driver.driver import (
     PASSES,
     TARGETS,
     emit,
     new_context,
     parse,
 )
-from tlf.tools.expected_diagnostics import (
+from tlf.compiler.driver.expected_diagnostics import (
     ExpectationError,
     compare,
     find_expectations,
 )
+from tlf.compiler.driver.pass_manager import PassManager, PrintAfter
+from tlf.compiler.driver.pipeline import PipelineError, build_passes, build_target
+from tlf.compiler.driver.source import Source, SourceError, read_source, write_text
+from tlf.compiler.driver.source_names import SourceNames
+from tlf.compiler.driver.timing import Timing
+from tlf.compiler.driver.universe import TLF_UNIVERSE
+from tlf.dialects import target as descriptions
+from tlf.lowering.pipelines import PIPELINES, pipelines_for
 from tlf.tools.opt_options import Options
-from tlf.tools.pass_manager import PassManager, PrintAfter
-from tlf.tools.pipeline import PipelineError, build_passes, build_target
-from tlf.tools.source import Source, SourceError, read_source, write_text
-from tlf.tools.source_names import SourceNames
-from tlf.tools.timing import Timing
-from tlf.tools.universe import TLF_UNIVERSE
 
 
 class UsageError(Exception):
@@ -152,8 +152,8 @@ class Opt:
     ) -> None:
         """Run the passes, and tell on stderr what groups are to cost."""
         # It takes passes that the program may not need.
-        from tlf.tools.group_costs import GroupTable
-        from tlf.tools.planned import with_watcher
+        from tlf.compiler.api.group_costs import GroupTable
+        from tlf.compiler.driver.planned import with_watcher
 
         table = GroupTable(SourceNames(piece))
         self._manager(with_watcher(self.passes, table.see)).run(context, module)

@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tlf.passes.placement import Buffer, Span, arc
+from tlf.support.allocation import Buffer, Span, arc
 
 REQUIRED = ("id", "lower", "upper", "size")
 OPTIONAL = ("alignment", "gaps", "hint", "offset", "period", "within")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from tlf.passes.placement import Buffer, Placement
+from tlf.support.allocation import Buffer, Placement
 
 WIDTH, HEIGHT, MARGIN = 1200.0, 600.0, 40.0
 """Of the picture in units of SVG; the margin is around what is drawn."""

@@ -12,31 +12,36 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.compiler.api.backends import Backend, backend_named
+from tlf.compiler.api.checked_values import CheckedResults
+from tlf.compiler.api.executables import (
+    NotSimulatedError,
+    Outcome,
+    Signature,
+    Simulated,
+)
+from tlf.compiler.api.group_costs import GroupTable
+from tlf.compiler.api.npu_rows import Row
+from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.driver.described import load_target
+from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.entry import entry_of
+from tlf.compiler.driver.pipeline import PipelineError
+from tlf.compiler.driver.planned import watched
+from tlf.compiler.driver.source import SourceError, read_source
+from tlf.compiler.driver.source_names import SourceNames
+from tlf.compiler.driver.verified import parse_verified
 from tlf.dialects.entry import result_names
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret_defined
 from tlf.dialects.target import Target, bytes_of
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
-from tlf.tools.backends import Backend, backend_named
-from tlf.tools.checked_values import CheckedResults
-from tlf.tools.described import load_target
-from tlf.tools.diagnostics import errors_located
-from tlf.tools.driver import new_context
-from tlf.tools.entry import entry_of
-from tlf.tools.executables import NotSimulatedError, Outcome, Signature, Simulated
-from tlf.tools.group_costs import GroupTable
-from tlf.tools.npu_rows import Row
-from tlf.tools.pipeline import PipelineError
-from tlf.tools.planned import watched
-from tlf.tools.prepared_program import PreparedProgram
 from tlf.tools.run_check import compare
 from tlf.tools.run_inputs import InputError, make_inputs
 from tlf.tools.run_layouts import declare_layouts
 from tlf.tools.run_options import Options
-from tlf.tools.source import SourceError, read_source
-from tlf.tools.source_names import SourceNames
-from tlf.tools.verified import parse_verified
 
 FAILURES = (
     DiagnosticException,

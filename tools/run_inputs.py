@@ -9,11 +9,11 @@ import numpy as np
 from numpy.lib.format import MAGIC_PREFIX, read_array
 from xdsl.dialects import func
 
+from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.ranges import Range, declared_ranges
 from tlf.dialects.entry import argument_names, argument_types
 from tlf.dialects.interfaces import Array
 from tlf.dialects.types import AnyTensor, dtype_of, is_float
-from tlf.tools.diagnostics import errors_located
-from tlf.tools.ranges import Range, declared_ranges
 
 ValueT = TypeVar("ValueT")
 

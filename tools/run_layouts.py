@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 
+from tlf.compiler.driver.diagnostics import errors_located
 from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.layouts import (
     ANY,
@@ -16,7 +17,6 @@ from tlf.dialects.layouts import (
     declared_arguments,
     declared_results,
 )
-from tlf.tools.diagnostics import errors_located
 from tlf.tools.run_inputs import InputError, by_name
 
 

@@ -16,9 +16,9 @@ from tlf.runtime.output import read_in_part
 from tlf.tools.bench_options import Options, fail, parse_arguments
 
 if TYPE_CHECKING:
+    from tlf.compiler.experiments.program import Program
+    from tlf.compiler.experiments.table import Table
     from tlf.dialects.target import Target
-    from tlf.tools.bench.program import Program
-    from tlf.tools.bench.table import Table
 
 OCTAVES = range(16, 27)
 """Powers of two of the capacities of a sweep: from 64 KiB to 64 MiB."""
@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What needs xDSL is imported only now, so that `--help` answers at once.
     from xdsl.utils.exceptions import DiagnosticException
 
-    from tlf.tools.diagnostics import CompileError
-    from tlf.tools.source import SourceError
+    from tlf.compiler.driver.diagnostics import CompileError
+    from tlf.compiler.driver.source import SourceError
 
     try:
         table = _table(options)
@@ -46,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _table(options: Options) -> Table:
-    from tlf.tools.bench import chips, gains, strategies, ways
-    from tlf.tools.bench.program import Program
-    from tlf.tools.described import load_target
+    from tlf.compiler.driver.described import load_target
+    from tlf.compiler.experiments import chips, gains, strategies, ways
+    from tlf.compiler.experiments.program import Program
 
     target = load_target(options.target)
     target.check_backend("npu")
@@ -88,10 +88,10 @@ def _sized(options: Options, target: Target) -> Mapping[str, Target]:
 
 
 def _sweep(options: Options, programs: Sequence[Program], target: Target) -> Table:
+    from tlf.compiler.driver.source import write_text
+    from tlf.compiler.experiments.curves import picture
+    from tlf.compiler.experiments.sweep import listed, swept
     from tlf.dialects.target import bytes_of
-    from tlf.tools.bench.curves import picture
-    from tlf.tools.bench.sweep import listed, swept
-    from tlf.tools.source import write_text
 
     sizes = [1 << power for power in OCTAVES]
     if options.l2 is not None:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tlf.compiler.driver.whole_file import replace_file
 from tlf.runtime.output import read_in_part
 from tlf.tools.import_options import Options, fail, parse_arguments
-from tlf.tools.whole_file import replace_file
 
 if TYPE_CHECKING:
     from tlf.frontend.torch import ImportedProgram
@@ -61,7 +61,7 @@ def _write(options: Options, imported: ImportedProgram) -> None:
 def _text(imported: ImportedProgram, locations: bool) -> str:
     from xdsl.targets.mlir import MLIRTarget
 
-    from tlf.tools.driver import emit, new_context
+    from tlf.compiler.driver.driver import emit, new_context
 
     return emit(new_context(), imported.module, MLIRTarget(), print_debuginfo=locations)
 

@@ -16,7 +16,7 @@ from tlf.runtime.output import read_in_part
 from tlf.tools.plan_options import Options, fail, parse_arguments
 
 if TYPE_CHECKING:
-    from tlf.passes.placement import Placement
+    from tlf.support.allocation import Placement
     from tlf.tools.plan_csv import Problem
 
 UNLIMITED = 1 << 62
@@ -58,7 +58,7 @@ def _read(options: Options) -> Problem:
 
 def _place(options: Options, problem: Problem) -> Placement:
     """Return a placement that was checked and fits; else the tool ends."""
-    from tlf.passes.placement import Budget, Fault, faults, live_bytes, pack
+    from tlf.support.allocation import Budget, Fault, faults, live_bytes, pack
 
     enough = None if options.minimize else options.capacity
     budget = Budget(UNLIMITED, monotonic() + options.budget)
@@ -85,7 +85,7 @@ def _place(options: Options, problem: Problem) -> Placement:
 def _report(
     options: Options, problem: Problem, placement: Placement, seconds: float
 ) -> dict[str, str]:
-    from tlf.passes.placement import live_bytes
+    from tlf.support.allocation import live_bytes
 
     live = live_bytes(problem.buffers)
     ratio = placement.peak / live if live else 1.0
@@ -106,7 +106,7 @@ def _report(
 
 
 def _write(file: Path, text: str) -> None:
-    from tlf.tools.whole_file import replace_file
+    from tlf.compiler.driver.whole_file import replace_file
 
     try:
         replace_file(file, lambda path: path.write_text(text, encoding="utf-8"))

@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse_arguments(arguments)
 
     # What needs xDSL is imported only now, so that `--help` answers at once.
-    from tlf.tools.checked_values import CheckedValueError
-    from tlf.tools.diagnostics import CompileError
+    from tlf.compiler.api.checked_values import CheckedValueError
+    from tlf.compiler.driver.diagnostics import CompileError
     from tlf.tools.run import RunError, run
 
     try:

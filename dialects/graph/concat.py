@@ -21,7 +21,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.elementwise import MaximumOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, neutral_of
@@ -45,6 +44,7 @@ from tlf.dialects.interfaces import (
     parallel,
 )
 from tlf.dialects.joining import JoiningInterface
+from tlf.support.affine.access import Access, Accesses
 
 
 def _joined_shape(shapes: Sequence[Sequence[int]], axis: int) -> tuple[int, ...]:

@@ -32,7 +32,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Accesses, identity
 from tlf.dialects.graph.side_file import read_array
 from tlf.dialects.graph.tensors import GraphTensor, element_of, shape_of, shape_text
 from tlf.dialects.interfaces import (
@@ -50,6 +49,7 @@ from tlf.dialects.types import (
     scalar_attribute,
     tensor_type,
 )
+from tlf.support.affine.access import Accesses, identity
 
 
 @irdl_attr_definition

@@ -29,7 +29,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses, broadcast_accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
 from tlf.dialects.graph.batched_product import sum_of_products
 from tlf.dialects.graph.tensors import (
@@ -50,6 +49,7 @@ from tlf.dialects.interfaces import (
     reduction,
 )
 from tlf.dialects.types import broadcast_shape
+from tlf.support.affine.access import Access, Accesses, broadcast_accesses, identity
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
 """How inputs of type f32 may be multiplied."""

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.contraction import ContractionOperation
 from tlf.dialects.graph.correlation import Correlation, taps_of
 from tlf.dialects.graph.tensors import (
@@ -27,6 +26,7 @@ from tlf.dialects.interfaces import (
     reduction,
 )
 from tlf.dialects.padded import PaddedInterface
+from tlf.support.affine.access import Access, Accesses
 
 
 @irdl_op_definition

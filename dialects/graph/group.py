@@ -101,7 +101,7 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.group_canonicalization import YieldOncePattern
+        from tlf.dialects.graph.rewrites.group_canonicalization import YieldOncePattern
 
         return (YieldOncePattern(),)
 

@@ -22,7 +22,6 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
 from tlf.dialects.graph.logic import Relation
@@ -45,6 +44,7 @@ from tlf.dialects.interfaces import (
     Scalar,
     parallel,
 )
+from tlf.support.affine.access import Access, Accesses, identity
 
 INDICES = (i64, i32)
 """The element types of indices."""
@@ -97,7 +97,7 @@ class IndexingOperation(
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import UnfoldNamedPattern
+        from tlf.dialects.graph.rewrites.canonicalization import UnfoldNamedPattern
 
         return (UnfoldNamedPattern(),)
 

@@ -18,7 +18,6 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.batched_product import sum_of_products
 from tlf.dialects.graph.contraction import ContractionOperation
 from tlf.dialects.graph.tensors import shape_of
@@ -29,7 +28,8 @@ from tlf.dialects.interfaces import (
     parallel,
     reduction,
 )
-from tlf.dialects.linear_map import Linear, accesses, spread_used, verify_access
+from tlf.support.affine.access import Access, Accesses
+from tlf.support.affine.linear_map import Linear, accesses, spread_used, verify_access
 
 
 @irdl_op_definition

@@ -17,7 +17,6 @@ from xdsl.irdl import (
     result_def,
 )
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import DivOp
 from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
@@ -37,6 +36,7 @@ from tlf.dialects.graph.tensors import (
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
+from tlf.support.affine.access import Access, Accesses
 
 
 @irdl_op_definition

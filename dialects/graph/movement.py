@@ -26,7 +26,6 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses, broadcast_accesses, identity
 from tlf.dialects.graph.tensors import (
     GraphTensor,
     axes_attribute,
@@ -44,6 +43,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
     parallel,
 )
+from tlf.support.affine.access import Access, Accesses, broadcast_accesses, identity
 
 
 class MovementOperation(
@@ -179,7 +179,7 @@ class ReshapeOp(MovementOperation, ViewInterface):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeShapesPattern
+        from tlf.dialects.graph.rewrites.canonicalization import MergeShapesPattern
 
         return (MergeShapesPattern(),)
 
@@ -247,7 +247,7 @@ class TransposeOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import (
+        from tlf.dialects.graph.rewrites.canonicalization import (
             MergeTransposesPattern,
             PermuteUnfoldedPattern,
         )
@@ -302,7 +302,7 @@ class BroadcastOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import MergeShapesPattern
+        from tlf.dialects.graph.rewrites.canonicalization import MergeShapesPattern
 
         return (MergeShapesPattern(),)
 

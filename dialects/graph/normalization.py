@@ -23,7 +23,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Accesses
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import AddOp, MulOp
 from tlf.dialects.graph.tensors import (
@@ -36,6 +35,7 @@ from tlf.dialects.graph.tensors import (
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
+from tlf.support.affine.access import Accesses
 
 
 class NormalizationOperation(WholeAxesOperation):

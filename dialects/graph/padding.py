@@ -11,7 +11,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.filled import FilledOperation
 from tlf.dialects.graph.tensors import (
     axes_attribute,
@@ -24,6 +23,7 @@ from tlf.dialects.graph.tensors import (
 )
 from tlf.dialects.interfaces import Array, Scalar
 from tlf.dialects.types import scalar_attribute
+from tlf.support.affine.access import Access, Accesses
 
 
 def padded_shape(

@@ -12,7 +12,6 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 
-from tlf.dialects.access import Accesses, identity
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
 from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
@@ -35,6 +34,7 @@ from tlf.dialects.interfaces import (
     reduction,
 )
 from tlf.dialects.padded import PaddedInterface
+from tlf.support.affine.access import Accesses, identity
 
 
 class PoolOperation(

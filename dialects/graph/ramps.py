@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.cuts import reshaped_strides
 from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp, dense_elements
@@ -29,6 +28,7 @@ from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.tensors import INTEGERS, element_of, integer_limits, shape_of
 from tlf.dialects.interfaces import MovementInterface
 from tlf.dialects.types import broadcast_shape
+from tlf.support.affine.access import Access, Accesses
 
 
 @dataclass(frozen=True)

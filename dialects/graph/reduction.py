@@ -31,7 +31,6 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
-from tlf.dialects.access import Access, Accesses, identity
 from tlf.dialects.graph.accumulation import AccumulatingOperation
 from tlf.dialects.graph.simplifiable import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
@@ -54,6 +53,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.types import dtype_of, is_float
 from tlf.dialects.words import parse_word
+from tlf.support.affine.access import Access, Accesses, identity
 
 Combine: TypeAlias = (
     arith.FloatingPointLikeBinaryOperation | arith.SignlessIntegerBinaryOperation

@@ -192,7 +192,7 @@ class ScatterOp(
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import NameOncePattern
+        from tlf.dialects.graph.rewrites.canonicalization import NameOncePattern
 
         return (NameOncePattern(),)
 

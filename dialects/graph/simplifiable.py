@@ -21,11 +21,11 @@ class SimplifiableOperation(
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import SimplifyPattern
+        from tlf.dialects.graph.rewrites.canonicalization import SimplifyPattern
 
         return (SimplifyPattern(),)
 
     def simplifications(self) -> Iterable[Simplification]:
-        from tlf.dialects.graph.simplification import simplifications_of
+        from tlf.dialects.graph.rewrites.simplification import simplifications_of
 
         return simplifications_of(self)

@@ -11,7 +11,6 @@ from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.movement import MovementOperation
 from tlf.dialects.graph.tensors import (
     axes_attribute,
@@ -21,6 +20,7 @@ from tlf.dialects.graph.tensors import (
     verify_element,
 )
 from tlf.dialects.interfaces import Array
+from tlf.support.affine.access import Access, Accesses
 
 
 @irdl_op_definition
@@ -97,7 +97,7 @@ class SliceOp(MovementOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import (
+        from tlf.dialects.graph.rewrites.canonicalization import (
             MergeSlicesPattern,
             SlicePartPattern,
             WholeSlicePattern,

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
-from tlf.dialects.access import Accesses
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.reduction import ReduceKind
@@ -28,6 +27,7 @@ from tlf.dialects.graph.tensors import (
 )
 from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import Array
+from tlf.support.affine.access import Accesses
 
 
 @irdl_op_definition

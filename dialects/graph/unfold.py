@@ -15,12 +15,12 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects import linear_map
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.filled import FilledOperation
 from tlf.dialects.graph.tensors import element_of, result_type, shape_of
 from tlf.dialects.interfaces import Array, Scalar, indexing_map
 from tlf.dialects.types import scalar_attribute
+from tlf.support.affine import linear_map
+from tlf.support.affine.access import Access, Accesses
 
 
 def accesses_of(map_: AffineMap) -> Accesses:
@@ -99,7 +99,7 @@ class UnfoldOp(FilledOperation):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.canonicalization import RepeatUnfoldedPattern
+        from tlf.dialects.graph.rewrites.canonicalization import RepeatUnfoldedPattern
 
         return (*super().get_canonicalization_patterns(), RepeatUnfoldedPattern())
 

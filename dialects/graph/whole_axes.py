@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from xdsl.irdl import IRDLOperation, traits_def
 from xdsl.traits import Pure
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.tensors import shape_of
 from tlf.dialects.interfaces import (
     DecompositionInterface,
@@ -16,6 +15,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
     parallel,
 )
+from tlf.support.affine.access import Access, Accesses
 
 
 class WholeAxesOperation(

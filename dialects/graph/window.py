@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Access, Accesses
 from tlf.dialects.graph.tensors import axes_attribute, shape_of
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.interfaces import Array, Scalar, indexing_map
+from tlf.support.affine.access import Access, Accesses
 
 IMAGE_AXES = range(2, 4)
 """The axes of N x C x H x W images that windows move over."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from xdsl.ir.affine import AffineMap
 
 from tlf.dialects.interfaces import Array
-from tlf.dialects.linear_map import accesses
+from tlf.support.affine.linear_map import accesses
 
 
 def gather(

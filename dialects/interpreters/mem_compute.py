@@ -26,8 +26,8 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.flight import Flight
 from tlf.dialects.interpreters.mem_moves import offsets_of
 from tlf.dialects.interpreters.scalars import FUNCTIONS, evaluate, values_of
-from tlf.dialects.linear_map import spread, spread_used
 from tlf.dialects.types import dtype_of
+from tlf.support.affine.linear_map import spread, spread_used
 
 Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 

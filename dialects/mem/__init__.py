@@ -45,7 +45,6 @@ from typing import TypeAlias
 
 from xdsl.ir import Dialect
 
-from tlf.dialects.linear_map import Linear, accesses, is_identity, is_projection
 from tlf.dialects.mem.accumulating import AccumulatingOp
 from tlf.dialects.mem.boxes import kept_dimensions, level_of
 from tlf.dialects.mem.collapse import CollapseOp
@@ -59,8 +58,9 @@ from tlf.dialects.mem.remainder import RemFOp
 from tlf.dialects.mem.structured import StructuredOp, YieldOp
 from tlf.dialects.mem.values import LoadOp, StoreOp
 from tlf.dialects.mem.window import WindowOp, window_type
-from tlf.dialects.mixed_index import Index, mixed, split
 from tlf.dialects.types import Shaped
+from tlf.support.affine.linear_map import Linear, accesses, is_identity, is_projection
+from tlf.support.affine.mixed_index import Index, mixed, split
 
 Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
 """What starts a move between two buffers, and returns its token."""

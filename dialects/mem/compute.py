@@ -25,7 +25,6 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.linear_map import is_identity, is_projection
 from tlf.dialects.mem.accumulating import AccumulatingOp
 from tlf.dialects.mem.ahead import EarlyOperation
 from tlf.dialects.mem.neutral import neutral_of, zero_of
@@ -36,6 +35,7 @@ from tlf.dialects.mem.structured import (
     structure,
     verify_outputs,
 )
+from tlf.support.affine.linear_map import is_identity, is_projection
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
 """How f32 factors of a contraction may be rounded before they are multiplied."""

@@ -11,7 +11,7 @@ from tlf.dialects.mem.boxed import FilledOperation, verify_moved
 from tlf.dialects.mem.boxes import verify_box, verify_plain
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
 from tlf.dialects.mem.numbers import Number, number_attr
-from tlf.dialects.mixed_index import Index
+from tlf.support.affine.mixed_index import Index
 
 
 @irdl_op_definition

@@ -12,7 +12,7 @@ from tlf.dialects.indexed_move import WRITTEN, ScatteringOperation, verify_summe
 from tlf.dialects.mem.boxed import verify_moved
 from tlf.dialects.mem.boxes import verify_box, verify_plain
 from tlf.dialects.mem.indexed_dma import IndexedDmaOperation
-from tlf.dialects.mixed_index import Index
+from tlf.support.affine.mixed_index import Index
 
 
 @irdl_op_definition

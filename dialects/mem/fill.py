@@ -29,8 +29,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.boxes import verify_no_window
 from tlf.dialects.mem.numbers import Number, number_attr, number_value, verify_number
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
 from tlf.dialects.types import Shaped
+from tlf.support.affine.mixed_index import Index, OffsetOperation, split
 
 
 class FillEffects(MemoryEffect):

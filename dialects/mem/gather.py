@@ -23,7 +23,7 @@ from tlf.dialects.mem.boxed import BoxOperation, FilledOperation
 from tlf.dialects.mem.boxes import verify_no_window, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr
 from tlf.dialects.mem.values import ValueOperation, verify_elements, verify_room
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.support.affine.mixed_index import Index, OffsetOperation, split
 
 
 @irdl_op_definition

@@ -13,7 +13,7 @@ from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
 from tlf.dialects.mem.ahead import EarlyOperation
 from tlf.dialects.mem.boxed import BoxOperation, DestinationOperation, SourceOperation
 from tlf.dialects.mem.moves import TokenType
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.support.affine.mixed_index import Index, OffsetOperation, split
 
 
 class IndexedDmaOperation(

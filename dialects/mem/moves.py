@@ -38,7 +38,7 @@ from tlf.dialects.mem.boxed import (
 )
 from tlf.dialects.mem.boxes import level_of, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
+from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
 
 
 @irdl_attr_definition

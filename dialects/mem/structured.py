@@ -36,9 +36,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.linear_map import accesses, is_projection, verify_access
 from tlf.dialects.mem.boxes import verify_no_window
 from tlf.dialects.types import Shaped
+from tlf.support.affine.linear_map import accesses, is_projection, verify_access
 
 
 class StructuredEffects(MemoryEffect):

@@ -25,7 +25,6 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.linear_map import accesses
 from tlf.dialects.mem.boxed import (
     BoxOperation,
     DestinationOperation,
@@ -34,7 +33,8 @@ from tlf.dialects.mem.boxed import (
 )
 from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
 from tlf.dialects.mem.numbers import Number, number_attr
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.support.affine.linear_map import accesses
+from tlf.support.affine.mixed_index import Index, OffsetOperation, split
 
 
 class ValueOperation(SourceOperation):

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.mem.boxed import BoxOperation, SourceOperation
 from tlf.dialects.mem.boxes import level_of, verify_no_window, verify_sizes
-from tlf.dialects.mixed_index import Index, OffsetOperation, split
+from tlf.support.affine.mixed_index import Index, OffsetOperation, split
 
 
 def window_type(

@@ -25,9 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.indexed_move import INDICES, verify_summed
 from tlf.dialects.mem.numbers import Number, number_attr, number_value
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.engine import EngineOp, ints
+from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.mixed_index import Index, mixed, split, verify_offsets
 from tlf.dialects.npu.access import Access, Accesses, split_accesses
 from tlf.dialects.npu.accumulating import (
     AccumulatingOp,
@@ -29,6 +28,7 @@ from tlf.dialects.npu.accumulating import (
     condition_of,
 )
 from tlf.dialects.npu.engine import EngineOp, ints
+from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
 
 FUNCTIONS = (
     "abs acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor "

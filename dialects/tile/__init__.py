@@ -9,7 +9,6 @@ the memory level it lives in, and the order of its axes there.
 from xdsl.ir import Dialect
 
 from tlf.dialects.encoding import EncodingAttr, layout_of, level_of, stored_in
-from tlf.dialects.mixed_index import Index
 from tlf.dialects.tile.attributes import (
     LoopKind,
     LoopKindAttr,
@@ -22,6 +21,7 @@ from tlf.dialects.tile.make import EmptyOp, FillOp, RollOp
 from tlf.dialects.tile.mask import MaskOp
 from tlf.dialects.tile.moves import DesliceOp, SliceOp
 from tlf.dialects.tile.scatter import ScatterOp
+from tlf.support.affine.mixed_index import Index
 
 Tile = Dialect(
     "tile",

@@ -22,7 +22,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from tlf.dialects.indexed_move import IndexedOperation, indexed_properties
-from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
@@ -33,6 +32,7 @@ from tlf.dialects.tile.offsets import (
     verify_number,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.support.affine.mixed_index import Index, split
 
 
 @irdl_op_definition

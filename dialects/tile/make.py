@@ -19,7 +19,6 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Accesses, identity
 from tlf.dialects.interfaces import Array, ConstantInterface, Iterator, parallel
 from tlf.dialects.tile.offsets import Number, verify_number, verify_same_elements
 from tlf.dialects.types import (
@@ -29,6 +28,7 @@ from tlf.dialects.types import (
     scalar_value,
     tensor_type,
 )
+from tlf.support.affine.access import Accesses, identity
 
 
 @irdl_op_definition

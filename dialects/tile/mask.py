@@ -28,7 +28,6 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tlf.dialects.access import Accesses, identity
 from tlf.dialects.collapsing import CollapsingInterface, collapsed_shape
 from tlf.dialects.interfaces import (
     Array,
@@ -36,7 +35,6 @@ from tlf.dialects.interfaces import (
     PositionInterface,
     parallel,
 )
-from tlf.dialects.mixed_index import Index, mixed, split
 from tlf.dialects.tile.offsets import (
     Number,
     TileOperation,
@@ -45,6 +43,8 @@ from tlf.dialects.tile.offsets import (
     verify_number,
 )
 from tlf.dialects.types import scalar_attribute, scalar_value, tensor_type
+from tlf.support.affine.access import Accesses, identity
+from tlf.support.affine.mixed_index import Index, mixed, split
 
 
 @irdl_op_definition

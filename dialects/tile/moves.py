@@ -27,8 +27,6 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.encoding import level_of
-from tlf.dialects.linear_map import accesses
-from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.move_interface import MoveInterface
 from tlf.dialects.tile.offsets import (
     Number,
@@ -40,6 +38,8 @@ from tlf.dialects.tile.offsets import (
     verify_same_elements,
 )
 from tlf.dialects.types import AnyTensor, scalar_attribute, tensor_type
+from tlf.support.affine.linear_map import accesses
+from tlf.support.affine.mixed_index import Index, split
 
 
 @irdl_op_definition

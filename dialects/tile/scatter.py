@@ -23,9 +23,9 @@ from tlf.dialects.indexed_move import (
     indexed_properties,
     verify_summed,
 )
-from tlf.dialects.mixed_index import Index, split
 from tlf.dialects.tile.offsets import TileOperation, verify_element_types
 from tlf.dialects.types import tensor_type
+from tlf.support.affine.mixed_index import Index, split
 
 
 @irdl_op_definition

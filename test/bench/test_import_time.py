@@ -18,7 +18,7 @@ def test_steps_and_hot_spots_are_told(capsys: pytest.CaptureFixture[str]):
     assert {"convert", "(verify)", "graph-decompose", "tlf-cse"} < set(steps)
     spots = re.findall(r"^ +[\d.]+  (\S.*)$", output, re.MULTILINE)
     assert len(spots) == 9
-    folders = ("dialects/", "frontend/", "lowering/", "passes/", "tools/")
+    folders = ("compiler/", "dialects/", "frontend/", "lowering/", "passes/")
     assert all(spot.startswith(folders) for spot in spots[6:])
 
 

@@ -4,9 +4,9 @@ import pytest
 from scaling_programs import PROGRAMS
 from scaling_steps import Clock, best_of, pipeline, time_parsers
 
-from tlf.tools.driver import new_context, parse
-from tlf.tools.pass_manager import verify
-from tlf.tools.source import Source
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.source import Source
 
 FACTOR = 2.2
 """By how much 5 times the operations may raise the time for each: 5 is quadratic."""

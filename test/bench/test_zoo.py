@@ -12,14 +12,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
+from tlf.analysis.bounds.bounds import bounds_of
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.source import Source
 from tlf.dialects.parameters import is_parameter
 from tlf.dialects.target import load
 from tlf.dialects.types import tensor_type
-from tlf.passes.analysis.bounds import bounds_of
 from tlf.tools import tlf_run
-from tlf.tools.driver import new_context, parse
-from tlf.tools.pass_manager import verify
-from tlf.tools.source import Source
 
 LEARNT = {
     "resnet18": 11_689_512,

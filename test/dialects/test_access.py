@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from tlf.dialects.access import (
+from tlf.support.affine.access import (
     Access,
     Accesses,
     Box,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.cuts import is_stored_cut, reshaped_strides
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 
 @pytest.mark.parametrize("seed", range(200))

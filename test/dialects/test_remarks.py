@@ -3,10 +3,10 @@
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.graph import remark, remark_all, remarks_of
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 PROGRAM = """
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -9,12 +9,12 @@ from descriptions import LEVEL, chip, written
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.compiler.api.backends import CompilingBackend
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import LevelKind, Target, bytes_of, load, presets
 from tlf.lowering.pipelines import npu_pipeline
-from tlf.tools.backends import CompilingBackend
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 PROGRAM = """
 func.func @f(%x: tensor<40x30xf32>, %w: tensor<30x20xf32>) -> tensor<40x20xf32> {

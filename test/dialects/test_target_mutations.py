@@ -12,13 +12,13 @@ from typing import Any, TypeAlias, cast
 import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.compiler.api.backends import CompilingBackend
+from tlf.compiler.driver.diagnostics import CompileError
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects.target import DescriptionError, Target, load, presets
 from tlf.dialects.target.description import PRESETS
 from tlf.dialects.target.sizes import MOST_COUNT
-from tlf.tools.backends import CompilingBackend
-from tlf.tools.diagnostics import CompileError
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 Steps: TypeAlias = tuple[str | int, ...]
 

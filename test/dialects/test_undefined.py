@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret_defined
-from tlf.tools.diagnostics import CompileError, errors_located
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 DTYPES = {"f32": "float32", "f16": "float16", "i32": "int32", "i1": "bool"}
 

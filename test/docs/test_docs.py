@@ -33,6 +33,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.located_parser import LocatedParser
+from tlf.compiler.driver.universe import TLF_UNIVERSE
+from tlf.compiler.explain import explain_options
 from tlf.dialects import interfaces
 from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
@@ -40,7 +44,6 @@ from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import (
     bench_options,
-    explain_options,
     plan_options,
     run_options,
     tlf_bench,
@@ -50,10 +53,7 @@ from tlf.tools import (
     tlf_plan,
     tlf_run,
 )
-from tlf.tools.driver import new_context
-from tlf.tools.located_parser import LocatedParser
 from tlf.tools.opt_options import FLAGS
-from tlf.tools.universe import TLF_UNIVERSE
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -369,7 +369,15 @@ def test_every_interface_is_described():
 @cache
 def messages() -> tuple[str, ...]:
     """Every text in the sources, a `\0` for each part that is computed."""
-    folders = ("dialects", "passes", "lowering", "runtime", "tools")
+    folders = (
+        "dialects",
+        "passes",
+        "planner",
+        "lowering",
+        "runtime",
+        "compiler",
+        "tools",
+    )
     files = [file for each in folders for file in (ROOT / each).rglob("*.py")]
     return tuple(text for file in files for text in _texts(file))
 

@@ -11,16 +11,16 @@ from random_stacks import stack
 from xdsl.dialects.builtin import ModuleOp
 from zoo_builder import GraphBuilder, Sizes
 
+from tlf.analysis.bounds.bounds import Bounds, bounds_of
+from tlf.compiler.driver.driver import PASSES, emit, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.target import Target, load
-from tlf.lowering.npu_target import NpuTarget
+from tlf.lowering.mem_to_npu.npu_target import NpuTarget
 from tlf.lowering.pipelines import PIPELINES, pipelines_for
-from tlf.passes.analysis.bounds import Bounds, bounds_of
 from tlf.runtime import npu
-from tlf.tools.driver import PASSES, emit, new_context, parse
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.source import Source
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GRAPHS = [

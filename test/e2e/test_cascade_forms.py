@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 from cascade_form_runs import TOLERANCES, compare
 from cascade_forms import CASES, Sizes
 
-from tlf.passes.fusion.cascades import Cascades
-from tlf.passes.fusion.leading import Part
-from tlf.passes.sums.exposing import Rewriting
-from tlf.passes.sums.trial import Change, Trial
-from tlf.passes.tiling.group import Members
+from tlf.analysis.tiling.group import Members
+from tlf.passes.graph.reassociate.exposing import Rewriting
+from tlf.passes.graph.reassociate.trial import Change, Trial
+from tlf.planner.fusion.cascades import Cascades
+from tlf.planner.fusion.leading import Part
 
 SIZES = (
     Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40),

@@ -12,12 +12,12 @@ from differential import (
 from example_layers import BlockSizes, bottleneck
 from xdsl.dialects import func
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import mem
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import load
-from tlf.passes.cost.schedule.prediction import predict
+from tlf.planner.cost.program.prediction import predict
 from tlf.runtime import npu
-from tlf.tools.pass_manager import PassManager
 
 TARGET = "npu-tiny:L2=16K"
 """Its array has 8 columns, and its memory no room for whole images."""

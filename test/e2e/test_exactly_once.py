@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tlf
 from tlf.dialects.entry import entry_point
 from tlf.dialects.target import load
-from tlf.passes.tile_verify_coverage import ATTRIBUTE
+from tlf.passes.report.tile_verify_coverage import ATTRIBUTE
 from tlf.runtime.npu import Report, parse, run
 from tlf.runtime.npu.dtypes import DTYPES
 

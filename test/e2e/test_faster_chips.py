@@ -11,11 +11,11 @@ from optimality_chip import Chip, changed, small_chips
 from optimality_graphs import small_network
 from optimised import modelled, with_engine
 
+from tlf.compiler.driver.driver import TARGETS, emit, new_context
+from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import Target
-from tlf.passes.cost.machine import machine_of
+from tlf.dialects.target.machine import machine_of
 from tlf.runtime import npu
-from tlf.tools.driver import TARGETS, emit, new_context
-from tlf.tools.pipeline import build_target
 
 SEEDS = (4, 8)
 BASE = small_chips()["near"]

@@ -7,12 +7,12 @@ from random_programs import random_program
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
-from tlf.passes.tile_fuse_loops import TileFuseLoopsPass
-from tlf.passes.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
-from tlf.tools.pass_manager import PassManager
+from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
+from tlf.passes.tile.tile_fuse_loops import TileFuseLoopsPass
 
 MAKERS = {"program": random_program, "chain": random_chain}
 

@@ -7,7 +7,7 @@ from differential import check, compiled_text, make_case, parsed
 
 from tlf.dialects import graph
 from tlf.dialects.target import load
-from tlf.passes.graph_group import GraphGroupPass
+from tlf.passes.plan.graph_group import GraphGroupPass
 
 HEAD = "func.func @f(%x: tensor<21x13xf32>, %w: tensor<13x17xf32>, %b: tensor<13xf32>)"
 X, W, B, C, Y = (

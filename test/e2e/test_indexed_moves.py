@@ -18,10 +18,10 @@ from predicted_cycles import predicted_and_taken
 from random_lookups import random_lookup
 from slow_chips import CHIPS, NPU_TYPES, slow_chip
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph, mem
 from tlf.dialects.target import Target, load
-from tlf.passes.graph_decompose import GraphDecomposePass
-from tlf.tools.pass_manager import PassManager
+from tlf.passes.graph.graph_decompose import GraphDecomposePass
 
 Slow = Callable[..., str]
 

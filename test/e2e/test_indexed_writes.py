@@ -17,12 +17,12 @@ from predicted_cycles import predicted_and_taken
 from slow_chips import CHIPS, NPU_TYPES, slow_chip
 from written_programs import AROUND, PLACES, ROWS, WRITES, Write
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
-from tlf.passes.graph_decompose import GraphDecomposePass
+from tlf.passes.graph.graph_decompose import GraphDecomposePass
 from tlf.runtime import npu
-from tlf.tools.pass_manager import PassManager
 
 Slow = Callable[..., str]
 

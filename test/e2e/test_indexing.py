@@ -19,9 +19,9 @@ from every_stage import check, every_result
 from indexed_programs import APART, DTYPES, FUSED, LOOKUPS, ROWS, Lookup, drawn
 from numpy.random import Generator
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph, mem, tile
 from tlf.dialects.target import load
-from tlf.tools.pass_manager import PassManager
 
 
 @pytest.fixture(params=range(2))

@@ -3,9 +3,9 @@
 import pytest
 from differential import check, make_case, parsed, steps_of
 
+from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects import graph
 from tlf.dialects.target import load
-from tlf.tools.pass_manager import PassManager
 
 TEXT = """
 func.func @main(%q: tensor<{B}x4x{R}x16x{T}>, %k: tensor<{K}x1x40x16x{T}>,

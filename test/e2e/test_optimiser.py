@@ -13,16 +13,16 @@ from optimality_space import Nodes, partitions
 from optimised import chip, cycles, grouped, modelled, reordered, with_engine
 from zoo_builder import GraphBuilder, Sizes
 
+from tlf.analysis.bounds.bounds import bounds_of
+from tlf.compiler.driver.driver import TARGETS, emit, new_context
+from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects import graph
 from tlf.dialects.graph import remarks_of
-from tlf.passes.analysis.bounds import bounds_of
-from tlf.passes.mem_check_copies import NONE, MemCheckCopiesPass
-from tlf.passes.search import STRATEGIES
-from tlf.passes.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
+from tlf.passes.report.mem_check_copies import NONE, MemCheckCopiesPass
+from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 from tlf.runtime import npu
 from tlf.runtime.npu.dtypes import DTYPES
-from tlf.tools.driver import TARGETS, emit, new_context
-from tlf.tools.pipeline import build_target
+from tlf.support.partition import STRATEGIES
 
 SEEDS = (4, 3, 5, 6, 7)
 CHIPS = ("roomy", "near")

@@ -7,15 +7,15 @@ from differential import compiled_results, disagreement, make_case, new_context
 from kept_groups import groups_of, run_passes, ungrouped
 from xdsl.parser import Parser
 
+from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.rolling import Rolling
 from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.cost.footprint import TileBuffers
-from tlf.passes.cost.in_flight import InFlight
-from tlf.passes.cost.timed import nests_of
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.group import rules_of
-from tlf.passes.tiling.rolling import Rolling
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.npu.footprint import TileBuffers
+from tlf.planner.cost.npu.in_flight import InFlight
+from tlf.planner.cost.npu.timed import nests_of
 
 ENDS = "mem-plan"
 """The pass that says whether buffers fit."""

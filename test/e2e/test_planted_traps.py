@@ -12,12 +12,12 @@ import pytest
 from differential import make_case, parsed, steps_of
 from mutations import replaced
 
+from tlf.compiler.driver.driver import TARGETS, emit
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects.target import load
 from tlf.runtime import npu
 from tlf.runtime.npu import NPUTrap
-from tlf.tools.driver import TARGETS, emit
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_target
 
 SOURCE = """\
 func.func @f(%x: tensor<61x67xf32>, %w: tensor<67x59xf32>, %b: tensor<59xf32>)

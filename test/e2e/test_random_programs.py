@@ -2,7 +2,7 @@
 Random programs of the graph dialect give on every target what the reference gives, and
 after every pass.
 
-`python test/support/fuzz.py` runs more of them, and makes those that fail small.
+`python test/helpers/fuzz.py` runs more of them, and makes those that fail small.
 """
 
 import re

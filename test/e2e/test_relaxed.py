@@ -17,9 +17,9 @@ from torch_model import Model, cast_all
 from torch_models import MODELS
 from xdsl.dialects.builtin import StringAttr
 
+from tlf.compiler.api.torch_module import CompiledModule
+from tlf.dialects.numerics import ATTRIBUTE
 from tlf.frontend.torch.export import from_torch
-from tlf.passes.numerics import ATTRIBUTE
-from tlf.tools.torch_module import CompiledModule
 
 SIZES = Sizes(b=1, h=2, s=40, d=8, rows=12, k=24, n=40)
 MODULE = "builtin.module {"

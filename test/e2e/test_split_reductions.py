@@ -9,11 +9,11 @@ pytest.importorskip("torch")
 from cascade_form_runs import TOLERANCES, compare
 from cascade_forms import Sizes
 
-from tlf.passes import graph_split_reductions
-from tlf.passes.fusion.leading import Part
-from tlf.passes.splitting import counts
-from tlf.passes.splitting.split import Reductions
-from tlf.passes.sums.trial import Change, Trial
+from tlf.passes.graph import graph_split_reductions
+from tlf.passes.graph.reassociate.trial import Change, Trial
+from tlf.passes.graph.split_reductions import counts
+from tlf.passes.graph.split_reductions.split import Reductions
+from tlf.planner.fusion.leading import Part
 
 FORMS = (
     "padding",

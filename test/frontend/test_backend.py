@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch_check import assert_close
 
-from tlf.tools.torch_backend import REPORT, tlf
+from tlf.compiler.api.torch_backend import REPORT, tlf
 
 compile_by_torch: Callable[..., Any] = getattr(torch, "compile")
 

@@ -14,15 +14,15 @@ from torch import Tensor
 from torch.nn import functional
 from torch_check import T, assert_close
 
+from tlf.compiler.api import torch_backend, torch_parts
+from tlf.compiler.api.compile import compile as compile_program
+from tlf.compiler.api.compiled import CompiledProgram
+from tlf.compiler.api.torch_backend import REPORT, tlf
+from tlf.compiler.api.torch_faults import FOLDER
+from tlf.compiler.api.torch_parts import CompiledGraph
+from tlf.compiler.api.torch_settings import Settings
 from tlf.frontend.torch.decompositions import core_decompositions
 from tlf.frontend.torch.registry import CONVERTERS, overload
-from tlf.tools import torch_backend, torch_parts
-from tlf.tools.compile import compile as compile_program
-from tlf.tools.compiled import CompiledProgram
-from tlf.tools.torch_backend import REPORT, tlf
-from tlf.tools.torch_faults import FOLDER
-from tlf.tools.torch_parts import CompiledGraph
-from tlf.tools.torch_settings import Settings
 
 TRUTHS = torch.tensor([[True, False], [False, False]])
 IMAGE = T.arange(16.0).reshape(1, 1, 4, 4)

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch_check import T, compiled_by_backend
 
+from tlf.compiler.api.torch_backend import REPORT
+from tlf.compiler.api.torch_module import compile_module
 from tlf.dialects.entry import entry_point
 from tlf.dialects.layouts import declared_arguments, declared_results
 from tlf.frontend.torch import from_torch
 from tlf.frontend.torch.strides import lying, order_of, with_strides
-from tlf.tools.torch_backend import REPORT
-from tlf.tools.torch_module import compile_module
 
 LAST = (0, 2, 3, 1)
 

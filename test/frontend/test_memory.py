@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_check import Module, T, assert_close, compiled_by_backend
 
-from tlf.tools.compile import compile as compile_program
-from tlf.tools.torch_module import compile_module
+from tlf.compiler.api.compile import compile as compile_program
+from tlf.compiler.api.torch_module import compile_module
 
 TARGETS = ("reference", "npu-tiny", "triton")
 

@@ -12,9 +12,9 @@ from torch_check import compiled_by_backend, noted, relative_error
 from torch_model import Model, Network, cast_all
 from torch_models import MODELS
 
+from tlf.compiler.api.torch_backend import REPORT
+from tlf.compiler.api.torch_module import CompiledModule
 from tlf.frontend.torch.export import from_torch
-from tlf.tools.torch_backend import REPORT
-from tlf.tools.torch_module import CompiledModule
 
 BOUNDS = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2}
 """How far results may be from those of float64; those of the NPU and of Triton are of

@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.utils import _pytree as pytree
 from torch_check import T, assert_close, compiled_by_backend
 
-from tlf.tools.torch_module import compile_module
+from tlf.compiler.api.torch_module import compile_module
 
 
 @dataclass(frozen=True)

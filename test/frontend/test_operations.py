@@ -21,10 +21,10 @@ from torch_network_cases import (
     RESAMPLING,
 )
 
+from tlf.compiler.api.torch_module import CompiledModule, compile_module
 from tlf.frontend.torch.convert import EMPTY
 from tlf.frontend.torch.export import decomposed, exported, from_torch
 from tlf.frontend.torch.partition import partitioned
-from tlf.tools.torch_module import CompiledModule, compile_module
 
 CASES = [
     *FUNCTIONS,

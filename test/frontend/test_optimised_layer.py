@@ -13,6 +13,10 @@ from torch_models_attention import PreNormLayer
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.compiler.api.torch_module import compile_module
+from tlf.compiler.driver.driver import PASSES, emit, new_context
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.dialects import graph
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.interfaces import (
@@ -26,10 +30,6 @@ from tlf.dialects.types import tensor_type
 from tlf.frontend.torch import from_torch
 from tlf.lowering.analysis_target import AnalysisTarget
 from tlf.lowering.pipelines import pipelines_for
-from tlf.tools.driver import PASSES, emit, new_context
-from tlf.tools.pass_manager import PassManager
-from tlf.tools.pipeline import build_passes
-from tlf.tools.torch_module import compile_module
 
 BATCH, TOKENS, WIDTH, HEADS = 2, 5, 8, 2
 

@@ -11,7 +11,7 @@ import torch
 from torch_check import TOLERANCES, Module, assert_close, noted
 from torch_special import T, check_exactly, functions, special
 
-from tlf.tools.torch_module import compile_module
+from tlf.compiler.api.torch_module import compile_module
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INF = float("inf")

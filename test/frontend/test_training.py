@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch_check import Module, T, assert_close, compiled_by_backend
 from torch_model import randomise
 
+from tlf.compiler.api.torch_backend import REPORT
+from tlf.compiler.api.torch_module import compile_module
 from tlf.frontend.torch import ImportFailure
-from tlf.tools.torch_backend import REPORT
-from tlf.tools.torch_module import compile_module
 
 
 def normal(*shape: int) -> Tensor:

@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch_check import Module, assert_close
 
+from tlf.compiler.api.torch_module import compile_module
 from tlf.frontend.torch.aten.convolution import Axis
 from tlf.frontend.torch.export import from_torch
-from tlf.tools.torch_module import compile_module
 
 FUNCTIONS: dict[int, Callable[..., Tensor]] = {
     1: functional.conv_transpose1d,

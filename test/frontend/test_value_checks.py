@@ -10,9 +10,9 @@ import torch
 from torch.nn import functional
 from torch_check import T
 
-from tlf.tools.checked_values import CheckedValueError
-from tlf.tools.compile import compile as compile_program
-from tlf.tools.torch_backend import REPORT, tlf
+from tlf.compiler.api.checked_values import CheckedValueError
+from tlf.compiler.api.compile import compile as compile_program
+from tlf.compiler.api.torch_backend import REPORT, tlf
 
 PROGRAM = """
 func.func @f(%x: tensor<5x4xf32>, %i: tensor<6xINT>, %j: tensor<3x4xINT>,

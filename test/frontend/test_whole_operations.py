@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch_check import T, compiled_by_backend
 
+from tlf.compiler.api.torch_backend import REPORT, tlf
 from tlf.frontend.torch.whole_operations import NEAREST
-from tlf.tools.torch_backend import REPORT, tlf
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])

@@ -20,11 +20,11 @@ from xdsl.parser import Parser
 from tlf.dialects import get_all_dialects, target
 from tlf.dialects.interpreters.mem import mem_functions
 from tlf.dialects.target import description
-from tlf.lowering.convert_mem_to_npu import ConvertMemToNpuPass
-from tlf.lowering.npu_target import NpuTarget
-from tlf.passes.mem_pipeline import MemPipelinePass
-from tlf.passes.mem_plan import MemPlanPass
-from tlf.passes.mem_split_maps import MemSplitMapsPass
+from tlf.lowering.mem_to_npu.convert_mem_to_npu import ConvertMemToNpuPass
+from tlf.lowering.mem_to_npu.npu_target import NpuTarget
+from tlf.passes.mem.mem_pipeline import MemPipelinePass
+from tlf.passes.mem.mem_plan import MemPlanPass
+from tlf.passes.mem.mem_split_maps import MemSplitMapsPass
 from tlf.runtime import npu
 
 Array = NDArray[np.generic]

@@ -15,7 +15,7 @@ from xdsl.dialects import get_all_dialects as get_xdsl_dialects
 from xdsl.parser import Parser
 
 from tlf.dialects import get_all_dialects
-from tlf.passes.mem_fold_fills import MemFoldFillsPass
+from tlf.passes.mem.mem_fold_fills import MemFoldFillsPass
 from tlf.runtime.npu import Report
 from tlf.runtime.npu.dtypes import DTYPES
 

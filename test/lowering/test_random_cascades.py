@@ -11,12 +11,12 @@ from special_values import DTYPE
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.analysis.tiling.group import members_of
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
-from tlf.passes.sums.distribute import distribute
-from tlf.passes.tiling.group import members_of
+from tlf.passes.graph.reassociate.distribute import distribute
 
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 CASCADES = 200

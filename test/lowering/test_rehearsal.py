@@ -15,7 +15,7 @@ STEPS = 1_000_000
 @pytest.mark.parametrize("seed", [3, 104, 125])
 def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPatch):
     """Where tiles near the engines are the fastest by themselves, as it takes them."""
-    monkeypatch.setattr("tlf.passes.graph_choose_tiles.TRIES", 0)
+    monkeypatch.setattr("tlf.passes.plan.graph_choose_tiles.TRIES", 0)
     made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
     figures = CHIP.figures(made)
 

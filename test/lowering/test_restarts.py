@@ -17,13 +17,13 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.analysis.recurrence.cascade import NoCascadeError, build_cascade
+from tlf.analysis.tiling.form import Forms
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.cascades.cascade import NoCascadeError, build_cascade
-from tlf.passes.tiling.form import Forms
 
 INSTRUCTIONS = (
     "convert-tile-to-mem,tidy,mem-fold-fills,mem-fold-casts,mem-pipeline,"

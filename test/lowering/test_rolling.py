@@ -15,6 +15,9 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
+from tlf.analysis.tiling.form import Form
+from tlf.analysis.tiling.model import TilingError
+from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph, tile
 from tlf.dialects.entry import entry_point
 from tlf.dialects.interfaces import Array
@@ -24,10 +27,7 @@ from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import load
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
-from tlf.passes.graph_choose_tiles import members_of_group
-from tlf.passes.tiling.form import Form
-from tlf.passes.tiling.model import TilingError
-from tlf.tools.driver import new_context
+from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 ROUNDS = 100
 

@@ -5,8 +5,8 @@ entries.
 
 from tlf.dialects.interpreters.scalars import FUNCTIONS
 from tlf.dialects.npu import VECTOR_ARITY
-from tlf.lowering.npu.scalars import VECTOR
-from tlf.lowering.triton.scalars import SUPPORTED
+from tlf.lowering.mem_to_npu.scalars import VECTOR
+from tlf.lowering.mem_to_triton.scalars import SUPPORTED
 from tlf.runtime.npu.engines import OPERANDS
 
 

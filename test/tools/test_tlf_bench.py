@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from zoo import WORKLOADS
 
+from tlf.analysis.bounds.bounds import Bounds, Parts
+from tlf.compiler.experiments.chips import balances, binding, explanation
+from tlf.compiler.experiments.curves import picture
+from tlf.compiler.experiments.gains import OTHERS
+from tlf.compiler.experiments.measure import Failure, Measured
+from tlf.compiler.experiments.pipelines import changed
+from tlf.compiler.experiments.strategies import NAMES, searches
+from tlf.compiler.experiments.sweep import Curve, Point
+from tlf.compiler.experiments.table import CYCLES, RATIO, TEXT, Table
+from tlf.compiler.experiments.variants import ABLATIONS, BASELINES
 from tlf.dialects.target import load
-from tlf.passes.analysis.bounds import Bounds, Parts
-from tlf.tools.bench.chips import balances, binding, explanation
-from tlf.tools.bench.curves import picture
-from tlf.tools.bench.gains import OTHERS
-from tlf.tools.bench.measure import Failure, Measured
-from tlf.tools.bench.pipelines import changed
-from tlf.tools.bench.strategies import NAMES, searches
-from tlf.tools.bench.sweep import Curve, Point
-from tlf.tools.bench.table import CYCLES, RATIO, TEXT, Table
-from tlf.tools.bench.variants import ABLATIONS, BASELINES
 from tlf.tools.tlf_bench import main
 
 PROGRAM = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tlf.compiler.driver import driver
 from tlf.lowering import pipelines
-from tlf.tools import driver
 from tlf.tools.tlf_opt import main
 
 PROGRAM = "func.func @f() {\n  func.return\n}\n"

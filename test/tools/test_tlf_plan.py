@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from placement_problems import perfect_packing
 
-from tlf.passes.placement import Buffer, Span
+from tlf.support.allocation import Buffer, Span
 from tlf.tools.plan_csv import CSVError, read_problem
 from tlf.tools.tlf_plan import main
 

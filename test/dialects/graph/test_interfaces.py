@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
-from tlf.dialects.access import Box, Interval, Linear, iterations, region
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     Array,
@@ -26,6 +25,7 @@ from tlf.dialects.interfaces import (
     WindowInterface,
 )
 from tlf.dialects.types import dtype_of, tensor_type
+from tlf.support.affine.access import Box, Interval, Linear, iterations, region
 
 Cases: TypeAlias = list[tuple[Operation, Generator]]
 Program: TypeAlias = Callable[[Builder], Sequence[SSAValue]]

@@ -10,11 +10,11 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph
 from tlf.dialects.graph.side_file import digest
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.graph import GraphFunctions
-from tlf.tools.driver import new_context
 
 LAYER = """
 func.func @layer(%x: tensor<4x8xbf16>, %w: tensor<8x6xbf16>) -> (tensor<4x6xbf16>, tensor<4xf32>) {

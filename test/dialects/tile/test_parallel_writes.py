@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from xdsl.utils.exceptions import InterpretationError
 
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
-from tlf.tools.driver import new_context, parse
-from tlf.tools.source import Source
 
 NEST = """
 func.func @f(%x: tensor<12x8x{element}>, %n: index, %m: index)

@@ -19,10 +19,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.compiler.driver.driver import new_context
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
-from tlf.tools.driver import new_context
 
 L1 = tile.EncodingAttr("L1")
 TILE = TensorType(f32, [3, 4], L1)

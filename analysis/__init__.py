@@ -1,0 +1,1 @@
+"""Facts about IR; an analysis rewrites nothing."""

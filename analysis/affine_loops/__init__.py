@@ -1,0 +1,1 @@
+"""Dependences, coverage and trip counts of loops with affine bounds and accesses."""

@@ -1,0 +1,205 @@
+"""
+How often the executions of nests write each element of a tensor: exact, not sampled.
+
+The box of an execution is a product of intervals. Axes that follow no common loop are
+independent, so that the counts are a product too, of one array per group of axes. In a
+group, boxes are added up as differences at their corners, clipped to the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation
+
+from tlf.analysis.affine_loops.boxes import Access
+from tlf.analysis.affine_loops.integers import FAR, Domains
+from tlf.analysis.affine_loops.systems import Box, System
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.access import Linear
+
+Numbers = NDArray[np.int64]
+
+MOST = 1 << 24
+"""So many boxes or elements are counted one by one."""
+
+
+class UncountedError(Exception):
+    """Why boxes cannot be counted, in words."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often one operation writes each element of a tensor."""
+
+    groups: tuple[tuple[tuple[int, ...], Numbers], ...]
+    """Some axes, and how often each of their elements is hit, by loops of their own."""
+    repeats: int
+    """How often loops that do not move the box write all of it."""
+    tiles: int
+    """How many boxes there are."""
+
+    @property
+    def writes(self) -> int:
+        """How often elements are written, all together."""
+        return self.repeats * prod(int(each.sum()) for _, each in self.groups)
+
+    @property
+    def elements(self) -> int:
+        """How many elements are written at all."""
+        if not self.repeats:
+            return 0
+        return prod(int(np.count_nonzero(each)) for _, each in self.groups)
+
+    def dense(self, shape: Sequence[int]) -> NDArray[np.bool_]:
+        """Whether each element is written."""
+        found = np.full(shape, self.repeats > 0)
+        for axes, counts in self.groups:
+            sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
+            found &= (counts > 0).reshape(sizes)
+        return found
+
+
+def placed(op: tile.DesliceOp) -> Counts | None:
+    """How often a tile outside of loops writes each element, if its place is known."""
+    shape = tensor_type(op.destination).get_shape()
+    groups: list[tuple[tuple[int, ...], Numbers]] = []
+    starts = zip(op.mixed_offsets, op.extents, shape, strict=True)
+    for axis, (start, extent, whole) in enumerate(starts):
+        if not isinstance(start, int):
+            return None
+        places = np.arange(whole)
+        written = (places >= start) & (places < start + extent)
+        groups.append(((axis,), written.astype(np.int64)))
+    return Counts(tuple(groups), 1, 1)
+
+
+def loops_around(op: Operation, nest: tile.WhileOp) -> list[tuple[tile.WhileOp, int]]:
+    """The loops that run an operation in a nest, outermost first, by their numbers."""
+    found: list[tuple[tile.WhileOp, int]] = []
+    around = op.parent_op()
+    while around is not None:
+        if isinstance(around, tile.WhileOp):
+            found[:0] = [(around, number) for number in range(len(around.steps))]
+        if around is nest:
+            break
+        around = around.parent_op()
+    return found
+
+
+def count(access: Access, nest: tile.WhileOp) -> Counts:
+    """Count the writes of an operation in a nest. Raises `UncountedError`."""
+    system = System()
+    for loop, number in loops_around(access.op, nest):
+        system.placed(Linear.of(loop.induction_variables[number]), nest, "")
+    trips = {key: high + 1 for key, (_, high) in system.domains.items()}
+    box = system.box(access, nest, "")
+    if system.constraints or len(system.domains) != len(trips):
+        raise UncountedError("an offset or a bound depends on other values")
+    if any(each > FAR // 2 for each in trips.values()):
+        raise UncountedError("an offset or a bound depends on other values")
+    groups = _groups(box)
+    moving = {symbol for _, symbols in groups for symbol in symbols}
+    repeats = prod(max(0, each) for key, each in trips.items() if key not in moving)
+    counted = tuple(
+        (axes, _hits(box, axes, sorted(symbols, key=str), system.domains))
+        for axes, symbols in groups
+    )
+    tiles = prod(max(0, each) for each in trips.values())
+    return Counts(counted, repeats, tiles)
+
+
+def _groups(box: Box) -> list[tuple[tuple[int, ...], set[Hashable]]]:
+    """Axes that follow common loops, with the variables of these."""
+    groups: list[tuple[tuple[int, ...], set[Hashable]]] = []
+    for axis, start in enumerate(box.starts):
+        symbols = {symbol for symbol, _ in start.terms}
+        axes: tuple[int, ...] = (axis,)
+        for each in [each for each in groups if each[1] & symbols]:
+            groups.remove(each)
+            axes, symbols = (*each[0], *axes), symbols | each[1]
+        groups.append((axes, symbols))
+    return groups
+
+
+def _hits(
+    box: Box, axes: Sequence[int], symbols: Sequence[Hashable], domains: Domains
+) -> Numbers:
+    """How often the boxes, seen along some axes, hit each element."""
+    trips = [max(0, domains[symbol][1] + 1) for symbol in symbols]
+    bounds = [box.shape[axis] for axis in axes]
+    if max(prod(trips), prod(bound + 1 for bound in bounds)) > MOST:
+        raise UncountedError("there are too many tiles to count")
+    firsts: list[Numbers] = []
+    lasts: list[Numbers] = []
+    for axis, bound in zip(axes, bounds, strict=True):
+        start = _values(box.starts[axis], symbols, trips)
+        firsts.append(start.clip(0, bound))
+        lasts.append((start + box.extents[axis]).clip(0, bound))
+    hits = np.zeros([bound + 1 for bound in bounds], np.int64)
+    for corner in product((0, 1), repeat=len(axes)):
+        places = [(firsts, lasts)[end][n] for n, end in enumerate(corner)]
+        np.add.at(hits, tuple(places), (-1) ** sum(corner))
+    for number in range(len(axes)):
+        hits = np.cumsum(hits, axis=number)
+    return hits[tuple(slice(bound) for bound in bounds)]
+
+
+def _values(form: Linear, symbols: Sequence[Hashable], trips: Sequence[int]) -> Numbers:
+    """The value of a form in all iterations."""
+    factors = dict(form.terms)
+    total = np.full([1] * len(symbols), form.constant, np.int64)
+    for number, (symbol, trip) in enumerate(zip(symbols, trips, strict=True)):
+        sizes = [trip if n == number else 1 for n in range(len(symbols))]
+        total = total + factors.get(symbol, 0) * np.arange(trip).reshape(sizes)
+    return np.broadcast_to(total, trips).reshape(-1)
+
+
+def missing(counts: Sequence[Counts], shape: Sequence[int]) -> tuple[int, ...] | None:
+    """
+    An element of a tensor that is never written, or None where all are. Raises
+    `UncountedError`.
+    """
+    if len(counts) == 1 and counts[0].repeats:
+        return _missing_of_one(counts[0], len(shape))
+    if prod(shape) > MOST:
+        raise UncountedError("there are too many elements to count")
+    return _first(~_union(counts, shape))
+
+
+def union_size(counts: Sequence[Counts], shape: Sequence[int]) -> int:
+    """How many elements are written at all. Raises `UncountedError`."""
+    if len(counts) == 1:
+        return counts[0].elements
+    if prod(shape) > MOST:
+        raise UncountedError("there are too many elements to count")
+    return int(np.count_nonzero(_union(counts, shape)))
+
+
+def _union(counts: Iterable[Counts], shape: Sequence[int]) -> NDArray[np.bool_]:
+    found = np.zeros(shape, np.bool_)
+    for each in counts:
+        found |= each.dense(shape)
+    return found
+
+
+def _missing_of_one(counts: Counts, rank: int) -> tuple[int, ...] | None:
+    for axes, hits in counts.groups:
+        if (place := _first(hits == 0)) is not None:
+            element = [0] * rank
+            for axis, index in zip(axes, place, strict=True):
+                element[axis] = index
+            return tuple(element)
+    return None
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...] | None:
+    if not mask.any():
+        return None
+    return tuple(int(each) for each in np.unravel_index(int(mask.argmax()), mask.shape))

@@ -1,0 +1,47 @@
+"""The least and the greatest value of indices that loops move."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from tlf.analysis.affine_loops.indices import linear_of
+from tlf.analysis.affine_loops.systems import loop_of, loops_of
+from tlf.dialects.tile import Index
+from tlf.support.affine.access import Linear
+
+
+def range_of(index: Index | Linear) -> tuple[int, int] | None:
+    """
+    The least and the greatest value of an index, or None where it depends on more than
+    loops whose bounds are numbers.
+    """
+    form = index if isinstance(index, Linear) else linear_of(index)
+    ranges: dict[Hashable, tuple[int, int]] = {}
+    for symbol, _ in form.terms:
+        if (found := _range(symbol)) is None:
+            return None
+        ranges[symbol] = found
+    return form.bounds(ranges)
+
+
+def _range(symbol: Hashable) -> tuple[int, int] | None:
+    """The values of an induction variable, were its loop to run at least once."""
+    if (found := loop_of(symbol)) is None:
+        return None
+    nest, number = found
+    loop = loops_of(nest)[number]
+    if loop.trips is None or loop.lower.terms:
+        return None
+    first = loop.lower.constant
+    return first, first + max(0, loop.trips - 1) * loop.step
+
+
+def lies_within(
+    offsets: Sequence[Index], extents: Sequence[int], shape: Sequence[int]
+) -> bool:
+    """Whether a box lies within a tensor in every iteration of the loops around it."""
+    for offset, extent, bound in zip(offsets, extents, shape, strict=True):
+        found = range_of(offset)
+        if found is None or found[0] < 0 or found[1] + extent > bound:
+            return False
+    return True

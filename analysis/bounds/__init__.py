@@ -1,0 +1,1 @@
+"""Lower bounds on the time and the traffic of programs."""

@@ -1,0 +1,197 @@
+"""The multiply-accumulates of a contraction, and the passes of an array over them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tlf.analysis.bounds.touched import is_inside
+from tlf.analysis.tiling.bands import Windows, Work
+from tlf.analysis.tiling.form import Form
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.access import Access
+
+
+@dataclass(frozen=True)
+class Sides:
+    """
+    The iterators of a contraction, by who has them: `batch` all three tensors, `m` the
+    left input and the result, `n` the right input and the result, `k` both inputs, or
+    one alone.
+    """
+
+    batch: tuple[int, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+
+    @staticmethod
+    def of(op: ContractionInterface) -> Sides:
+        """The iterators of an operation."""
+        roles = list(enumerate(Form(op).roles))
+        return Sides(
+            *(
+                tuple(number for number, role in roles if role == each)
+                for each in Work._fields
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Products:
+    """
+    The steps of a contraction: for every index of `k` some rows times some columns.
+
+    Windows that reach beyond an image multiply zeros there. That need not be done, and
+    is left out.
+    """
+
+    copies: int
+    """How often all of the steps are done: for batches, and for indices of k."""
+    rows: tuple[int, ...]
+    """The rows of each step."""
+    columns: int
+    banded: Banded | None = None
+    """Those with neighbouring results as columns, if there are any."""
+
+    @staticmethod
+    def of(op: ContractionInterface) -> Products:
+        """The steps of an operation."""
+        sides = Sides.of(op)
+        extents = [iterator.extent for iterator in op.iterators()]
+        shape = tensor_type(op.operands[0]).get_shape()
+        rows, bound = np.ones(1, np.int64), set[int]()
+        for access, extent in zip(op.operand_accesses()[0] or (), shape, strict=True):
+            moving = {iterator for iterator, _ in access.terms}
+            if is_inside(access, extents, extent) or not moving <= {
+                *sides.m,
+                *sides.k,
+            }:
+                continue
+            inside = _inside(access, extents, extent, sides)
+            rows = np.multiply.outer(rows, inside).reshape(-1)
+            bound |= moving
+        free = prod(extents[each] for each in sides.m if each not in bound)
+        others = [*sides.batch, *(each for each in sides.k if each not in bound)]
+        return Products(
+            prod(extents[each] for each in others),
+            tuple(free * each for each in rows.tolist()),
+            prod(extents[each] for each in sides.n),
+            Banded.of(op),
+        )
+
+    @property
+    def macs(self) -> int:
+        """All multiply-accumulates."""
+        return self.copies * self.columns * sum(self.rows)
+
+    def passes(self, rows: int, cols: int) -> int:
+        """
+        The least number of passes of an array of `rows` by `cols` cells.
+
+        A pass does one step of k for rows and columns that fit on the array, so that
+        a row of N columns is in ceil(N / cols) passes at least, each of which may have
+        other rows too: in all M * ceil(N / cols) / rows for M rows, however they are
+        put together; and the same with the sides exchanged. A tile may have its sides
+        either way round, which `share` sees to.
+        """
+        cells, total = rows * cols, 0
+        across = share(self.columns, rows, cols)
+        for count, times in Counter(self.rows).items():
+            along = self.columns * share(count, rows, cols)
+            total += times * -(-max(count * across, along) // cells)
+        alone, banded = self.copies * total, self.banded
+        return alone if banded is None else min(alone, banded.passes(rows, cols))
+
+    def cells(self, rows: int, cols: int) -> float:
+        """The least number of cells of a pass that a multiply-accumulate takes."""
+        alone, banded = share(self.columns, rows, cols) / self.columns, self.banded
+        return alone if banded is None else min(alone, banded.cells(rows, cols))
+
+
+@dataclass(frozen=True)
+class Banded:
+    """
+    The products that neighbouring results of windows make as columns, those that reach
+    beyond an image too. Tiles may have any number of them.
+    """
+
+    windows: Windows
+    extents: tuple[int, ...]
+
+    @staticmethod
+    def of(op: ContractionInterface) -> Banded | None:
+        """Those of an operation, if it has windows."""
+        form = Form(op)
+        return None if form.windows is None else Banded(form.windows, form.extents)
+
+    def passes(self, rows: int, cols: int) -> int:
+        """The least number of passes of an array of `rows` by `cols` cells."""
+        least: list[int] = []
+        for batch, m, n, k in self.works(max(rows, cols)):
+            taken = max(m * share(n, rows, cols), n * share(m, rows, cols))
+            least.append(batch * k * -(-taken // (rows * cols)))
+        return min(least)
+
+    def cells(self, rows: int, cols: int) -> float:
+        """The least number of cells of a pass that a multiply-accumulate takes."""
+        whole = Work.of(self.windows.roles, self.extents).k
+        return min(
+            work.k / whole * share(work.n, rows, cols) / work.n
+            for work in self.works(max(rows, cols))
+        )
+
+    def works(self, most: int) -> tuple[Work, ...]:
+        """The products with up to so many columns, without neighbours left over."""
+        return _works(self.windows, self.extents, most)
+
+
+@lru_cache(maxsize=1 << 10)
+def _works(windows: Windows, extents: tuple[int, ...], most: int) -> tuple[Work, ...]:
+    whole, found = Work.of(windows.roles, extents), list[Work]()
+    for counts in windows.choices(extents, most):
+        work, several = windows.banded(extents, counts), prod(counts)
+        if windows.filters:
+            found.append(work._replace(m=max(1, whole.m // several)))
+        else:
+            found.append(work._replace(n=max(1, whole.n // several)))
+    return tuple(found)
+
+
+def share(length: int, rows: int, cols: int) -> int:
+    """
+    The least number of cells, of the `rows * cols` of each pass, that a row of `length`
+    products takes: pieces laid along `cols` take `cols` of them, as `rows` rows share
+    the pass, and pieces laid along `rows` take `rows`.
+    """
+    if rows == cols:
+        return cols * -(-length // cols)
+    least = rows * -(-length // rows)
+    for pieces in range(1, -(-length // cols) + 1):
+        rest = max(0, length - pieces * cols)
+        least = min(least, pieces * cols + rows * -(-rest // rows))
+    return least
+
+
+def _inside(
+    access: Access, extents: Sequence[int], extent: int, sides: Sides
+) -> NDArray[np.int64]:
+    """For each index of k in an access, how many rows it reads an index for."""
+
+    def places(iterators: Sequence[int]) -> NDArray[np.int64]:
+        found = np.zeros(1, np.int64)
+        for iterator, factor in access.terms:
+            if iterator in iterators:
+                steps = factor * np.arange(extents[iterator])
+                found = np.add.outer(found, steps).reshape(-1)
+        return found
+
+    read = access.offset + np.add.outer(places(sides.k), places(sides.m))
+    return np.sum((read >= 0) & (read < extent), axis=1)

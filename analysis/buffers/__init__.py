@@ -1,0 +1,1 @@
+"""Liveness, aliasing and disjointness of buffers, and index ranges."""

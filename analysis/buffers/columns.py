@@ -1,0 +1,61 @@
+"""What indices are in each iteration of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import affine, arith, scf
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.buffers.counters import number_of
+from tlf.dialects.mem import Index
+
+
+def counts_of(loop: scf.ForOp) -> range | None:
+    """What the counter of a loop is, if that is known."""
+    first, end, step = (number_of(each) for each in (loop.lb, loop.ub, loop.step))
+    if first is None or end is None or not step:
+        return None
+    return range(first, end, step)
+
+
+def column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
+    """What an index is in each iteration; None if it depends on anything else."""
+    found = [_at(value, counter, count) for count in counts]
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else None
+
+
+def _at(value: Index, counter: SSAValue, count: int) -> int | None:
+    if isinstance(value, int):
+        return value
+    if value is counter:
+        return count
+    if (number := number_of(value)) is not None:
+        return number
+    if isinstance(owner := value.owner, Block):
+        return None
+    operands = [_at(each, counter, count) for each in owner.operands]
+    known = [each for each in operands if each is not None]
+    return _computed(owner, known) if len(known) == len(operands) else None
+
+
+def _computed(op: Operation, operands: Sequence[int]) -> int | None:
+    """What an operation on numbers gives."""
+    match op, operands:
+        case affine.ApplyOp(), _:
+            dims = op.map.data.num_dims
+            (result,) = op.map.data.eval(operands[:dims], operands[dims:])
+            return result
+        case arith.AddiOp(), (left, right):
+            return left + right
+        case arith.SubiOp(), (left, right):
+            return left - right
+        case arith.MuliOp(), (left, right):
+            return left * right
+        case arith.FloorDivSIOp(), (left, right) if right:
+            return left // right
+        case arith.RemSIOp(), (left, right) if left >= 0 < right:
+            return left % right
+        case _:
+            return None

@@ -1,0 +1,248 @@
+"""
+Loops that count 0, 1, 2: one for a whole nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.support.affine.mixed_index import IntArray
+
+STAGES = "stages"
+"""The attribute of a loop that says how many of its iterations may be under way."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One loop of a nest."""
+
+    variable: SSAValue
+    lower: SSAValue
+    upper: SSAValue
+    step: SSAValue
+
+    @property
+    def numbers(self) -> tuple[int, int, int] | None:
+        """First value, end and step, if they are numbers."""
+        lower, upper, step = map(number_of, (self.lower, self.upper, self.step))
+        if lower is None or upper is None or not step:
+            return None
+        return lower, upper, step
+
+    @property
+    def trips(self) -> int | None:
+        """How often the loop runs, if that is known."""
+        if (numbers := self.numbers) is None:
+            return None
+        lower, upper, step = numbers
+        return len(range(lower, upper, step))
+
+
+def number_of(value: SSAValue) -> int | None:
+    """The number that an index is known to be."""
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def counters_of(op: Operation) -> list[Counter]:
+    """The loops of an operation, outermost first; none if it is not a loop."""
+    match op:
+        case scf.ForOp():
+            return [Counter(op.body.block.args[0], op.lb, op.ub, op.step)]
+        case scf.ParallelOp():
+            bounds = (op.body.block.args, op.lowerBound, op.upperBound, op.step)
+            nest = [Counter(*each) for each in zip(*bounds, strict=True)]
+            return [nest[position] for position in _order(op, len(nest))]
+        case _:
+            return []
+
+
+def _order(op: scf.ParallelOp, rank: int) -> Sequence[int]:
+    """The loops of a parallel nest from the outermost on."""
+    order = cast(IntArray | None, op.attributes.get("order"))
+    return range(rank) if order is None else order.get_values()
+
+
+def applied(
+    builder: Builder, expression: AffineExpr, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """The value of an affine expression."""
+    map_ = AffineMapAttr(AffineMap(len(operands), 0, (expression,)))
+    return builder.insert(ApplyOp(operands, map_)).result
+
+
+Nest: TypeAlias = scf.ParallelOp | scf.ForOp
+
+
+def perfect_nest(op: Nest) -> list[Nest]:
+    """
+    A loop with those inside of it that its whole body is, but for arithmetic, and that
+    have as many stages.
+    """
+    nest = [op]
+    while isinstance(op, scf.ForOp) and (inner := _only_loop(op)) is not None:
+        nest.append(inner)
+        op = inner
+    return nest
+
+
+def trips_of(nest: Sequence[Nest]) -> int | None:
+    """How often the body of a nest runs, if that is known."""
+    trips = [counter.trips for loop in nest for counter in counters_of(loop)]
+    known = [each for each in trips if each is not None]
+    return prod(known) if len(known) == len(trips) else None
+
+
+def repeats(nest: Sequence[Nest]) -> bool:
+    """
+    Whether the body of a nest may run more than once. Loops whose first value is no
+    number count from one that is not negative, such as the number of a core.
+    """
+    if (trips := trips_of(nest)) is not None:
+        return trips > 1
+    counters = [counter for loop in nest for counter in counters_of(loop)]
+    ends = [(number_of(each.upper), number_of(each.step)) for each in counters]
+    return any(end is None or step is None or end > step for end, step in ends)
+
+
+def linear(nest: Sequence[Nest]) -> scf.ForOp:
+    """
+    Replace a nest by one loop that counts from 0 in steps of 1. Its body computes the
+    variables of the nest from the count. Bounds and steps are numbers; in a nest of one
+    loop, bounds need not be.
+    """
+    op = nest[0]
+    body = op.body.block
+    for inner in nest[1:]:
+        body = _merged(body, inner)
+    counters = [counter for loop in nest for counter in counters_of(loop)]
+    before = Builder(InsertPoint.before(op))
+    zero, one = (_constant(before, number) for number in (0, 1))
+    if (trips := trips_of(nest)) is not None:
+        count = _constant(before, trips)
+    else:
+        count = _dynamic_count(before, counters[0])
+    return _rebuilt(op, body, counters, (zero, count, one))
+
+
+def _only_loop(op: scf.ForOp) -> scf.ForOp | None:
+    """The loop that a loop's body consists of, with arithmetic before it."""
+    terminator = op.body.block.last_op
+    inner = None if terminator is None else terminator.prev_op
+    if not isinstance(inner, scf.ForOp) or inner.iter_args or op.iter_args:
+        return None
+    if not all(is_pure(each) for each in _before(inner)):
+        return None
+    known = trips_of([op, inner]) is not None
+    return inner if known and stages_of(inner) == stages_of(op) else None
+
+
+def _before(op: Operation) -> list[Operation]:
+    found: list[Operation] = []
+    while (previous := op.prev_op) is not None:
+        found.append(previous)
+        op = previous
+    return found[::-1]
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an operation is arithmetic on indices."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    return not op.regions and all(isinstance(each, IndexType) for each in types)
+
+
+def stages_of(op: Operation) -> int:
+    """How many iterations of a loop may be under way."""
+    stages = op.attributes.get(STAGES)
+    return stages.value.data if isinstance(stages, IntegerAttr) else 1
+
+
+def _merged(body: Block, inner: Nest) -> Block:
+    """The body of the loop inside of another one's, behind the arithmetic before it."""
+    assert inner.parent is body
+    first = inner.body.block.first_op
+    assert first is not None
+    for each in _before(inner):
+        each.detach()
+        inner.body.block.insert_op_before(each, first)
+    return inner.body.block
+
+
+def _constant(builder: Builder, number: int) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result
+
+
+def _dynamic_count(builder: Builder, counter: Counter) -> SSAValue:
+    step = number_of(counter.step)
+    assert step is not None
+    upper, lower = AffineExpr.dimension(0), AffineExpr.dimension(1)
+    trips = (upper - lower).ceil_div(step)
+    return applied(builder, trips, [counter.upper, counter.lower])
+
+
+def _rebuilt(
+    op: Nest,
+    body: Block,
+    nest: Sequence[Counter],
+    bounds: tuple[SSAValue, SSAValue, SSAValue],
+) -> scf.ForOp:
+    """The one loop, in place of the nest."""
+    new = Block(arg_types=[IndexType()])
+    new.args[0].name_hint = "n"
+    builder = Builder(InsertPoint.at_end(new))
+    inner = 1
+    for position, counter in reversed(list(enumerate(nest))):
+        value = _variable(builder, counter, new.args[0], inner, position == 0)
+        if value is not new.args[0] and value is not counter.lower:
+            value.name_hint = counter.variable.name_hint
+        counter.variable.replace_all_uses_with(value)
+        inner *= counter.trips or 1
+    terminator = body.last_op
+    assert terminator is not None
+    Rewriter.erase_op(terminator)
+    for each in list(body.ops):
+        each.detach()
+        new.add_op(each)
+    new.add_op(scf.YieldOp())
+    loop = scf.ForOp(*bounds, [], new)
+    loop.location = op.location
+    if (stages := op.attributes.get(STAGES)) is not None:
+        loop.attributes[STAGES] = stages
+    Rewriter.replace_op(op, loop, [])
+    return loop
+
+
+def _variable(
+    builder: Builder, counter: Counter, count: SSAValue, inner: int, outermost: bool
+) -> SSAValue:
+    """The variable of one loop of the nest, with so many iterations inside of it."""
+    if counter.trips == 1:
+        return counter.lower
+    value: AffineExpr = AffineExpr.dimension(0)
+    if inner > 1:
+        value = value // inner
+    if not outermost and counter.trips is not None:
+        value = value % counter.trips
+    step = number_of(counter.step)
+    assert step is not None
+    value = value * step if step > 1 else value
+    if (lower := number_of(counter.lower)) is None:
+        return applied(builder, value + AffineExpr.dimension(1), [count, counter.lower])
+    if lower:
+        value = value + lower
+    return (
+        count if value == AffineExpr.dimension(0) else applied(builder, value, [count])
+    )

@@ -1,0 +1,112 @@
+"""
+When every buffer of a `mem` program is live.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects import scf
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from tlf.analysis.buffers.touches import VIEWS
+from tlf.dialects import mem
+
+
+@dataclass
+class Liveness:
+    """
+    Steps of a region: an operation has a first and a last one, a loop spans its body.
+    """
+
+    spans: dict[Operation, tuple[int, int]] = field(
+        default_factory=dict[Operation, tuple[int, int]]
+    )
+
+    @staticmethod
+    def of(region: Region) -> "Liveness":
+        liveness = Liveness()
+        liveness._number(region, 0, None)
+        return liveness
+
+    @staticmethod
+    def around(loop: Operation, region: Region) -> "Liveness":
+        """
+        The steps of a loop inside of a region, and of what is around it. Another loop
+        is one step: what lives in its body alone never lives beside this one.
+        """
+        opened = {*loop.walk()}
+        parent = loop.parent_op()
+        while parent is not None:
+            opened.add(parent)
+            parent = parent.parent_op()
+        liveness = Liveness()
+        liveness._number(region, 0, opened)
+        return liveness
+
+    def _number(
+        self, region: Region, step: int, opened: Collection[Operation] | None
+    ) -> int:
+        """Number the operations of a region, and those inside of `opened` ones."""
+        for block in region.blocks:
+            for op in block.ops:
+                first = step
+                step += 1
+                for nested in op.regions if opened is None or op in opened else ():
+                    step = self._number(nested, step, opened)
+                self.spans[op] = first, step
+                step += 1
+        return step
+
+    def interval(self, buffer: SSAValue) -> tuple[int, int] | None:
+        """
+        Return the first and the last step at which a buffer's contents matter.
+
+        A use inside a loop that the buffer is outside of keeps it live in the whole
+        loop. None if the buffer is never used.
+        """
+        home = buffer.owner.parent if isinstance(buffer.owner, Operation) else None
+        spans = [self.spans[_in_block(op, home)] for op in users(buffer)]
+        if not spans:
+            return None
+        return min(low for low, _ in spans), max(high for _, high in spans)
+
+
+def _in_block(op: Operation, block: Block | None) -> Operation:
+    """The operation of a block that an operation is in, or the operation itself."""
+    current: Operation | None = op
+    while current is not None:
+        if current.parent is block:
+            return current
+        current = current.parent_op()
+    return op
+
+
+def users(buffer: SSAValue) -> Iterator[Operation]:
+    """
+    Yield the operations that touch a buffer through its views, with the waits for moves
+    from and to it, and the loops that carry the tokens of such moves.
+    """
+    pending, seen = [buffer], {buffer}
+    while pending:
+        for use in pending.pop().uses:
+            op = use.operation
+            values: list[SSAValue] = []
+            match op:
+                case _ if isinstance(op, VIEWS):
+                    values = list(op.results)
+                case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
+                    yield op
+                    values = [op.token]
+                case scf.ForOp():
+                    carried = use.index - 3
+                    values = [op.body.block.args[carried + 1], op.results[carried]]
+                case scf.YieldOp() if isinstance(loop := op.parent_op(), scf.ForOp):
+                    yield loop
+                    values = [
+                        loop.body.block.args[use.index + 1],
+                        loop.results[use.index],
+                    ]
+                case _:
+                    yield op
+            pending += [value for value in values if value not in seen]
+            seen.update(values)

@@ -1,0 +1,163 @@
+"""
+Which tiles are made where they are put: in a part of a tensor of their own level.
+
+A tile that is new, that loops put their tiles into, and that goes into a tensor of the
+same memory level at the end, needs no buffer: it is a view of the tensor's. So tensors
+are joined without moving them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.affine import ApplyOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.affine_loops.ranges import lies_within, range_of
+from tlf.analysis.buffers.tile_liveness import Liveness
+from tlf.dialects import tile
+from tlf.dialects.cuts import is_merge
+from tlf.dialects.interfaces import ViewInterface
+from tlf.dialects.target import Target
+from tlf.dialects.tile import level_of
+from tlf.dialects.types import tensor_type
+
+
+def find_parts(
+    function: Operation, target: Target, liveness: Liveness
+) -> dict[SSAValue, tile.DesliceOp]:
+    """For tiles that can be made or loaded in their places, what puts them there."""
+    _, *between = reversed(target.tile_levels)
+    names = [level.name for level in between if level.kind == "buffer"]
+    levels = (None, *names)
+    found: dict[SSAValue, tile.DesliceOp] = {}
+    for op in function.walk():
+        if not isinstance(op, tile.DesliceOp) or not _stays(op):
+            continue
+        if level_of(op.source.type) not in levels:
+            continue
+        origin = _origin(op)
+        if origin is not None and _is_apart(op, origin, liveness):
+            found[origin] = op
+    return found
+
+
+def around(put: tile.DesliceOp) -> SSAValue:
+    """The tensor that a tile is made in, before any other tile is put there."""
+    return _joined(put)[-1]
+
+
+def _joined(put: tile.DesliceOp) -> list[SSAValue]:
+    """The tensor that a tile is put into, without one tile more of its block each."""
+    values = [put.destination]
+    while isinstance(owner := values[-1].owner, tile.DesliceOp):
+        if owner.parent is not put.parent:
+            break
+        values.append(owner.destination)
+    return values
+
+
+def _stays(op: tile.DesliceOp) -> bool:
+    """Whether a tile is put, all of it, into a tensor of its level."""
+    source, destination = tensor_type(op.source), tensor_type(op.destination)
+    if level_of(source) != level_of(destination):
+        return False
+    if op.extents != source.get_shape():
+        return False
+    return lies_within(op.mixed_offsets, op.extents, destination.get_shape())
+
+
+def _origin(op: tile.DesliceOp) -> SSAValue | None:
+    """
+    The new tile of the same block, or one that is loaded, that a tile is made of; maybe
+    under another shape.
+    """
+    value, view = op.source, op.source.owner
+    if isinstance(view, ViewInterface) and is_merge(view):
+        value = view.operands[0]
+    while True:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is not op.parent:
+            return None
+        users = (use.operation for use in value.uses)
+        if not all(user is view or _only_moves(value, user) for user in users):
+            return None
+        match owner:
+            case tile.EmptyOp():
+                return value
+            case tile.SliceOp() if level_of(owner.source.type) != level_of(value.type):
+                return value
+            case tile.DesliceOp():
+                value = owner.destination
+            case tile.WhileOp():
+                value = owner.inits[list[SSAValue](owner.results).index(value)]
+            case _:
+                return None
+
+
+def _only_moves(value: SSAValue, user: Operation) -> bool:
+    """Whether an operation moves a tile, or loops put tiles into it."""
+    match user:
+        case tile.SliceOp():
+            return level_of(user.result.type) != level_of(value.type)
+        case tile.WhileOp():
+            return True
+        case _:
+            return isinstance(user, tile.DesliceOp | tile.YieldOp)
+
+
+def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
+    """
+    Whether nothing else uses the tensor while the tile is made, and the place of the
+    tile is known before.
+    """
+    values = _joined(op)
+    others = [value.owner for value in values[:-1]]
+    if not all(value.uses.get_length() == 1 for value in values):
+        return False
+    if not all(
+        isinstance(each, tile.DesliceOp) and _apart(op, each) for each in others
+    ):
+        return False
+    first, made = origin.owner, values[-1].owner
+    assert isinstance(first, Operation)
+    if made is not op.parent:
+        if not isinstance(made, tile.EmptyOp) or made.parent is not op.parent:
+            return False
+        if liveness.position[made] > liveness.position[first]:
+            return False
+    return all(
+        isinstance(offset, int) or _is_known(offset, first, liveness)
+        for offset in op.mixed_offsets
+    )
+
+
+def _apart(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
+    """Whether two tiles have no place in common, for certain."""
+    starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
+    return any(
+        isinstance(start, int)
+        and isinstance(second, int)
+        and (start + extent <= second or second + length <= start)
+        for (start, second), extent, length in zip(
+            starts, one.extents, other.extents, strict=True
+        )
+    )
+
+
+def _is_known(value: SSAValue, first: Operation, liveness: Liveness) -> bool:
+    """Whether an index is there before an operation, or can be computed there."""
+    owner = value.owner
+    if isinstance(owner, Block) or owner.parent is not first.parent:
+        return True
+    if liveness.position[owner] < liveness.position[first]:
+        return True
+    if not isinstance(owner, ApplyOp):
+        return False
+    return all(_is_known(each, first, liveness) for each in owner.operands)
+
+
+def reaches_out(op: tile.SliceOp) -> bool:
+    """Whether a slice reads what lies outside, as far as it can be told."""
+    source, result = tensor_type(op.source), tensor_type(op.result)
+    if lies_within(op.mixed_offsets, result.get_shape(), source.get_shape()):
+        return False
+    return op.fill is not None or None not in map(range_of, op.mixed_offsets)

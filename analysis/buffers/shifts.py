@@ -1,0 +1,65 @@
+"""How far views of a buffer are behind each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from tlf.analysis.buffers.strided import is_alone, steps_between
+from tlf.analysis.buffers.touches import layout_of, root_of
+from tlf.dialects import mem
+
+
+def shift_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
+    """
+    How far the first element of one view is behind that of another one along an axis;
+    None if that is not known, or if the axis is not the same one of their buffer.
+    """
+    if one is other:
+        return 0
+    root = root_of(one)
+    first, second, whole = _placed(one), _placed(other), _placed(root)
+    if root is not root_of(other) or not first or not second or not whole:
+        return None
+    if len(first.shape) != len(second.shape):
+        return None
+    if not all(is_alone(each.shape, each.strides, axis) for each in (first, second)):
+        return None
+    stride = first.strides[axis]
+    if stride != second.strides[axis] or first.slot is not second.slot:
+        return None
+    apart = (*first.strides, *second.strides, *whole.strides)
+    return steps_between(first.offset, second.offset, stride, apart)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Where a view starts in its buffer, and its strides, in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    slot: SSAValue | None = None
+    """The number of the slot of the buffer that it is in, if there are several."""
+
+
+def _placed(buffer: SSAValue) -> _Placed | None:
+    """Where a view starts in its buffer, if numbers tell and it does not wrap."""
+    type_ = cast("MemRefType[Attribute]", buffer.type)
+    layout = layout_of(buffer)
+    if isinstance(type_.layout, AffineMapAttr) or layout is None:
+        return None
+    shape, strides = map(tuple, layout)
+    if (offset := type_.get_offset()) is not None:
+        return _Placed(offset, shape, strides)
+    if not isinstance(owner := buffer.owner, memref.SubviewOp):
+        return None
+    first, *rest = mem.mixed(owner.static_offsets, owner.offsets)
+    around = _placed(owner.source)
+    if around is None or isinstance(first, int) or any(rest):
+        return None
+    return _Placed(around.offset, shape, strides, first)

@@ -1,0 +1,121 @@
+"""
+What operations of `mem` do to buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.analysis.buffers.regions import Region, are_apart
+from tlf.dialects import mem
+
+VIEWS = (
+    mem.CollapseOp,
+    mem.WindowOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+)
+"""What shows a buffer, or part of it."""
+
+BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
+"""What buffers come from, other than arguments."""
+
+
+def root_of(buffer: SSAValue) -> SSAValue:
+    """The buffer that a view is part of."""
+    while isinstance(owner := buffer.owner, VIEWS):
+        buffer = owner.source
+    return buffer
+
+
+def window_of(buffer: SSAValue) -> mem.WindowOp | None:
+    """The window of a ring that a view shows, if it shows one."""
+    owner = buffer.owner
+    if isinstance(owner, mem.CollapseOp):
+        owner = owner.source.owner
+    return owner if isinstance(owner, mem.WindowOp) else None
+
+
+def region_of(buffer: SSAValue) -> Region:
+    """The part of its root that a buffer is; places are counted in elements."""
+    match owner := buffer.owner:
+        case memref.SubviewOp():
+            return _cut(owner)
+        case mem.WindowOp():
+            return region_of(owner.source).somewhere()
+        case mem.CollapseOp():
+            return region_of(owner.source)
+        case memref.ReinterpretCastOp() if root_of(buffer) is not owner.source:
+            return Region()
+        case _:
+            layout = layout_of(buffer)
+            return Region.whole(*layout) if layout else Region()
+
+
+def _cut(op: memref.SubviewOp) -> Region:
+    """The part of a buffer that a view shows."""
+    source, layout = region_of(op.source), layout_of(op.source)
+    if layout is None or op.sizes or op.strides:
+        return source.somewhere()
+    offsets = mem.mixed(op.static_offsets, op.offsets)
+    steps = op.static_strides.get_values()
+    sizes = [
+        (size - 1) * step + 1
+        for size, step in zip(op.static_sizes.get_values(), steps, strict=True)
+    ]
+    known = [each if isinstance(each, int) else None for each in offsets]
+    return source.cut(*layout, known, sizes)
+
+
+def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The shape and the strides of a buffer, if they are known."""
+    type_ = cast("MemRefType[Attribute]", buffer.type)
+    strides = type_.get_strides()
+    if strides is None or not type_.has_static_shape():
+        return None
+    known = [each for each in strides if each is not None]
+    return (type_.get_shape(), known) if len(known) == len(strides) else None
+
+
+def may_meet(left: SSAValue, right: SSAValue) -> bool:
+    """Whether two buffers may have elements in common."""
+    if root_of(left) is not root_of(right):
+        return False
+    return not are_apart(region_of(left).sections, region_of(right).sections)
+
+
+def written(op: Operation) -> Iterator[SSAValue]:
+    """The buffers that an operation may write, or views of them."""
+    match op:
+        case mem.DmaOp() | mem.DmaGatherOp() | mem.DmaScatterOp():
+            yield op.destination
+        case mem.StructuredOp():
+            yield from op.output_operands
+        case mem.LoadOp():
+            return
+        case _ if isinstance(op, VIEWS):
+            return
+        case _:
+            for value in op.operands:
+                if isinstance(value.type, MemRefType):
+                    yield value
+
+
+def written_roots(top: Operation) -> set[SSAValue]:
+    """The buffers that operations inside of another one write."""
+    return {root_of(buffer) for op in top.walk() for buffer in written(op)}
+
+
+def touches(top: Operation, buffer: SSAValue) -> bool:
+    """Whether an operation, or one inside of it, uses a buffer or a view of it."""
+    return any(
+        isinstance(value.type, MemRefType) and root_of(value) is buffer
+        for op in top.walk()
+        if not isinstance(op, VIEWS)
+        for value in op.operands
+    )

@@ -1,0 +1,1 @@
+"""Cascaded reductions, which one loop computes together."""

@@ -1,0 +1,58 @@
+"""Which reduction of a group the loop of a cascade is built for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from tlf.analysis.recurrence.axes import AxisClasses
+from tlf.analysis.recurrence.cascade import (
+    Cascade,
+    NoAnchorError,
+    NoCascadeError,
+    build_cascade,
+    cascade_of,
+)
+from tlf.analysis.tiling.form import Forms
+from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
+
+
+def longest_cascade(
+    operations: Sequence[TilingInterface], forms: Forms, axes: AxisClasses | None = None
+) -> Cascade | None:
+    """
+    The reductions of a group as one loop, or None where they are none. The loop is that
+    of the last one, unless several before it, which would run whole, are a loop along a
+    longer axis, as an attention whose results are normalised. Then what comes behind
+    that loop runs whole. `axes` are those of the operations, if they are known.
+    """
+    loops = (
+        cascade_of(operations, forms, anchor=op, axes=axes)
+        for op in _anchors(operations, forms)
+    )
+    return next((each for each in loops if each is not None), None)
+
+
+def why_no_cascade(
+    operations: Sequence[TilingInterface],
+    forms: Forms,
+    axes: AxisClasses | None = None,
+) -> NoCascadeError | None:
+    """What stands in the way of the longest loop, where reductions are none."""
+    for op in _anchors(operations, forms):
+        try:
+            build_cascade(operations, forms, anchor=op, axes=axes)
+        except NoAnchorError:
+            continue
+        except NoCascadeError as error:
+            return error
+    return None
+
+
+def _anchors(
+    operations: Sequence[TilingInterface], forms: Forms
+) -> Sequence[AccumulatingInterface]:
+    """What accumulates, the longest first, and among equals the last one."""
+    found = [op for op in operations if isinstance(op, AccumulatingInterface)]
+    lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
+    return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

@@ -1,0 +1,1 @@
+"""Backward tile analysis of fused groups."""

@@ -1,0 +1,41 @@
+"""Which products of a group can be computed before their own iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.model import GroupTiling, Scope
+from tlf.dialects.interfaces import ContractionInterface
+
+
+def early_products(tiling: GroupTiling) -> list[Operation]:
+    """
+    Contractions of nothing but inputs of the group that another one needs, in the body
+    of the innermost loops.
+    """
+    inside = [
+        op
+        for op, tiled in tiling.tiles.items()
+        if not tiling.inner_loops or op is tiling.anchor or tiled.scope is Scope.INNER
+    ]
+    return [
+        op
+        for op in inside
+        if isinstance(op, ContractionInterface)
+        and not any(operand.owner in tiling.tiles for operand in op.operands)
+        and _leads_to_another(op, inside)
+    ]
+
+
+def _leads_to_another(product: Operation, operations: Collection[Operation]) -> bool:
+    """Whether a contraction among operations, in program order, needs a result."""
+    needing = {product}
+    for op in operations:
+        if not any(operand.owner in needing for operand in op.operands):
+            continue
+        if isinstance(op, ContractionInterface):
+            return True
+        needing.add(op)
+    return False

@@ -1,0 +1,69 @@
+"""
+Operations that are computed an iteration ahead of what reads their windows, and when.
+
+What one nest of loops over nearer tiles computes, the next one waits for. An iteration
+ahead, it is there: other nests run between the two. So what leads is put between two
+nests of what it leads, behind all that read its window as it is.
+
+Source: modulo scheduling of loops, Lam, "Software Pipelining" (PLDI 1988), with whole
+nests for instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.model import GroupTiling
+from tlf.dialects.interfaces import ContractionInterface
+
+
+def leads_of(
+    tiling: GroupTiling, operations: Sequence[Operation]
+) -> dict[Operation, int]:
+    """
+    How many iterations operations are ahead of the results of the group, those that
+    are, of all in program order.
+    """
+    found: dict[Operation, int] = {}
+    for op in reversed(operations):
+        users = (use.operation for result in op.results for use in result.uses)
+        ahead = max((found.get(user, 0) for user in users), default=0)
+        ahead += any(tiling.leads(result) for result in op.results)
+        if ahead:
+            found[op] = ahead
+    return found
+
+
+def led_order(
+    tiling: GroupTiling, operations: Sequence[Operation]
+) -> Sequence[Operation]:
+    """Operations in program order, with those that lead where they are to run."""
+    ahead = tiling.ahead
+    order: list[Operation] = []
+    for level in range(max(ahead.values(), default=0), -1, -1):
+        own = [op for op in operations if ahead.get(op, 0) == level]
+        at = _gap(tiling, own) if order else len(own)
+        order = [*own[:at], *order, *own[at:]]
+    return order
+
+
+def _gap(tiling: GroupTiling, operations: Sequence[Operation]) -> int:
+    """
+    Before which of some operations those run that are further ahead: the last
+    contraction, if all that read windows come before it, or else the end.
+    """
+    end = len(operations)
+    numbers = range(end)
+    read = max((n for n in numbers if _reads_led(tiling, operations[n])), default=end)
+    at = max(
+        (n for n in numbers if isinstance(operations[n], ContractionInterface)),
+        default=end,
+    )
+    return at if read < at else end
+
+
+def _reads_led(tiling: GroupTiling, op: Operation) -> bool:
+    """Whether an operation reads a window that is computed ahead."""
+    return any(tiling.leads(operand) for operand in op.operands)

@@ -1,0 +1,74 @@
+"""Which movements a group can do tile by tile, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.form import Form
+from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.rules import Rules
+from tlf.dialects.interfaces import (
+    IndexedInterface,
+    TilingInterface,
+)
+from tlf.support.affine.access import Box, region
+
+FROM_MEMORY = "its operand must come from memory, not from the group"
+
+
+def is_gathered(
+    op: TilingInterface, form: Form, members: Collection[Operation], rules: Rules
+) -> bool:
+    """
+    Whether the move that cuts a tile of an operation's operand does the operation.
+
+    Raises `TilingError` for a movement that the target cannot do at all.
+    """
+    if not form.is_movement:
+        return False
+    indexed = isinstance(op, IndexedInterface)
+    if indexed and not rules.indexed:
+        raise TilingError(
+            op, "the target cannot load by indices: run `graph-decompose`"
+        )
+    if not rules.gathers and not indexed:
+        return False
+    if form.moves_elements and _is_from_outside(op, members):
+        return True
+    _check_permutes(op, form)
+    return False
+
+
+def check_rooms(op: TilingInterface, form: Form, box: Box, rules: Rules) -> None:
+    """Check that tiles that an operation reads have extents that tiles may have."""
+    if not rules.power_of_two:
+        return
+    for accesses in dict.fromkeys(form.operands):
+        for interval in region(accesses or (), box):
+            if interval.room != rules.capacity(interval.room):
+                raise TilingError(
+                    op,
+                    f"it reads windows of {interval.room} elements, and tiles of "
+                    "this target have extents that are powers of two",
+                )
+
+
+def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
+    """Whether the group does not compute what a movement reads."""
+    source = op.operands[0].owner
+    return not isinstance(source, Operation) or source not in members
+
+
+def _check_permutes(op: TilingInterface, form: Form) -> None:
+    """A movement of a tile of the group can only shift, permute and repeat."""
+    used: set[int] = set()
+    for access in form.operands[0] or ():
+        terms = access.terms
+        if access.index is not None:
+            raise TilingError(op, FROM_MEMORY)
+        many = len(terms) > 1 or any(iterator in used for iterator, _ in terms)
+        used.update(iterator for iterator, _ in terms)
+        if many or any(factor != 1 for _, factor in terms):
+            raise TilingError(op, FROM_MEMORY)

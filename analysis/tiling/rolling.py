@@ -1,0 +1,73 @@
+"""
+Rolling windows: which part of a tile is new, where tiles of consecutive iterations
+overlap, and what must be there before the first.
+
+Source: the sliding-window schedules of depth-first convolution, as in Mei et al.,
+DeFiNES (HPCA 2023), "H-cached": overlapping rows are kept, not computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.tiling.model import Loop
+from tlf.analysis.tiling.window import Window
+from tlf.dialects.interfaces import Scalar
+from tlf.support.affine.access import Box, Interval, Linear
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """The halo policy of a group."""
+
+    axis: int
+    """The place among the tile sizes of the axis along which tiles roll."""
+    recomputed: frozenset[SSAValue] = frozenset()
+    """The values whose overlaps are computed, or read, again."""
+    leads: bool = False
+    """Whether what is computed for windows is computed an iteration ahead."""
+
+
+def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
+    """
+    How a tile rolls along a loop, or None where tiles of consecutive iterations share
+    nothing, go backwards, or more than one axis moves. If it `leads`, each iteration
+    makes what is new in the next one.
+    """
+    moving: tuple[int, int] | None = None
+    for number, each in enumerate(box):
+        for symbol, times in each.offset.terms:
+            if symbol is loop:
+                if moving is not None:
+                    return None
+                moving = number, times
+    if moving is None:
+        return None
+    axis, factor = moving
+    interval, step = box[axis], factor * loop.tile
+    shared = interval.size - step
+    if step <= 0 or shared <= 0:
+        return None
+    there = interval.size if leads else shared
+    fresh = [*box]
+    fresh[axis] = Interval(interval.offset + there, step)
+    kept = [*box]
+    kept[axis] = replace(interval, size=there)
+    return Window(axis, box, tuple(fresh), _at_start(tuple(kept), loop), leads=leads)
+
+
+def only_fill(borders: Iterable[Scalar | None]) -> tuple[Scalar | None, bool]:
+    """What all that read a window want outside, and whether they agree."""
+    wanted = {border for border in borders if border is not None}
+    return next(iter(wanted), None), len(wanted) <= 1
+
+
+def _at_start(box: Box, loop: Loop) -> Box:
+    """A box in the first iteration of a loop."""
+    first: dict[Hashable, Linear] = {loop: Linear()}
+    return tuple(
+        replace(interval, offset=interval.offset.substitute(first)) for interval in box
+    )

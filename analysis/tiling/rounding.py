@@ -1,0 +1,40 @@
+"""
+Products that are rounded to the type of their factors: an instruction that sums up all
+of one rounds by itself.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.model import GroupTiling, same_box
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.types import tensor_type
+
+
+def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
+    """
+    By operation that only rounds, the contraction whose tiles it rounds: one that is
+    summed up at once, for no other use, of factors in the type of the result.
+    """
+    return {
+        op: product
+        for op, tiled in tiling.tiles.items()
+        if tiled.form.rounds
+        and isinstance(product := op.operands[0].owner, ContractionInterface)
+        and product in tiling.tiles
+        and is_rounded_by(product, op)
+        and product.results[0] not in tiling.results
+        and not (product is tiling.anchor and tiling.inner_loops)
+        and same_box(tiling.tiles[product].result, tiled.result)
+    }
+
+
+def is_rounded_by(product: ContractionInterface, op: Operation) -> bool:
+    """Whether what rounds gives a product the type of its factors, and is all use."""
+    element = tensor_type(product.operands[0]).element_type
+    return (
+        len(list(product.results[0].uses)) == 1
+        and product.init_value is None
+        and tensor_type(op.results[0]).element_type == element
+    )

@@ -1,0 +1,1 @@
+"""Operations, bytes and rooflines of graphs."""

@@ -1,0 +1,135 @@
+"""Whether something is better computed once than at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.work.roofline import vector_rate
+from tlf.analysis.work.steps import is_function, scalar_steps
+from tlf.analysis.work.work import size_in_bytes, work_of
+from tlf.dialects.cuts import is_stored_cut
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ElementwiseInterface,
+    ReferenceInterface,
+    ViewInterface,
+)
+from tlf.dialects.target import Target
+from tlf.dialects.types import tensor_type
+
+FUNCTION = 16
+"""What a function of `math` costs, in additions: a chip has few units for them, or a
+polynomial."""
+
+ADDITIONS = 2.0
+"""How many additions take as long as reading a byte, where nothing is known of that."""
+
+BESIDE = 8
+"""How many times less it costs to read a byte where engines move it meanwhile."""
+
+SMALL = 1024
+"""Bytes that are read in no time."""
+
+
+def effort(op: Operation) -> int:
+    """The cost of an operation in additions."""
+    if not isinstance(op, ElementwiseInterface):
+        return work_of(op).flops
+    steps = scalar_steps(op)
+    each = sum(FUNCTION if is_function(step) else 1 for step in steps)
+    return each * tensor_type(op.results[0]).element_count()
+
+
+def additions_per_byte(target: Target) -> float:
+    """
+    How many additions cost as much as reading a byte: as many as are done meanwhile, if
+    threads load themselves what they compute with, and fewer where engines move it
+    beside them.
+    """
+    if "vector" not in target.engines:
+        return ADDITIONS
+    *_, outermost = target.levels.values()
+    balance = vector_rate(target) / outermost.bandwidth
+    return balance if target.gpu is not None else balance / BESIDE
+
+
+def pays(value: SSAValue, inside: set[SSAValue], additions: float = ADDITIONS) -> bool:
+    """
+    Whether reading a value that was computed before is cheaper than computing it of
+    others: of weights and constants that have to be read themselves. `additions` cost
+    as much as reading a byte.
+    """
+    ops = list(computing(value, inside))
+    read = {
+        operand
+        for op in ops
+        for operand in op.operands
+        if isinstance(operand.owner, Block) or _is_stored(operand.owner)
+    }
+    computing_it = sum(map(effort, ops)) / additions
+    return max(computing_it, size_in_bytes(read)) >= size_in_bytes([value])
+
+
+def _is_stored(op: Operation) -> bool:
+    """Whether an operation is a constant that is read from memory."""
+    return isinstance(op, ConstantInterface) and op.splat() is None
+
+
+def computing(value: SSAValue, inside: set[SSAValue]) -> Iterator[Operation]:
+    """The operations behind a value, each once, but for constants."""
+    pending, seen = [value.owner], set[Operation]()
+    while pending:
+        op = pending.pop()
+        if isinstance(op, Block) or op in seen or isinstance(op, ConstantInterface):
+            continue
+        seen.add(op)
+        yield op
+        pending += [each.owner for each in op.operands if each in inside]
+
+
+def worthwhile(
+    roots: Iterable[SSAValue],
+    inside: set[SSAValue],
+    least: int = 0,
+    views: bool = False,
+    additions: float = ADDITIONS,
+) -> list[SSAValue]:
+    """
+    The values, among `roots` and what they are computed from, that are better computed
+    once: it pays, or they have no more than `least` bytes. Those that are other values
+    under another shape, or parts of them, are among them only if `views` is set.
+    """
+    chosen: list[SSAValue] = []
+    pending, seen = list(roots), set[SSAValue]()
+    while pending:
+        value = pending.pop(0)
+        owner = value.owner
+        if value in seen or isinstance(owner, Block | ConstantInterface):
+            continue
+        seen.add(value)
+        is_view = isinstance(owner, ViewInterface) or is_stored_cut(owner)
+        is_view = is_view and not views
+        is_better = size_in_bytes([value]) <= least or pays(value, inside, additions)
+        if owner.operands and not is_view and is_better:
+            chosen.append(value)
+        else:
+            pending += [each for each in owner.operands if each in inside]
+    return chosen
+
+
+def roots_of(block: Block, inside: set[SSAValue]) -> list[SSAValue]:
+    """The values of a set that operations outside of it use, in program order."""
+    return [
+        result
+        for op in block.ops
+        if isinstance(op, ReferenceInterface)
+        for result in op.results
+        if result in inside
+        and any(
+            not use.operation.results
+            or any(each not in inside for each in use.operation.results)
+            for use in result.uses
+        )
+    ]

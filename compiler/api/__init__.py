@@ -1,0 +1,1 @@
+"""Compiled programs and the PyTorch backend."""

@@ -1,0 +1,179 @@
+"""The ways to run a program: by reference, on the simulated NPU, or with Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from tlf.compiler.api.executables import (
+    Executable,
+    Idle,
+    Interpreted,
+    Launched,
+    Preparation,
+    Signature,
+    Simulated,
+)
+from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.driver.described import load_target
+from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit
+from tlf.compiler.driver.entry import entry_of, isolate
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.dialects import npu
+from tlf.dialects.entry import result_count
+from tlf.dialects.prepared import preparation_named, taken_by
+from tlf.dialects.target import Target
+from tlf.lowering.mem_to_npu.graph_verify_types import type_objection
+from tlf.lowering.pipelines import pipelines_for
+
+Manager: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
+"""How a pass manager for a sequence of passes is made."""
+
+
+class Backend(Protocol):
+    """Compiles a module."""
+
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
+        """Run the passes, changing `module`; return how it is called."""
+        ...
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        """Make a lowered module ready to run."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReferenceBackend:
+    """Interprets the program as it is, on numpy arrays."""
+
+    entry: str | None
+    passes: str | None = None
+    """The passes to run before, for those that need no target."""
+
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
+        if self.passes is not None:
+            passes = build_passes(self.passes, PASSES, pipelines_for(None))
+            manager(passes).run(context, module)
+        return Signature.of(entry_of(module, self.entry))
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        return Interpreted(module, self.entry, signature.outputs)
+
+
+@dataclass(frozen=True)
+class CompilingBackend:
+    """
+    Lowers the program with the pipeline of its target, and runs the text that comes
+    out.
+    """
+
+    target: Target
+    entry: str | None
+    base: Path
+    """The folder that paths of side files start from."""
+    passes: str | None = None
+    """The pipeline to run instead of the backend's own."""
+
+    def lower(
+        self, context: Context, module: ModuleOp, manager: Manager = PassManager
+    ) -> Signature:
+        function = entry_of(module, self.entry)
+        signature = Signature.of(function)
+        isolate(module, function)
+        self.target.attach(module)
+        pipeline = self.passes or f"{self.target.backend}-pipeline"
+        passes = build_passes(pipeline, PASSES, pipelines_for(self.target))
+        manager(passes).run(context, module)
+        return lowered_signature(module, signature)
+
+    def build(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        if signature.preparation is None:
+            return self._emitted(context, module, signature)
+        first, main = signature.split(signature.preparation)
+        prepare = self._emitted(context, module, first)
+        if isinstance(prepare, Launched):
+            prepare = replace(prepare, as_tensors=True)
+        return PreparedProgram(
+            self._emitted(context, module, main), prepare, first.inputs
+        )
+
+    def _emitted(
+        self, context: Context, module: ModuleOp, signature: Signature
+    ) -> Executable:
+        """One function of a module, ready to run."""
+        backend = self.target.backend
+        options = "{origins=true}" if backend == "npu" else ""
+        printer: Any = build_target(f"{backend}{options}", TARGETS)
+        with errors_located(module, f"target `{backend}`"):
+            text = emit(context, module, replace(printer, function=signature.name))
+        if backend == "npu":
+            return Simulated.of(text, self.base, signature)
+        if not signature.outputs:
+            return Idle()
+        return Launched.of(text, signature)
+
+
+def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
+    """The signature of a function once its module is lowered."""
+    return replace(signature, preparation=_preparation(module, signature.name))
+
+
+def _preparation(module: ModuleOp, name: str) -> Preparation | None:
+    """What computes arguments of the function `name` of a lowered module."""
+    found = preparation_named(module, name)
+    if not isinstance(found, npu.ProgramOp | func.FuncOp):
+        return None
+    count = lowered_results(found)
+    return Preparation(found.sym_name.data, taken_by(found), count)
+
+
+def lowered_results(op: npu.ProgramOp | func.FuncOp) -> int:
+    """How many results a lowered function has."""
+    if isinstance(op, func.FuncOp):
+        return result_count(op)
+    return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
+
+
+def backend_named(
+    name: str | Target, entry: str | None, base: Path, passes: str | None = None
+) -> Backend:
+    """
+    The backend for `reference`, or for a target description by its name or file.
+    """
+    if name == "reference":
+        return ReferenceBackend(entry, passes)
+    target = load_target(name, ["reference"]) if isinstance(name, str) else name
+    return CompilingBackend(target, entry, base, passes)
+
+
+def objection_of(target: str | Target) -> Callable[[Operation], str | None]:
+    """
+    Why a target cannot take the element types of an operation of `graph`, as far as it
+    is known without compiling; nothing where it can.
+    """
+    if target == "reference":
+        return lambda op: None
+    machine = load_target(target, ["reference"]) if isinstance(target, str) else target
+    if machine.backend != "npu":
+        return lambda op: None
+    return lambda op: type_objection(op, machine)

@@ -1,0 +1,79 @@
+"""`tlf.compile`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.api.compiled import CompiledProgram, read_program
+from tlf.dialects.target import Target
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+    from tlf.compiler.api.torch_module import CompiledModule
+    from tlf.frontend.torch import ImportedProgram
+
+
+@overload
+def compile(
+    program: str | Path | ModuleOp,
+    *,
+    target: str | Target = "reference",
+    entry: str | None = None,
+    check_indices: bool = False,
+) -> CompiledProgram: ...
+
+
+@overload
+def compile(
+    program: ImportedProgram | Module,
+    inputs: Sequence[Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    target: str | Target = "reference",
+    check_indices: bool = False,
+) -> CompiledModule: ...
+
+
+def compile(
+    program: str | Path | ModuleOp | ImportedProgram | Module,
+    inputs: Sequence[Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    target: str | Target = "reference",
+    entry: str | None = None,
+    check_indices: bool = False,
+) -> CompiledProgram | CompiledModule:
+    """
+    Compile a program to a function on numpy arrays or torch tensors.
+
+    `program` is the text of one, the path of a file, a module of xDSL, what
+    `tlf.from_torch` returned, or a module of PyTorch. The last is imported for example
+    `inputs`, and `options` by name, and called as the module is. `target` is
+    `reference`, `npu`, `triton`, or a target description by its name or file; `entry`
+    names the function, if there are several. With `check_indices`, a call raises
+    `CheckedValueError` for an index out of range and for an integer divided by 0.
+
+    Raises `CompileError` for a wrong program or description, `ImportFailure` for a
+    module that cannot be imported, `SourceError` for a file that cannot be read.
+    """
+    if isinstance(program, str | Path | ModuleOp):
+        module, base = read_program(program)
+        return CompiledProgram(module, target, entry, base, check_indices=check_indices)
+    from tlf.compiler.api.torch_module import CompiledModule, compile_module
+    from tlf.frontend.torch import ImportedProgram
+
+    if isinstance(program, ImportedProgram):
+        return CompiledModule(program, target, check_indices)
+    torch = sys.modules["torch"]
+    if not isinstance(program, torch.nn.Module):
+        kind = type(program).__name__
+        raise TypeError(f"expected a program or a module of PyTorch, got {kind}")
+    if inputs is None:
+        raise TypeError("expected example inputs for a module of PyTorch")
+    return compile_module(program, inputs, options, target, check_indices)

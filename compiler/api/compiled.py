@@ -1,0 +1,238 @@
+"""`tlf.compile`: programs as functions on arrays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.api.backends import backend_named
+from tlf.compiler.api.checked_values import CheckedResults
+from tlf.compiler.api.executables import Buffer, is_tensor
+from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.api.remarks import remarks
+from tlf.compiler.api.seen import Seen
+from tlf.compiler.api.told_groups import told
+from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.entry import entry_of
+from tlf.compiler.driver.pass_manager import verify
+from tlf.compiler.driver.planned import has_plans
+from tlf.compiler.driver.records import Records
+from tlf.compiler.driver.source import Source, read_source
+from tlf.compiler.driver.verified import parse_verified
+from tlf.dialects.entry import argument_types
+from tlf.dialects.parameters import is_parameter
+from tlf.dialects.target import Target
+from tlf.dialects.types import dtype_of
+
+
+class CompiledProgram:
+    """
+    A compiled function. It is called with its arguments in order, or by name: numpy
+    arrays or torch tensors of the shapes and dtypes that the program declares. A single
+    result comes as it is, several as a tuple; as torch tensors if all arguments are.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        target: str | Target = "reference",
+        entry: str | None = None,
+        base: Path = Path(),
+        passes: str | None = None,
+        check_indices: bool = False,
+    ) -> None:
+        self.module = module
+        self.target = target
+        started = time.perf_counter()
+        self._context = new_context()
+        self._backend = backend_named(target, entry, base, passes)
+        with errors_located(module, "the verifier"):
+            verify(module)
+        lowered = module.clone()
+        function = entry_of(module, entry)
+        with errors_located(function, "the arguments"):
+            self.types = argument_types(function)
+        function = entry_of(lowered, entry)
+        self._checked = CheckedResults.added(function) if check_indices else None
+        self._fixed = [is_parameter(each) for each in function.body.block.args]
+        self._kept: dict[str, tuple[Seen, Buffer]] = {}
+        self._records = Records()
+        manager = self._records.manager
+        self.signature = self._backend.lower(self._context, lowered, manager)
+        self.executable = self._backend.build(self._context, lowered, self.signature)
+        self._figures: dict[str, float] = {
+            "compile_seconds": time.perf_counter() - started
+        }
+
+    def __call__(self, *arguments: Buffer, **named: Buffer) -> Any:
+        """Run the program."""
+        inputs = self._bound(arguments, named)
+        results = self.run(inputs)
+        return results[0] if len(results) == 1 else results
+
+    def run(
+        self, inputs: Mapping[str, Buffer], as_tensors: bool | None = None
+    ) -> tuple[Buffer, ...]:
+        """
+        Run the program on arguments by name, and return all results. If `as_tensors` is
+        not given, they are torch tensors if all arguments are.
+        """
+        self._check(inputs)
+        if as_tensors is None:
+            as_tensors = bool(inputs) and all(map(is_tensor, inputs.values()))
+        device = self.executable.device_for(inputs)
+        accepted = {
+            name: self._accepted(name, each, device) for name, each in inputs.items()
+        }
+        outcome = self.executable(accepted, device)
+        self._figures.update(outcome.figures)
+        found = outcome.results
+        if self._checked is not None:
+            found = self._checked.without_checks(found)
+        results = found.values()
+        return tuple(_as_tensor(each) if as_tensors else each for each in results)
+
+    def refresh(self) -> None:
+        """
+        Compute what follows from weights again at the next call. That happens by itself
+        where a weight changed, but for writes that PyTorch does not count: of those
+        `tlf.refresh` tells all programs.
+        """
+        self._kept.clear()
+        if isinstance(self.executable, PreparedProgram):
+            self.executable.forget()
+
+    def _bound(
+        self, arguments: Sequence[Buffer], named: Mapping[str, Buffer]
+    ) -> Mapping[str, Buffer]:
+        names = self.signature.inputs
+        inputs = dict(zip(names, arguments, strict=False)) | dict(named)
+        if len(arguments) > len(names) or set(inputs) != set(names):
+            listed = ", ".join(names) or "none"
+            given = ", ".join([*map(str, range(len(arguments))), *named]) or "none"
+            raise TypeError(f"expected arguments {listed}, got {given}")
+        return inputs
+
+    def _check(self, inputs: Mapping[str, Buffer]) -> None:
+        for name, wanted, kind in self._expected:
+            value = inputs[name]
+            if value.shape != wanted:
+                shape = tuple(value.shape)
+                raise TypeError(
+                    f"argument `{name}`: expected shape {wanted}, got {shape}"
+                )
+            if (dtype := _name_of(value.dtype)) != kind:
+                raise TypeError(f"argument `{name}`: expected {kind}, got {dtype}")
+
+    def _accepted(self, name: str, value: Buffer, device: Any) -> Buffer:
+        """An argument as the backend takes it."""
+        if not is_tensor(value):
+            return value
+        if self.executable.takes_tensors:
+            if value.is_contiguous() and device in (None, value.device):
+                return value
+            return self._copied(name, value, device)
+        from tlf.frontend.torch.elements import to_array
+
+        return to_array(value)
+
+    def _copied(self, name: str, value: Buffer, device: Any) -> Buffer:
+        """
+        A copy in row-major order on a device, kept for a weight until that changes or
+        the device does.
+        """
+        device = device or value.device
+        if name not in self._weights:
+            return value.detach().to(device).contiguous()
+        kept = self._kept.get(name)
+        if kept is None or kept[1].device != device or not kept[0].is_still(value):
+            copy = value.detach().to(device).contiguous()
+            kept = self._kept[name] = Seen(value), copy
+        return kept[1]
+
+    @cached_property
+    def _weights(self) -> frozenset[str]:
+        """The names of arguments that hold weights."""
+        inputs = self.signature.inputs
+        named = zip(inputs, self._fixed[: len(inputs)], strict=True)
+        return frozenset(name for name, is_fixed in named if is_fixed)
+
+    @cached_property
+    def _expected(self) -> Sequence[tuple[str, tuple[int, ...], str]]:
+        """The name, the shape and the dtype of each argument."""
+        return [
+            (name, tuple(type_.get_shape()), dtype_of(type_.element_type).name)
+            for name, type_ in zip(self.signature.inputs, self.types, strict=True)
+        ]
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """
+        What is known of the cost: `compile_seconds`; of the last run on an NPU, cycles,
+        seconds and bytes by level; on a GPU, the number of kernels.
+        """
+        return dict(self._figures)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `ir` takes: `input`, each pass, and the texts compiled to."""
+        return ("input", *self._records.stages, *self.executable.artifacts)
+
+    def ir(self, stage: str = "input") -> str:
+        """The program at a stage. Raises `KeyError` for one that is not there."""
+        if stage in self.executable.artifacts:
+            return self.executable.artifacts[stage]
+        stages = {"input": self.module, **self._records.stages}
+        if stage not in stages:
+            raise KeyError(f"expected a stage among {', '.join(self.stages)}")
+        return f"{stages[stage]!s}\n"
+
+    def explain(self) -> str:
+        """
+        What runs together, and by which plan: a line for each group, and where time is
+        known, what it takes at least and by the model. Then what passes did, and what
+        they left alone and why.
+        """
+        return self._explanation
+
+    @cached_property
+    def _explanation(self) -> str:
+        planned = self._records.planned
+        if planned is None or not has_plans(planned):
+            return "the reference runs each operation by itself"
+        return told(planned, remarks(self._records))
+
+
+@cache
+def _name_of(dtype: object) -> str:
+    """The name of a dtype of numpy or torch."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _as_tensor(value: Buffer) -> Buffer:
+    if is_tensor(value):
+        return value
+    from tlf.frontend.torch.elements import to_tensor
+
+    return to_tensor(value)
+
+
+def read_program(program: str | Path | ModuleOp) -> tuple[ModuleOp, Path]:
+    """
+    A module from its text, its file, or itself, verified, and the folder that paths in
+    it start from. Text has more than one line; anything else is a path.
+    """
+    if isinstance(program, ModuleOp):
+        with errors_located(program, "the verifier"):
+            verify(program)
+        return program, Path()
+    if isinstance(program, str) and "\n" in program:
+        return parse_verified(new_context(), Source(program, "<text>")), Path()
+    source = read_source(str(program))
+    return parse_verified(new_context(), source), Path(program).parent

@@ -1,0 +1,86 @@
+"""Programs whose last arguments another program computes from weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tlf.compiler.api.executables import (
+    Buffer,
+    Executable,
+    NotSimulatedError,
+    Outcome,
+    Simulated,
+)
+from tlf.compiler.api.seen import Seen
+
+
+class PreparedProgram:
+    """
+    A program that another one, the preparation, has to run before: at the first call,
+    and when the arguments that it takes changed since.
+    """
+
+    def __init__(
+        self, main: Executable, preparation: Executable, taken: tuple[str, ...]
+    ) -> None:
+        self.main = main
+        self.preparation = preparation
+        self.taken = taken
+        self._seen: dict[str, Seen] = {}
+        self._outcome: Outcome | None = None
+
+    @property
+    def artifacts(self) -> Mapping[str, str]:
+        """Texts that it runs from, by file name."""
+        first = self.preparation.artifacts
+        return {
+            **self.main.artifacts,
+            **{f"prepare_{name}": text for name, text in first.items()},
+        }
+
+    @property
+    def takes_tensors(self) -> bool:
+        """Whether it runs on torch tensors where they lie."""
+        return self.main.takes_tensors
+
+    def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
+        """The device of torch that a run takes place on."""
+        return self.main.device_for(inputs)
+
+    def forget(self) -> None:
+        """Run the preparation again at the next call."""
+        self._outcome = None
+
+    def __call__(self, inputs: Mapping[str, Buffer], device: Any = None) -> Outcome:
+        """Run on arrays by the names of arguments, on a device if that is known."""
+        first = self._outcome
+        if first is None or any(
+            not self._seen[name].is_still(inputs[name]) for name in self.taken
+        ):
+            taken = {name: inputs[name] for name in self.taken}
+            first = self._outcome = self.preparation(taken, device)
+            self._seen = {name: Seen(value) for name, value in taken.items()}
+        return self._together(self.main({**inputs, **first.results}, device), first)
+
+    def time(self) -> Outcome:
+        """What a run of both costs, without data, where they are simulated."""
+        parts = self.main, self.preparation
+        main, first = (
+            part.time() if isinstance(part, Simulated) else None for part in parts
+        )
+        if main is None or first is None:
+            raise NotSimulatedError
+        return self._together(main, first)
+
+    def _together(self, outcome: Outcome, first: Outcome) -> Outcome:
+        rows = [(f"prepare: {title}", text) for title, text in first.rows]
+        figures = {f"prepare.{name}": value for name, value in first.figures.items()}
+        artifacts: Mapping[str, str] = self.artifacts if outcome.artifacts else {}
+        return Outcome(
+            outcome.results,
+            [*outcome.rows, *rows],
+            {**outcome.figures, **figures},
+            artifacts,
+            outcome.stretches,
+        )

@@ -1,0 +1,91 @@
+"""What passes told of a program: of whole tensors, and of loops nearer the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tlf.compiler.driver.records import Records, noted
+from tlf.dialects.graph import RemarkAttr, sentence
+from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.plan.graph_group import GraphGroupPass
+from tlf.planner.fusion.notes import LOOPS
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a pass did, or why it did not."""
+
+    source: str
+    """The pass."""
+    kind: str
+    """Whether something was done: `passed` or `missed`."""
+    text: str
+    places: Sequence[str]
+    """
+    Parts of an imported module, operations of its graph, names of values, or places in
+    the source.
+    """
+    level: str | None
+    """The memory level of the groups that it is about, if they are in others."""
+
+    def __str__(self) -> str:
+        words = self.source, self.kind, self.text
+        return sentence(*words, self.places, self.level or "")
+
+
+def remarks(records: Records) -> Mapping[str, Sequence[Remark]]:
+    """
+    What passes told of each function until its outermost groups had plans, then of the
+    groups that tiles of these become, level by level. What groups were before
+    `graph-partition` is left out.
+    """
+    if records.planned is None:
+        return {}
+    before = noted(records.planned)
+    found = {
+        name: [_remark(each, None) for each in told if not _is_over(each, records)]
+        for name, told in before.items()
+    }
+    for each in found.values():
+        each.sort(key=_place_of)
+    for level, after in records.nearer:
+        for name, told in after.items():
+            new = _new(before.get(name, ()), told)
+            found.setdefault(name, []).extend(_remark(each, level) for each in new)
+        before = after
+    return found
+
+
+def _new(
+    before: Sequence[RemarkAttr], after: Sequence[RemarkAttr]
+) -> Iterator[RemarkAttr]:
+    """Remarks that were added to others, with the places that are new alone."""
+    known = {each.at(()): each.place_names for each in before}
+    for each in after:
+        places = known.get(each.at(()))
+        if places is None:
+            yield each
+        elif new := [place for place in each.place_names if place not in places]:
+            yield each.at(new)
+
+
+def _is_over(remark: RemarkAttr, records: Records) -> bool:
+    """
+    Whether a remark is about groups that `graph-partition` merged, or might have, and
+    not about what no group can do.
+    """
+    if not records.is_partitioned or remark.source.data != GraphGroupPass.name:
+        return False
+    return remark.topic.data != LOOPS
+
+
+def _remark(remark: RemarkAttr, level: str | None) -> Remark:
+    words = (remark.source.data, remark.kind.data, remark.text.data)
+    return Remark(*words, remark.place_names, level)
+
+
+def _place_of(remark: Remark) -> int:
+    """Where the pass of a remark stands among those on whole tensors."""
+    order = PIPELINES["graph-pipeline"].split(",")
+    return order.index(remark.source) if remark.source in order else len(order)

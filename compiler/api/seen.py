@@ -1,0 +1,86 @@
+"""Arguments as they were, to find out whether they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tlf.compiler.api.executables import Buffer, is_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+
+_MARK = "_tlf_written"
+"""The attribute of a storage of torch that counts what `refresh` was told of it."""
+
+
+class Seen:
+    """
+    An argument as it was. An array of numpy is compared with what it held. A tensor of
+    torch counts as changed if it lies elsewhere or otherwise, or was written to, as its
+    version counter and `refresh` tell.
+    """
+
+    def __init__(self, value: Buffer) -> None:
+        self._array: Any = None if is_tensor(value) else np.array(value)
+        # What is held is not freed, so that nothing else comes to lie there.
+        self._storage: Any = value.untyped_storage() if is_tensor(value) else None
+        self._facts = _facts(value) if is_tensor(value) else None
+
+    def is_still(self, value: Buffer) -> bool:
+        """Whether an argument holds what this one held."""
+        if not is_tensor(value):
+            return self._facts is None and _is_equal(self._array, value)
+        return self._facts == _facts(value)
+
+
+def refresh(*written: Module | Tensor) -> None:
+    """
+    Say that modules or tensors were written to in a way that PyTorch does not count:
+    tensors made in `torch.inference_mode`, or any through `.data`. What compiled
+    programs computed from them they compute again at their next call.
+    """
+    for tensor in [each for given in written for each in _tensors_of(given)]:
+        storage = tensor.untyped_storage()
+        setattr(storage, _MARK, _marks(storage) + 1)
+
+
+def _tensors_of(module: Any) -> Iterator[Any]:
+    """The parameters, the buffers and the other tensors of a module, or a tensor."""
+    if is_tensor(module):
+        yield module
+        return
+    if not callable(getattr(module, "modules", None)):
+        kind = type(module).__name__
+        raise TypeError(f"expected a module or a tensor of PyTorch, got {kind}")
+    yield from module.parameters()
+    yield from module.buffers()
+    for each in module.modules():
+        yield from filter(is_tensor, each.__dict__.values())
+
+
+def _facts(tensor: Any) -> tuple[object, ...]:
+    """Where a tensor lies and how, and how often it was written to, as is known."""
+    return (
+        tensor.data_ptr(),
+        tensor.shape,
+        tensor.stride(),
+        tensor.device,
+        None if tensor.is_inference() else tensor._version,
+        _marks(tensor.untyped_storage()),
+    )
+
+
+def _marks(storage: Any) -> int:
+    return getattr(storage, _MARK, 0)
+
+
+def _is_equal(left: Any, right: Any) -> bool:
+    """Whether arrays of one shape and dtype have the same bits."""
+    return np.array_equal(
+        np.ascontiguousarray(left).reshape(-1).view(np.uint8),
+        np.ascontiguousarray(right).reshape(-1).view(np.uint8),
+    )

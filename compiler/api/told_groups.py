@@ -1,0 +1,41 @@
+"""The groups of a program in words, and what passes did with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.api.group_costs import costs_of
+from tlf.compiler.api.remarks import Remark
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.parts import part_of
+from tlf.dialects.prepared import is_preparation
+
+
+def told(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
+    """
+    What runs together, and by which plan: a line for each group, and where time is
+    known, what it takes at least and by the model. Then the remarks: what passes did,
+    and what they left alone and why.
+    """
+    functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
+    costs = costs_of(module)
+    lines: list[str] = []
+    for function in sorted(functions, key=is_preparation):
+        lines += ["before the first call:"] if is_preparation(function) else []
+        groups = (op for op in function.walk() if isinstance(op, GroupOp))
+        for number, group in enumerate(groups):
+            lines.append(_described(number, group))
+            lines += [f"  {costs[group]}"] if group in costs else []
+    lines += [str(each) for found in remarks.values() for each in found]
+    return "\n".join(lines)
+
+
+def _described(number: int, group: GroupOp) -> str:
+    """A group on one line: its operations, its plan, and where it comes from."""
+    names = [op.name.removeprefix("graph.") for op in group.body.block.ops]
+    plan = "" if group.plan is None else f"  {group.plan}"
+    part = f"  {part_of(group)}" if part_of(group) else ""
+    return f"group {number}: {', '.join(names[:-1])}{plan}{part}"

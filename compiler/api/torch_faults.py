@@ -1,0 +1,126 @@
+"""Failures of the compiler inside of `torch.compile`: told once, with a reproducer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import fx
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.api.torch_settings import Fallback, Settings
+from tlf.compiler.driver.whole_file import replace_file
+from tlf.runtime.triton.errors import UnavailableError
+
+LOG = logging.getLogger("tlf.torch")
+
+FOLDER = "TLF_REPRODUCER_DIR"
+"""The variable of the environment that names the folder of reproducers."""
+
+
+class FallbackError(Exception):
+    """
+    A part of a graph that could not be compiled, where PyTorch is not to run it.
+    """
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is done where compilation fails, and where that is told."""
+
+    settings: Settings
+
+    @contextmanager
+    def told(self, what: str, program: ModuleOp | fx.GraphModule) -> Generator[None]:
+        """Tell what is raised inside, with `program` as its reproducer."""
+        try:
+            yield
+        except Exception as error:
+            if not _is_fault(error):
+                raise
+            self.tell(what, _one_line(error), program, error)
+
+    def tell(
+        self,
+        what: str,
+        reason: str,
+        program: ModuleOp | fx.GraphModule,
+        cause: Exception | None = None,
+    ) -> None:
+        """
+        Say that something could not be compiled, and why. Raises `FallbackError` where
+        PyTorch is not to run it.
+        """
+        place = self._reproducer(reason, program)
+        if self.settings.fallback is Fallback.STRICT:
+            raise FallbackError(f"{what}: {reason} ({place})") from cause
+        LOG.warning("%s stays with PyTorch: %s (%s)", what, reason, place)
+        LOG.debug("raised here", exc_info=cause)
+
+    def _reproducer(self, reason: str, program: ModuleOp | fx.GraphModule) -> str:
+        """Write a reproducer, and tell where it is."""
+        try:
+            return f"reproducer: {self._write(reason, program)}"
+        except Exception as error:
+            return f"no reproducer: {_one_line(error)}"
+
+    def _write(self, reason: str, program: ModuleOp | fx.GraphModule) -> Path:
+        mark, ending, text = _text_of(program)
+        key = sha256(f"{self.settings}{text}".encode()).hexdigest()[:12]
+        file = self._folder() / f"part-{key}{ending}"
+        lines = [*self._options(file), reason]
+        header = "".join(f"{mark} {line}\n" for line in lines)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, lambda at: at.write_text(f"{header}{text}\n", "utf-8"))
+        return file
+
+    def _options(self, file: Path) -> Sequence[str]:
+        """How to compile it again, and with what."""
+        target = self.settings.target
+        name = target if isinstance(target, str) else target.name
+        about = (
+            f"target {name}, numerics {self.settings.numerics}",
+            f"torch {torch.__version__}",
+        )
+        is_program = file.suffix == ".mlir" and isinstance(target, str)
+        return (f"tlf-run {file} --target {name}", *about) if is_program else about
+
+    def _folder(self) -> Path:
+        given = self.settings.reproducers or os.environ.get(FOLDER)
+        if given:
+            return Path(given)
+        return Path(tempfile.gettempdir()) / f"tlf-reproducers-{os.getuid()}"
+
+
+def _text_of(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
+    """How a program marks comments, how its files end, and its text."""
+    if isinstance(program, ModuleOp):
+        return "//", ".mlir", str(program)
+    return "#", ".py", program.print_readable(print_output=False)
+
+
+def _is_fault(error: Exception) -> bool:
+    """
+    Whether an error is one of the compiler, rather than one that says what to install,
+    or by which PyTorch directs its tracing.
+    """
+    library: Any = import_module("torch._dynamo.exc")
+    directions = (library.RestartAnalysis, library.SkipFrame)
+    return not isinstance(error, (FallbackError, UnavailableError, *directions))
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    name = type(error).__name__
+    if name in ("CompileError", "ImportFailure"):
+        return text
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,110 @@
+"""Modules of PyTorch, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from tlf.compiler.api.compiled import CompiledProgram
+from tlf.dialects.target import Target
+from tlf.frontend.torch.export import ImportedProgram, from_torch
+from tlf.frontend.torch.graph import result_orders
+from tlf.frontend.torch.strides import lying
+from tlf.runtime.triton.device import choose_mode
+
+
+class CompiledModule:
+    """
+    A compiled module, called as the module is. Buffers that the module updates, such as
+    running statistics, are updated in `weights`.
+    """
+
+    def __init__(
+        self,
+        imported: ImportedProgram,
+        target: str | Target,
+        check_indices: bool = False,
+    ) -> None:
+        self.imported = imported
+        self.program = CompiledProgram(
+            imported.module, target, check_indices=check_indices
+        )
+        self.weights = dict(imported.weights)
+        self._orders = result_orders(imported.function)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Run the module on tensors."""
+        leaves = self._leaves(arguments, options)
+        values = [
+            self.weights[source] if isinstance(source, str) else leaves[source]
+            for source in self.imported.arguments
+        ]
+        names = self.program.signature.inputs
+        results = self.program.run(dict(zip(names, values, strict=True)), True)
+        places = self.imported.function.outputs
+        found = [
+            lying(results[place], self._orders[place])
+            if isinstance(place, int)
+            else place.copy()
+            for place in places
+        ]
+        for position, source in self.imported.mutated.items():
+            if isinstance(source, str):
+                self.weights[source] = found[position]
+            else:
+                leaves[source].copy_(found[position])
+        outputs = [found[position] for position in self.imported.outputs]
+        return pytree.tree_unflatten(outputs, self.imported.out_spec)
+
+    def _leaves(
+        self, arguments: Sequence[Any], options: Mapping[str, Any]
+    ) -> list[Any]:
+        leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
+        if spec != self.imported.in_spec:
+            raise TypeError(
+                f"expected arguments as {self.imported.in_spec}, got {spec}"
+            )
+        for number, wanted in self.imported.constants.items():
+            if not _is_same(leaves[number], wanted):
+                raise TypeError(
+                    f"input {number}: expected {wanted}, got {leaves[number]}"
+                )
+        return leaves
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """What is known of the cost, see `CompiledProgram.stats`."""
+        return self.program.stats
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names that `ir` takes, see `CompiledProgram.stages`."""
+        return self.program.stages
+
+    def ir(self, stage: str = "input") -> str:
+        """The program at a stage, see `CompiledProgram.ir`."""
+        return self.program.ir(stage)
+
+    def explain(self) -> str:
+        """What runs together, see `CompiledProgram.explain`."""
+        return self.program.explain()
+
+
+def _is_same(value: object, wanted: object) -> bool:
+    """Whether an input that is not a tensor is the one that was compiled for."""
+    return type(value) is type(wanted) and value == wanted
+
+
+def compile_module(
+    module: torch.nn.Module,
+    inputs: Sequence[Any],
+    options: Mapping[str, Any] | None = None,
+    target: str | Target = "reference",
+    check_indices: bool = False,
+) -> CompiledModule:
+    """Import a module for example inputs, and compile it."""
+    choose_mode()
+    return CompiledModule(from_torch(module, inputs, options), target, check_indices)

@@ -1,0 +1,81 @@
+"""Options of the backend of `torch.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tlf.dialects.numerics import Numerics
+from tlf.dialects.target import Target
+
+
+class Fallback(StrEnum):
+    """What becomes of operations that could not be compiled."""
+
+    EAGER = "eager"
+    """PyTorch runs them."""
+    STRICT = "strict"
+    """An error, unless they are such as TLF has not."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What graphs are compiled for."""
+
+    target: str | Target = "triton"
+    numerics: Numerics = Numerics.STRICT
+    fallback: Fallback = Fallback.EAGER
+    check_indices: bool = False
+    """Whether PyTorch runs what it refuses for some indices or divisors."""
+    reproducers: str | None = None
+    """The folder of reproducers, if not the default one."""
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> Settings:
+        """Those that options give. Raises `ValueError`."""
+        if unknown := [name for name in options if name not in _READERS]:
+            listed = ", ".join(f"`{name}`" for name in _READERS)
+            raise ValueError(f"expected the options {listed}, got `{unknown[0]}`")
+        return Settings(**{name: _READERS[name](options[name]) for name in options})
+
+
+def _target(value: Any) -> str | Target:
+    if not isinstance(value, str | Target):
+        raise ValueError(f"expected the name of a target, got {value}")
+    return value
+
+
+def _numerics(value: Any) -> Numerics:
+    if value not in list(Numerics):
+        raise ValueError(f"expected numerics `strict` or `relaxed`, got {value}")
+    return Numerics(value)
+
+
+def _fallback(value: Any) -> Fallback:
+    if value not in list(Fallback):
+        raise ValueError(f"expected fallback `eager` or `strict`, got {value}")
+    return Fallback(value)
+
+
+def _check_indices(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected check_indices True or False, got {value}")
+    return value
+
+
+def _reproducers(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str | Path):
+        raise ValueError(f"expected reproducers to be a folder, got {value}")
+    return None if value is None else str(value)
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "target": _target,
+    "numerics": _numerics,
+    "fallback": _fallback,
+    "check_indices": _check_indices,
+    "reproducers": _reproducers,
+}

@@ -1,0 +1,1 @@
+"""The pass driver: parsing, pipelines, diagnostics."""

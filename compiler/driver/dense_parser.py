@@ -1,0 +1,42 @@
+"""A parser that reads elements of tensors in hexadecimal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.parser import AttrParser
+
+from tlf.compiler.driver.type_cache import TypeCachingParser
+
+
+@dataclass(frozen=True)
+class _Bits:
+    """An element in hexadecimal, as xDSL has it."""
+
+    element: Any
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:
+        """The number: of a float its bits, of an integer its value."""
+        if not isinstance(type, AnyFloat):
+            return self.element.to_type(parser, type)
+        bits, size = self.element.value, type.compile_time_size
+        if bits >= 1 << 8 * size:
+            span = self.element.span
+            text = f"expected the bits of {type}, got {span.text}"
+            parser.raise_error(text, at_position=span)
+        (number,) = type.iter_unpack(bits.to_bytes(size, "little"))
+        return number
+
+
+class DenseParser(TypeCachingParser):
+    """
+    xDSL's parser, which takes hexadecimal elements of `dense<...>` for integers. Where
+    the type is a float they are its bits, as its printer writes infinities and NaN.
+    """
+
+    def _parse_tensor_literal_element(self) -> Any:
+        element = super()._parse_tensor_literal_element()
+        is_hexadecimal = element.span.text[:2] in ("0x", "0X")
+        return _Bits(element) if is_hexadecimal else element

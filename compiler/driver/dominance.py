@@ -1,0 +1,129 @@
+"""
+SSA dominance: every operand is defined on all the ways that lead to its use.
+
+xDSL's verifier leaves this out. Every region is taken for a control-flow region.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.compiler.driver.diagnostics import Position
+
+
+def verify_dominance(op: Operation) -> None:
+    """
+    Raise a `VerifyException` at the first operation inside `op` that uses a value which
+    does not dominate it. What cannot be reached is not checked.
+    """
+    for region in op.regions:
+        _verify_region(region, set())
+
+
+def _verify_region(region: Region, visible: set[SSAValue]) -> None:
+    """Check `region`, where the values in `visible` may be used; leave those as is."""
+    if (entry := region.first_block) is None:
+        return
+    children = _dominator_tree(entry)
+    stack: list[tuple[Block, list[SSAValue] | None]] = [(entry, None)]
+    while stack:
+        block, defined = stack.pop()
+        if defined is not None:
+            visible.difference_update(defined)
+            continue
+        stack.append((block, _verify_block(block, visible)))
+        stack.extend((child, None) for child in children[block])
+
+
+def _verify_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
+    """Check `block` and return what it defines, by then all visible."""
+    defined: list[SSAValue] = [*block.args]
+    visible.update(block.args)
+    for op in block.ops:
+        for index, operand in enumerate(op.operands):
+            if operand not in visible:
+                _fail(op, index, operand)
+        for region in op.regions:
+            _verify_region(region, visible)
+        visible.update(op.results)
+        defined.extend(op.results)
+    return defined
+
+
+def _fail(op: Operation, index: int, operand: SSAValue) -> None:
+    if isinstance(operand, OpResult):
+        at = Position.of(operand.op)
+        where = "" if at is None else f" at {at.line}:{at.column}"
+        definition = f"defined by `{operand.op.name}`{where}"
+    else:
+        definition = "a block argument"
+    message = f"operand {index}, {definition}, does not dominate this use"
+    op.emit_error(message, VerifyException(message))
+
+
+def _dominator_tree(entry: Block) -> dict[Block, list[Block]]:
+    """The blocks that each block reachable from `entry` immediately dominates."""
+    if entry.next_block is None and entry.prev_block is None:
+        return {entry: []}
+    order = _reverse_postorder(entry)
+    number = {block: i for i, block in enumerate(order)}
+    predecessors: list[list[int]] = [[] for _ in order]
+    for block in order:
+        for successor in _successors(block):
+            predecessors[number[successor]].append(number[block])
+    children: dict[Block, list[Block]] = {block: [] for block in order}
+    for block, parent in enumerate(_immediate_dominators(predecessors)):
+        if block != 0:
+            children[order[parent]].append(order[block])
+    return children
+
+
+def _immediate_dominators(predecessors: Sequence[Sequence[int]]) -> list[int]:
+    """
+    Immediate dominators of blocks numbered in reverse postorder, by intersecting
+    the predecessors' until nothing changes. The entry, block 0, is its own.
+    """
+    parent = [0] + [-1] * (len(predecessors) - 1)
+    changed = True
+    while changed:
+        changed = False
+        for block in range(1, len(predecessors)):
+            known = [p for p in predecessors[block] if parent[p] != -1]
+            common = known[0]
+            for other in known[1:]:
+                common = _intersect(parent, common, other)
+            changed |= parent[block] != common
+            parent[block] = common
+    return parent
+
+
+def _intersect(parent: Sequence[int], a: int, b: int) -> int:
+    while a != b:
+        if a > b:
+            a = parent[a]
+        else:
+            b = parent[b]
+    return a
+
+
+def _reverse_postorder(entry: Block) -> list[Block]:
+    order: list[Block] = []
+    seen = {entry}
+    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_successors(entry)))]
+    while stack:
+        block, successors = stack[-1]
+        for successor in successors:
+            if successor not in seen:
+                seen.add(successor)
+                stack.append((successor, iter(_successors(successor))))
+                break
+        else:
+            order.append(block)
+            stack.pop()
+    order.reverse()
+    return order
+
+
+def _successors(block: Block) -> Sequence[Block]:
+    return () if (last := block.last_op) is None else last.successors

@@ -1,0 +1,65 @@
+"""
+From text to a module and back: what the tools share around the passes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.ir import Dialect
+from xdsl.targets.mlir import MLIRTarget
+from xdsl.utils.target import Target
+
+from tlf.compiler.driver.located_parser import LocatedParser
+from tlf.compiler.driver.plugins import OWN, Names, PluggedContext
+from tlf.compiler.driver.source import Source
+
+PASSES = Names(lambda universe: universe.all_passes)
+TARGETS = Names(lambda universe: universe.all_targets)
+
+
+def new_context(allow_unregistered: bool = False) -> Context:
+    """A context that knows dialects of xDSL, TLF and plugins, and loads them late."""
+    context = PluggedContext(allow_unregistered)
+    for universe in OWN:
+        for name, factory in universe.all_dialects.items():
+            context.register_dialect(
+                name, _fresh_builtin if name == Builtin.name else factory
+            )
+    context.load_registered_dialect(Builtin.name)
+    return context
+
+
+def _fresh_builtin() -> Dialect:
+    """
+    The builtin dialect with a resource store of its own: xDSL's is one per process, and
+    confuses equal keys of two modules.
+    """
+    return Dialect(
+        Builtin.name,
+        list(Builtin.operations),
+        list(Builtin.attributes),
+        [OpAsmDialectInterface()],
+    )
+
+
+def parse(
+    context: Context, source: Source, allow_implicit_module: bool = True
+) -> ModuleOp:
+    """Read a module; every operation in it knows its place. Raises `ParseError`."""
+    parser = LocatedParser(context, source.text, source.name)
+    return parser.parse_module(allow_implicit_module)
+
+
+def emit(context: Context, module: ModuleOp, target: Target, **printing: bool) -> str:
+    """The text of `module` in `target`; `printing` goes to the `mlir` target alone."""
+    if isinstance(target, MLIRTarget):
+        target = dataclasses.replace(target, **printing)
+    output = StringIO()
+    target.emit(context, module, output)
+    text = output.getvalue()
+    return text.rstrip("\n") + "\n" if isinstance(target, MLIRTarget) else text

@@ -1,0 +1,129 @@
+"""
+Diagnostics that a test file announces in comments, and the comparison with what came.
+
+    // expected-error {{part of the message}}    on this line
+    // expected-error@+1 {{...}}                 on the line below, also @-2
+    // expected-error@above {{...}}              on the next line above, or @below,
+                                                 that has no such comment
+    // expected-error@unknown {{...}}            without a place
+
+Between double braces stands a part of the message; `expected-error-re` takes a regular
+expression, which is searched for.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tlf.compiler.driver.diagnostics import Diagnostic, Position
+from tlf.compiler.driver.source import Source
+
+_COMMENT = re.compile(
+    r"//\s*expected-error(?P<re>-re)?"
+    r"(?:@(?P<at>[+-]\d+|above|below|unknown))?\s*(?:\{\{(?P<text>.*)\}\})?"
+)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """
+    An error announced in a comment on line `written` of `file`, to come on `line`, or
+    at no place at all if that is `None`.
+    """
+
+    file: str
+    written: int
+    line: int | None
+    text: str
+    is_pattern: bool
+
+    def matches(self, diagnostic: Diagnostic) -> bool:
+        """Whether `diagnostic` is on the line and has the text."""
+        at = diagnostic.position
+        if (None if at is None else at.line) != self.line:
+            return False
+        if self.is_pattern:
+            return re.search(self.text, diagnostic.message) is not None
+        return self.text in diagnostic.message
+
+    def missing(self) -> Diagnostic:
+        """What to say when no diagnostic matches."""
+        where = "" if self.line is None else f" on line {self.line}"
+        return Diagnostic(
+            Position(self.file, self.written, 1),
+            f"expected error `{self.text}`{where}, got none",
+        )
+
+
+class ExpectationError(Exception):
+    """
+    An expectation that cannot be read; the message is a whole diagnostic.
+    """
+
+
+def find_expectations(source: Source) -> list[Expectation]:
+    """
+    The expectations in `source`. Raises `ExpectationError`.
+    """
+    return list(_expectations(source.text.split("\n"), source.name))
+
+
+def _expectations(lines: Sequence[str], file: str) -> Iterator[Expectation]:
+    for number, line in enumerate(lines, start=1):
+        if (match := _COMMENT.search(line)) is None:
+            continue
+        here = Position(file, number, match.start() + 1)
+        if (message := match["text"]) is None:
+            raise _error(here, "expected `{{text}}` after `expected-error`")
+        if is_pattern := match["re"] is not None:
+            _check_pattern(message, here)
+        target = _line(match["at"], number, lines)
+        yield Expectation(file, number, target, message, is_pattern)
+
+
+def _check_pattern(pattern: str, here: Position) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        reason = f"cannot read the regular expression `{pattern}`: {error}"
+        raise _error(here, reason) from error
+
+
+def _error(position: Position, message: str) -> ExpectationError:
+    return ExpectationError(str(Diagnostic(position, message)))
+
+
+def _line(at: str | None, number: int, lines: Sequence[str]) -> int | None:
+    """The line that `@at`, written on line `number`, means."""
+    match at:
+        case None:
+            return number
+        case "unknown":
+            return None
+        case "above" | "below":
+            step = -1 if at == "above" else 1
+            number += step
+            while 1 <= number <= len(lines) and _COMMENT.search(lines[number - 1]):
+                number += step
+            return number
+        case offset:
+            return number + int(offset)
+
+
+def compare(
+    expectations: Sequence[Expectation], diagnostics: Sequence[Diagnostic]
+) -> list[Diagnostic]:
+    """
+    What is wrong: a diagnostic for each one that came unannounced, and for each that
+    was announced and did not come. Every expectation stands for one diagnostic.
+    """
+    unmet = list(expectations)
+    wrong: list[Diagnostic] = []
+    for diagnostic in diagnostics:
+        if met := next((each for each in unmet if each.matches(diagnostic)), None):
+            unmet.remove(met)
+            continue
+        wrong.append(
+            Diagnostic(diagnostic.position, f"unexpected error: {diagnostic.message}")
+        )
+    return wrong + [each.missing() for each in unmet]

@@ -1,0 +1,175 @@
+"""A parser that gives every operation the place it was written at."""
+
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
+from typing import NoReturn
+
+from typing_extensions import TypeVar
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.parser import ParseError, UnresolvedOperand
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.lexer import Position, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from tlf.compiler.driver.dense_parser import DenseParser
+from tlf.compiler.driver.parser_messages import (
+    CLAUSE_EXPECTED,
+    SYNTAX_EXPECTED,
+    clauses_of,
+    example_of,
+    reworded,
+    unknown_operation,
+)
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
+
+class LocatedParser(DenseParser):
+    """
+    xDSL's parser, with four differences: operations without a `loc(...)` get their own
+    place, every error has a position and says what was expected and what it got, and
+    an empty input is an empty module.
+    """
+
+    def __init__(self, context: Context, text: str, name: str) -> None:
+        super().__init__(context, text, name)
+        self._file = StringAttr(name)
+        self._integers: dict[int, IntAttr] = {}
+        self._first_uses: dict[str, Span] = {}
+        self._operation_start = self._current_token.span
+        self._operation_type: type[Operation] | None = None
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        start = self._current_token.span
+        if allow_implicit_module and self._current_token.kind is MLIRTokenKind.EOF:
+            module = ModuleOp([])
+        else:
+            module = self._parse_nonempty(allow_implicit_module)
+        if isinstance(module.location, UnknownLoc):
+            module.location = self._location(start.start)
+        return module
+
+    def _parse_nonempty(self, allow_implicit_module: bool) -> ModuleOp:
+        try:
+            return super().parse_module(allow_implicit_module)
+        except ParseError:
+            at_end = self._current_token.kind is MLIRTokenKind.EOF
+            if not at_end or not self.forward_ssa_references:
+                raise
+        except RecursionError:
+            self.raise_error("operations are nested too deeply")
+        except Exception as error:
+            self.raise_error(_reason(error, self._operation_type))
+        name = next(iter(self.forward_ssa_references))
+        self.raise_error(f"%{name} is used but not defined", self._first_uses[name])
+
+    def parse_operation(self) -> Operation:
+        self._operation_start = span = self._current_token.span
+        try:
+            op = super().parse_operation()
+        except (ParseError, RecursionError):
+            raise
+        except Exception as error:
+            self.raise_error(_reason(error, self._operation_type), span)
+        match op.location:
+            case UnknownLoc():
+                op.location = self._location(span.start)
+            case NameLoc(location=NoneAttr() | UnknownLoc()):
+                place = self._location(span.start)
+                op.location = NameLoc(op.location.desc, place)
+            case _:
+                pass
+        return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            self._operation_type = super()._get_op_by_name(name)
+        except ParseError:
+            message = unknown_operation(name, self._known_operations(name))
+            self.raise_error(message, self._operation_start)
+        return self._operation_type
+
+    def _known_operations(self, name: str) -> list[str]:
+        """The operations of the dialect that a name says it is of."""
+        dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
+        return [] if dialect is None else [op.name for op in dialect.operations]
+
+    def raise_error(
+        self,
+        msg: str,
+        at_position: Span | Position | None = None,
+        end_position: Position | None = None,
+    ) -> NoReturn:
+        message = reworded(msg, self._got(msg, at_position))
+        message += self._syntax(message)
+        if end_position is not None:
+            assert isinstance(at_position, Position)
+            super().raise_error(message, at_position, end_position)
+        super().raise_error(message, at_position)
+
+    def _syntax(self, message: str) -> str:
+        """What is to be said of how the operation is written, if that is the matter."""
+        kind, clauses = self._operation_type, ""
+        is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
+        if is_keyword and CLAUSE_EXPECTED.match(message):
+            clauses = clauses_of(kind)
+        if clauses or not SYNTAX_EXPECTED.match(message):
+            return clauses
+        return example_of(kind)
+
+    def _got(self, message: str, at_position: Span | Position | None) -> str | None:
+        """What stands at the place of an error, if the error is about that."""
+        token = self._current_token
+        if at_position is None or at_position == token.span:
+            at_end = token.kind is MLIRTokenKind.EOF
+            return "the end of the file" if at_end else f"`{token.text}`"
+        if isinstance(at_position, Span) and message.startswith("Expected `"):
+            return f"`{at_position.text}`"
+        return None
+
+    def resolve_operand(
+        self, operand: UnresolvedOperand, type: AttributeT
+    ) -> SSAValue[AttributeT]:
+        self._first_uses.setdefault(operand.operand_name, operand.span)
+        return super().resolve_operand(operand, type)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        text = self._parser_state.lexer.input.content
+        lengths = (len(line) + 1 for line in text.split("\n"))
+        return list(accumulate(lengths, initial=0))
+
+    def _location(self, offset: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, offset)
+        column = offset - self._line_starts[line - 1] + 1
+        return FileLineColLoc(self._file, self._integer(line), self._integer(column))
+
+    def _integer(self, value: int) -> IntAttr:
+        if (known := self._integers.get(value)) is None:
+            known = self._integers[value] = IntAttr(value)
+        return known
+
+
+def _reason(error: Exception, kind: type[Operation] | None) -> str:
+    """
+    What to say of an exception that is not the parser's: constructors of attributes and
+    operations verify what they are given, and know nothing of the text.
+    """
+    if isinstance(error, DiagnosticException | ValueError):
+        return str(error)
+    what = "an operation" if kind is None else f"`{kind.name}`"
+    return (
+        f"expected {what} in a form that can be read, got one that its parser fails at "
+        f"({type(error).__name__}: {error})"
+    )

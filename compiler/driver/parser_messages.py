@@ -1,0 +1,84 @@
+"""What xDSL's parser says, in the words of the other messages."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
+
+from tlf.compiler.driver.unknown import meant
+from tlf.dialects.types import ELEMENT_TYPES
+
+WHOLE = {
+    "Could not parse entire input!": "expected an operation",
+    " in block definition": "expected an operation, a block name or `}`",
+    "Expected shape type.": "expected a size with `x` or an element type, such as "
+    + ", ".join(f"`{each}`" for each in ELEMENT_TYPES),
+}
+"""Messages that do not say what was expected."""
+
+QUOTED = (
+    (re.compile(r"^[Ee]xpected '([^']+)'"), r"expected `\1`"),
+    (re.compile(r"^'([^']+)' expected"), r"expected `\1`"),
+)
+TRAILING = re.compile(r"([a-z]+(?: [a-z]+)*) expected")
+CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
+"""Where a clause of an operation may have come at the wrong place."""
+
+SYNTAX_EXPECTED = re.compile(r"expected (`(:|\w+)`|an operand), got")
+"""Where an operation may be written in another way than it is."""
+
+KEYWORD = re.compile(r"`(\w+)`")
+
+EXAMPLE = re.compile(r"^```mlir\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STATEMENT = re.compile(r"^\S.*(?:\n\s+.*)*", re.MULTILINE)
+MOST = 160
+"""The longest example that is shown."""
+
+
+def unknown_operation(name: str, known: Sequence[str]) -> str:
+    """What is to be said of a name that is none of the operations of its dialect."""
+    if "." not in name:
+        return f"expected an operation, got `{name}`"
+    if not known:
+        dialect = name.partition(".")[0]
+        return f"unknown operation `{name}`: there is no dialect `{dialect}`"
+    return f"unknown operation `{name}`{meant(name, known)}"
+
+
+def reworded(message: str, got: str | None) -> str:
+    """
+    A message of xDSL's parser; one that says what was expected also says what it got,
+    if that is known.
+    """
+    message = WHOLE.get(message, message)
+    for pattern, words in QUOTED:
+        message = pattern.sub(words, message)
+    if message.startswith("Expected "):
+        message = f"e{message[1:].rstrip('.!')}"
+    if match := TRAILING.fullmatch(message):
+        message = f"expected {'an' if match[1][0] in 'aeiou' else 'a'} {match[1]}"
+    is_open = message.startswith("expected ") and " got " not in message
+    return f"{message}, got {got}" if got is not None and is_open else message
+
+
+def clauses_of(kind: type[Operation] | None) -> str:
+    """What is to be said of a keyword that an operation does not take at its place."""
+    if kind is None or not issubclass(kind, IRDLOperation):
+        return ""
+    names = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f": {kind.name} takes {listed} in this order" if len(names) > 1 else ""
+
+
+def example_of(kind: type[Operation] | None) -> str:
+    """What is to be said of how an operation is written, if its docstring tells."""
+    block = EXAMPLE.search(inspect.getdoc(kind) or "") if kind is not None else None
+    for statement in STATEMENT.findall(block[1]) if block else ():
+        text = " ".join(statement.split())
+        if kind is not None and f"{kind.name} " in text and len(text) <= MOST:
+            return f": it is written as `{text}`"
+    return ""

@@ -1,0 +1,167 @@
+"""
+Pass pipelines as text: `pass{option=value ...},pipeline-name,...`, read with messages
+that say what is wrong, and expanded.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import NoneType, UnionType
+from typing import TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import (
+    ArgSpec,
+    ArgSpecConvertible,
+    ParameterListType,
+    parse_pipeline,
+    parse_spec,
+)
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.hints import isa, type_repr
+from xdsl.utils.target import Target
+
+from tlf.compiler.driver.unknown import expected_one_of, meant
+
+PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
+TargetFactories = Mapping[str, Callable[[], type[Target]]]
+SpecT = TypeVar("SpecT", bound=ArgSpecConvertible)
+
+_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|\s*,\s*')
+"""A comma with its spaces, or a string to be left as it is."""
+
+
+class PipelineError(Exception):
+    """
+    A pipeline or format that cannot be read; the message says what is wrong with it.
+    """
+
+
+def build_passes(
+    text: str, passes: PassFactories, pipelines: Mapping[str, str]
+) -> tuple[ModulePass, ...]:
+    """
+    The passes that `text` asks for, named pipelines replaced by what they stand for.
+    Raises `PipelineError`.
+    """
+    return tuple(
+        _build(f"pass `{spec.name}`", passes[spec.name](), spec)
+        for spec in expand(text, passes, pipelines)
+    )
+
+
+def expand(
+    text: str, passes: PassFactories, pipelines: Mapping[str, str]
+) -> tuple[ArgSpec, ...]:
+    """
+    The passes that `text` names with their options, named pipelines replaced by what
+    they stand for. Raises `PipelineError`.
+    """
+    return tuple(_expand(text, passes, pipelines, ()))
+
+
+def build_target(text: str, targets: TargetFactories) -> Target:
+    """
+    The output format that `text`, as in `mlir` or `triton{option=value}`, asks for.
+    Raises `PipelineError`.
+    """
+    try:
+        spec = parse_spec(text)
+    except ArgSpecParseError as error:
+        raise PipelineError(f"cannot read format `{text}`: {_reason(error)}") from error
+    if spec.name not in targets:
+        expected = expected_one_of(spec.name, sorted(targets))
+        raise PipelineError(f"unknown format `{spec.name}`, {expected}")
+    return _build(f"format `{spec.name}`", targets[spec.name](), spec)
+
+
+def _expand(
+    text: str,
+    passes: PassFactories,
+    pipelines: Mapping[str, str],
+    inside: tuple[str, ...],
+) -> Iterator[ArgSpec]:
+    for spec in _parse(text):
+        if spec.name in passes:
+            yield spec
+            continue
+        if spec.name not in pipelines:
+            hint = meant(spec.name, [*passes, *pipelines])
+            raise PipelineError(f"unknown pass `{spec.name}`{hint}")
+        if spec.name in inside:
+            raise PipelineError(f"pipeline `{spec.name}` contains itself")
+        if spec.parameters:
+            raise PipelineError(
+                f"pipeline `{spec.name}` takes no options, got `{spec}`"
+            )
+        yield from _expand(
+            pipelines[spec.name], passes, pipelines, (*inside, spec.name)
+        )
+
+
+def _parse(text: str) -> tuple[ArgSpec, ...]:
+    try:
+        spaceless = _COMMA.sub(lambda match: match[1] or ",", text.strip())
+        return tuple(parse_pipeline(spaceless))
+    except ArgSpecParseError as error:
+        raise PipelineError(
+            f"cannot read pipeline `{text}`: {_reason(error)}"
+        ) from error
+
+
+def _reason(error: ArgSpecParseError) -> str:
+    """Where and why, from the drawing that is the error's message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    column = lines[1].rpartition(":")[2]
+    return f"{lines[-1][0].lower()}{lines[-1][1:]} (column {column})"
+
+
+def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
+    """Make a pass or a format from its options, after checking each of them."""
+    given = spec.normalize_parameter_names().parameters
+    required = kind.required_fields()
+    if not given and not required:
+        return kind()
+    hints = get_type_hints(kind)
+    types = {
+        field.name: hints[field.name]
+        for field in dataclasses.fields(kind)
+        if field.init and field.name != "name"
+    }
+    for name, values in given.items():
+        if name not in types:
+            raise PipelineError(f"{what}: {_unknown_option(name, types)}")
+        if not _accepts(types[name], values):
+            got = ",".join(map(str, values)) or "nothing"
+            raise PipelineError(
+                f"{what}: option `{_shown(name)}` expects {type_repr(types[name])}, "
+                f"got {got}"
+            )
+    for name in sorted(required - given.keys()):
+        raise PipelineError(f"{what} requires option `{_shown(name)}`")
+    try:
+        return kind.from_spec(spec)
+    except (ValueError, TypeError, DiagnosticException) as error:
+        raise PipelineError(f"{what}: {error}") from error
+
+
+def _unknown_option(name: str, known: Iterable[str]) -> str:
+    options = ", ".join(f"`{_shown(option)}`" for option in known)
+    return f"unknown option `{_shown(name)}`, expected " + (
+        f"one of {options}" if options else "none"
+    )
+
+
+def _accepts(expected: object, values: ParameterListType) -> bool:
+    """Whether xDSL would take `values` for an option of this type."""
+    if not values and get_origin(expected) in (Union, UnionType):
+        return NoneType in get_args(expected)
+    return (len(values) == 1 and _is_a(values[0], expected)) or _is_a(values, expected)
+
+
+def _is_a(value: object, expected: object) -> bool:
+    return isa(value, cast(type[object], expected))
+
+
+def _shown(option: str) -> str:
+    return option.replace("_", "-")

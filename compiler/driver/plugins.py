@@ -1,0 +1,116 @@
+"""
+Plugins: dialects, passes and formats of other installed packages, which xDSL finds by
+entry points, too.
+
+They are looked at only for a name that neither xDSL nor TLF has, so that what a program
+of TLF becomes does not depend on what else is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from typing import Generic, TypeVar
+
+from xdsl.context import Context
+from xdsl.ir import Attribute, Operation, TypeAttribute
+from xdsl.universe import XDSL_UNIVERSE, Universe
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.compiler.driver.universe import TLF_UNIVERSE
+
+GROUP = "xdsl.universe"
+"""The group of entry points that xDSL looks for plugins in."""
+
+OWN = (XDSL_UNIVERSE, TLF_UNIVERSE)
+
+FactoryT = TypeVar("FactoryT")
+
+
+@cache
+def plugins() -> Mapping[str, Universe]:
+    """The universes of plugins by name. Raises `DiagnosticException`."""
+    found = {point.name: _load(point) for point in entry_points(group=GROUP)}
+    return {name: found[name] for name in sorted(found) if found[name] not in OWN}
+
+
+def _load(point: EntryPoint) -> Universe:
+    try:
+        universe = point.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DiagnosticException(
+            f"plugin `{point.name}`: cannot load `{point.value}` ({reason})"
+        ) from error
+    if not isinstance(universe, Universe):
+        got = type(universe).__name__
+        raise DiagnosticException(
+            f"plugin `{point.name}`: expected `{point.value}` to be a universe of "
+            f"xDSL, got one of type {got}"
+        )
+    return universe
+
+
+class Names(Mapping[str, FactoryT], Generic[FactoryT]):
+    """
+    What names stand for in xDSL, in TLF, and in plugins, which are looked at for other
+    names alone. Raises `DiagnosticException` for a name of two plugins.
+    """
+
+    def __init__(self, table: Callable[[Universe], Mapping[str, FactoryT]]) -> None:
+        self._table = table
+        self._own = {name: made for each in OWN for name, made in table(each).items()}
+
+    def __getitem__(self, name: str) -> FactoryT:
+        return self._own[name] if name in self._own else self._plugged(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._own, self.of_plugins())
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self.of_plugins())
+
+    def of_plugins(self) -> Sequence[str]:
+        """The names that plugins add."""
+        names = chain.from_iterable(map(self._table, plugins().values()))
+        return sorted(set(names) - self._own.keys())
+
+    def _plugged(self, name: str) -> FactoryT:
+        tables = {each: self._table(found) for each, found in plugins().items()}
+        having = [each for each, table in tables.items() if name in table]
+        if not having:
+            raise KeyError(name)
+        if len(having) > 1:
+            both = " and ".join(f"`{each}`" for each in having)
+            raise DiagnosticException(f"`{name}` is in several plugins: {both}")
+        return tables[having[0]][name]
+
+
+DIALECTS = Names(lambda universe: universe.all_dialects)
+
+
+class PluggedContext(Context):
+    """
+    A context that looks for a dialect that is not registered among plugins.
+    """
+
+    def get_optional_op(
+        self, name: str, *, dialect_stack: Sequence[str] = ()
+    ) -> type[Operation] | None:
+        self._find_dialect_of(name)
+        return super().get_optional_op(name, dialect_stack=dialect_stack)
+
+    def get_optional_type(self, name: str) -> type[TypeAttribute] | None:
+        self._find_dialect_of(name)
+        return super().get_optional_type(name)
+
+    def get_optional_attr(self, name: str) -> type[Attribute] | None:
+        self._find_dialect_of(name)
+        return super().get_optional_attr(name)
+
+    def _find_dialect_of(self, name: str) -> None:
+        dialect, dot, _ = name.partition(".")
+        if dot and dialect not in self._registered_dialects and dialect in DIALECTS:
+            self.register_dialect(dialect, DIALECTS[dialect])

@@ -1,0 +1,110 @@
+"""What is kept of a compilation, to be told later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.planned import Watcher, planned_after
+from tlf.dialects.graph import RemarkAttr, remarks_of
+from tlf.passes.plan.graph_group import GraphGroupPass
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+
+Noted: TypeAlias = "Mapping[str, Sequence[RemarkAttr]]"
+"""The remarks on functions, by their names."""
+
+
+@dataclass
+class Records:
+    """
+    What one compilation was like: the program after each pass, where its outermost
+    groups have plans, and what passes noted until there and until tiles were grouped
+    for each nearer level.
+    """
+
+    keeps_stages: bool = True
+    """Whether the program is kept after each pass."""
+    stages: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp])
+    """The program by the names of passes, numbered if repeated."""
+    planned: ModuleOp | None = None
+    is_partitioned: bool = False
+    """Whether groups were put together before they had plans."""
+    nearer: list[tuple[str | None, Noted]] = field(
+        default_factory=list[tuple[str | None, Noted]]
+    )
+    """What was noted, by the levels that tiles are still brought to."""
+
+    def manager(
+        self, passes: Sequence[ModulePass], watcher: Watcher | None = None
+    ) -> PassManager:
+        """
+        A pass manager that takes down what its passes do, and shows the program to
+        `watcher` where its outermost groups have plans.
+        """
+        end = planned_after(passes)
+        is_merging = (isinstance(each, GraphPartitionPass) for each in passes[:end])
+        self.is_partitioned = any(is_merging)
+        names = unique_names([each.name for each in passes])
+        levels = _levels(passes)
+
+        def observe(count: int, module: ModuleOp, is_changed: bool) -> None:
+            if count and self.keeps_stages:
+                self._keep(names[count - 1], module, is_changed)
+            if count == end:
+                self.planned = self._kept(module)
+                if watcher is not None:
+                    watcher(module)
+            if count in levels:
+                self.nearer.append((levels[count], noted(module)))
+
+        return PassManager(passes, observer=observe)
+
+    def _keep(self, name: str, module: ModuleOp, is_changed: bool) -> None:
+        """Keep a module as it is after a pass, once for those that change nothing."""
+        if is_changed or not self.stages:
+            self.stages[name] = module.clone()
+        else:
+            self.stages[name] = next(reversed(self.stages.values()))
+
+    def _kept(self, module: ModuleOp) -> ModuleOp:
+        """A copy of a module, the one of the last stage if that is kept."""
+        if not self.stages:
+            return module.clone()
+        return next(reversed(self.stages.values()))
+
+
+def told_after(passes: Sequence[ModulePass]) -> int:
+    """How many passes run until nothing more is noted of groups."""
+    return max([planned_after(passes), *_levels(passes)])
+
+
+def noted(module: ModuleOp) -> Noted:
+    """The remarks on the functions of a module."""
+    functions = (op for op in module.ops if isinstance(op, func.FuncOp))
+    return {each.sym_name.data: remarks_of(each) for each in functions}
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names in order, numbered from the second of each on."""
+    counts: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        counts[name] = number = counts.get(name, 0) + 1
+        found.append(name if number == 1 else f"{name}.{number}")
+    return found
+
+
+def _levels(passes: Sequence[ModulePass]) -> Mapping[int, str | None]:
+    """The levels that tiles are still brought to, by how many passes ran until then."""
+    end = planned_after(passes)
+    return {
+        count: each.level
+        for count, each in enumerate(passes, 1)
+        if count > end and isinstance(each, GraphGroupPass)
+    }

@@ -1,0 +1,147 @@
+"""The same chip with another balance between its memory and its array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from tlf.analysis.bounds.bounds import Bounds
+from tlf.compiler.experiments.measure import Failure, Measured, Task, least_of, measured
+from tlf.compiler.experiments.pipelines import changed
+from tlf.compiler.experiments.program import Program
+from tlf.compiler.experiments.table import CYCLES, RATIO, TEXT, Table
+from tlf.compiler.experiments.variants import WHOLE
+from tlf.dialects.target import Target, from_data
+
+NEAR = 1.15
+"""What takes or moves so many times the bound at most needs no explanation."""
+
+BUSY = 0.85
+"""A part that is in use for so much of the time is what binds."""
+
+LITTLE = 0.05
+"""Who waits for no more than this share of the time is not what binds."""
+
+SLACK = 1.02
+"""A part that takes so many times what its work does at its peak works at its peak."""
+
+
+def balances(target: Target) -> Mapping[str, Target]:
+    """A chip as it is, with other bandwidth of its outer memory, half its array."""
+    return {
+        "as it is": target,
+        "memory x4": _with_bandwidth(target, 4, 1),
+        "memory /4": _with_bandwidth(target, 1, 4),
+        "half the array": _with_half_the_array(target),
+    }
+
+
+def gaps(programs: Sequence[Program], chips: Mapping[str, Target], jobs: int) -> Table:
+    """How far programs are from what no schedule beats, and why."""
+    formats = {"program": TEXT, "chip": TEXT, "cycles": CYCLES, "bound": CYCLES}
+    formats |= {"of bound": RATIO, "in passes": CYCLES, "of passes": RATIO}
+    formats |= {"bytes": RATIO, "on bus": RATIO, "binds": TEXT}
+    table = Table(formats)
+    cases = [(each, name, chip) for each in programs for name, chip in chips.items()]
+    tasks = [Task(each, chip, changed(chip, WHOLE)) for each, _, chip in cases]
+    for (program, name, chip), result in zip(cases, measured(tasks, jobs), strict=True):
+        least = least_of(program, chip)
+        if isinstance(result, Failure):
+            table.rows.append((program.title, name, *[None] * 7, result.reason))
+            continue
+        gap = result.cycles / max(1, least.cycles)
+        quantised = least.cycles_quantised
+        table.rows.append(
+            (
+                program.title,
+                name,
+                result.cycles,
+                least.cycles,
+                gap,
+                quantised,
+                result.cycles / max(1, quantised),
+                result.bytes / max(1, least.payload_bytes),
+                result.bus_bytes / max(1, least.bus_bytes),
+                explanation(result, least, chip.outermost.name),
+            )
+        )
+    return table
+
+
+def explanation(result: Measured, least: Bounds, memory: str) -> str:
+    """
+    What binds a program that takes longer, or moves more from and to the outermost
+    memory, than it has to, and how busy that is with more; nothing if it hardly does.
+    """
+    moves_more = result.bytes > NEAR * least.payload_bytes
+    if result.cycles <= NEAR * least.cycles and not moves_more:
+        return ""
+    text = binding(result, least)
+    if not moves_more or result.busiest == memory:
+        return text
+    return f"{text}; {_in_use(memory, result)} busy"
+
+
+def binding(result: Measured, least: Bounds) -> str:
+    """
+    Why a program is not faster: the part that is always in use, and why it is in use
+    for longer than it has to; or what the busiest part waits for.
+    """
+    part = result.busiest
+    text = f"{_in_use(part, result)} busy"
+    if result.work[part] >= BUSY * result.cycles:
+        return f"{text}, {_load(part, result, least)}"
+    waiting = _waiting(result)
+    if waiting is None:
+        return text
+    if part != waiting:
+        text = f"{text}, {_in_use(waiting, result)}"
+    causes = result.waits[waiting]
+    cause = max(causes, key=lambda each: causes[each])
+    return f"{text}, waits {causes[cause] / max(1, result.cycles):.0%} for {cause}"
+
+
+def _waiting(result: Measured) -> str | None:
+    """
+    The engine that waits: the busiest one, or the one that waits longest if that hardly
+    does, as where there is little to do and the rest is latency. Memories wait for
+    nothing by themselves.
+    """
+    waited = {part: sum(causes.values()) for part, causes in result.waits.items()}
+    waited = {part: cycles for part, cycles in waited.items() if cycles}
+    busiest = max(waited, key=lambda part: result.work[part], default=None)
+    if busiest is None or waited[busiest] >= LITTLE * result.cycles:
+        return busiest
+    return max(waited, key=lambda part: waited[part])
+
+
+def _in_use(part: str, result: Measured) -> str:
+    """A part, and the share of the time that it is in use."""
+    return f"{part} {result.work[part] / max(1, result.cycles):.0%}"
+
+
+def _load(part: str, result: Measured, least: Bounds) -> str:
+    """Why a part is in use for longer than the bound says."""
+    if part not in result.waits:
+        moved = result.bus_bytes / max(1, least.bus_bytes)
+        return f"{moved:.2f}x of the least traffic"
+    peak = result.least.get(part, 0)
+    over = result.work[part] / max(1, peak)
+    if over > SLACK or part != least.binding:
+        return f"{over:.2f}x of its work at peak"
+    return f"{peak / max(1, least.cycles):.2f}x of the least work"
+
+
+def _with_bandwidth(target: Target, times: int, parts: int) -> Target:
+    """The chip with another bandwidth of the outermost memory."""
+    data: Any = target.data
+    *near, far = data["levels"]
+    bandwidth = max(1, cast(int, far["bandwidth"]) * times // parts)
+    return from_data({**data, "levels": [*near, {**far, "bandwidth": bandwidth}]})
+
+
+def _with_half_the_array(target: Target) -> Target:
+    data: Any = target.data
+    matrix = data["engines"]["matrix"]
+    half = {**matrix, "rows": max(1, cast(int, matrix["rows"]) // 2)}
+    return from_data({**data, "engines": {**data["engines"], "matrix": half}})

@@ -1,0 +1,58 @@
+"""What dynamic programming gains over other searches, a row for each program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tlf.compiler.experiments.program import Program
+from tlf.compiler.experiments.strategies import (
+    GAIN,
+    NAMES,
+    NOTHING_FITS,
+    Found,
+    searches,
+)
+from tlf.compiler.experiments.table import CYCLES, MEGABYTES, SHARE, TEXT, Cell, Table
+from tlf.dialects.target import Target
+
+OTHERS = [name for name in NAMES if name != "dp"]
+
+
+def gained(programs: Sequence[Program], chips: Mapping[str, Target]) -> Table:
+    """
+    What `dp` finds by the model, in cycles and MB of L3, and what other searches take
+    beyond it.
+    """
+    formats = {"program": TEXT, "chip": TEXT, "groups": ",", "exact": TEXT}
+    formats |= {"cycles": CYCLES, "MB": MEGABYTES}
+    table = Table(formats | dict.fromkeys(OTHERS, SHARE))
+    gains = dict.fromkeys(OTHERS, 0)
+    for program in programs:
+        for label, chip in chips.items():
+            found = searches(program.read(), chip)
+            over = _over(found)
+            table.rows.append((program.title, label, *_best(found), *over.values()))
+            if found and found["dp"] is None:
+                table.notes.append(f"{program.title} on {label}: {NOTHING_FITS}")
+            for name, share in over.items():
+                gains[name] += share is not None and share > GAIN
+    table.notes += [
+        f"dp gains over {name} in {count} of {len(table.rows) - len(table.notes)}"
+        for name, count in gains.items()
+    ]
+    return table
+
+
+def _best(found: Mapping[str, Found | None]) -> Sequence[Cell]:
+    """What `dp` finds."""
+    if (best := found.get("dp")) is None:
+        return (None,) * 4
+    return best.groups, best.exactness("dp"), best.cycles, best.bytes / 1e6
+
+
+def _over(found: Mapping[str, Found | None]) -> Mapping[str, float | None]:
+    """What each other search takes beyond `dp`, as a share of it."""
+    if (best := found.get("dp")) is None:
+        return dict.fromkeys(OTHERS)
+    others = {name: found.get(name) for name in OTHERS}
+    return {name: each and each.beyond(best) for name, each in others.items()}

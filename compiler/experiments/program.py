@@ -1,0 +1,42 @@
+"""A program that experiments compile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.diagnostics import errors_located
+from tlf.compiler.driver.driver import new_context
+from tlf.compiler.driver.source import read_source
+from tlf.compiler.driver.verified import parse_verified
+from tlf.passes.plan.graph_free_layouts import GraphFreeLayoutsPass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file with a program of whole tensors."""
+
+    file: str
+    free: bool = False
+    """Whether arguments and results without a layout may lie in any order."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in tables."""
+        return Path(self.file).stem
+
+    @property
+    def folder(self) -> Path:
+        """Where its weights may lie."""
+        return Path(self.file).parent
+
+    def read(self) -> ModuleOp:
+        """The program, verified; a wrong one raises `CompileError`."""
+        context = new_context()
+        module = parse_verified(context, read_source(self.file))
+        if self.free:
+            with errors_located(module, "the layouts"):
+                GraphFreeLayoutsPass().apply(context, module)
+        return module

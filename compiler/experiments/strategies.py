@@ -1,0 +1,208 @@
+"""Searches for groups that run as one against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.experiments.measure import (
+    Failure,
+    Measured,
+    Task,
+    lower,
+    main_function,
+    measured,
+)
+from tlf.compiler.experiments.pipelines import before_partition, changed
+from tlf.compiler.experiments.program import Program
+from tlf.compiler.experiments.table import CYCLES, MEGABYTES, SHARE, TEXT, Cell, Table
+from tlf.compiler.experiments.variants import strategy
+from tlf.dialects.target import Target
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.partition.costs import GroupCosts
+from tlf.planner.partition.problem import problems_of
+from tlf.support.partition import NoScheduleError, Problem, Step, search
+
+NAMES = ("dp", "beam", "interval", "greedy", "unfused")
+SETTINGS = GraphPartitionPass()
+"""Whose limits the searches have."""
+
+GAIN = 0.001
+"""What is faster by less is as fast."""
+
+
+NOTHING_FITS = "no schedule: not even the smallest tiles of each operation fit"
+"""What is said where `dp` finds none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found for a program, by the model."""
+
+    cycles: int
+    bytes: int
+    groups: int
+    states: int
+    exact: bool
+    by: str
+    """The search that found it, where another one gave up."""
+    shape: tuple[object, ...]
+    """What schedules that do the same have in common."""
+
+    def exactness(self, name: str) -> str:
+        """Whether it is proven to be the best, or what found it, if not that search."""
+        return "yes" if self.exact else "no" if self.by == name else self.by
+
+    def beyond(self, best: Found) -> float:
+        """The share of its cycles that it takes beyond another one."""
+        return self.cycles / max(1, best.cycles) - 1
+
+
+def searches(module: ModuleOp, target: Target) -> Mapping[str, Found | None]:
+    """What each search finds, all by the same costs; None where it finds nothing."""
+    if (passes := before_partition(target)) is None:
+        return {}
+    lower(module, target, passes)
+    problems = list(_problems(module, target))
+    return {name: _found(problems, name) for name in NAMES}
+
+
+def _problems(module: ModuleOp, target: Target) -> Iterator[tuple[Problem, GroupCosts]]:
+    """The problems of a program whose operations are in groups, and their costs."""
+    level = target.tile_levels[0]
+    timed = TimedTiles.of(target, level)
+    if timed is None or timed.is_nearest:
+        return
+    for block in main_function(module).body.blocks:
+        for stated in problems_of(block, level):
+            costs = GroupCosts(
+                stated.nodes, stated.values, target, level, SETTINGS.contractions
+            )
+            yield stated.problem, costs
+
+
+def _found(problems: Sequence[tuple[Problem, GroupCosts]], name: str) -> Found | None:
+    try:
+        results = [
+            search(problem, costs, name, limits=SETTINGS.limits())
+            for problem, costs in problems
+        ]
+    except NoScheduleError:
+        return None
+    schedules = [result.schedule for result in results]
+    told = [result.statistics for result in results]
+    return Found(
+        sum(each.time for each in schedules),
+        sum(each.payload for each in schedules),
+        sum(len(each.steps) for each in schedules),
+        sum(each.states for each in told),
+        all(each.exact for each in told),
+        ", ".join(dict.fromkeys(each.strategy for each in told)),
+        tuple(map(_shape, (step for each in schedules for step in each.steps))),
+    )
+
+
+def _shape(step: Step) -> tuple[object, ...]:
+    """What a step does."""
+    plan = step.option.plan
+    if not isinstance(plan, OuterPlan):
+        return step.group, step.context
+    return step.group, step.context, plan.key
+
+
+def compared(
+    programs: Sequence[Program],
+    chips: Mapping[str, Target],
+    jobs: int,
+    simulates: bool,
+) -> Table:
+    """The searches over programs and chips, by the model and by the simulator."""
+    formats = {"program": TEXT, "chip": TEXT, "search": TEXT, "groups": ","}
+    formats |= {"states": ",", "exact": TEXT}
+    formats |= {"model cycles": CYCLES, "model MB": MEGABYTES, "over dp": SHARE}
+    if simulates:
+        formats |= {"cycles": CYCLES, "L3 MB": MEGABYTES, "beyond dp": SHARE}
+    table = Table(formats)
+    for program in programs:
+        for label, chip in chips.items():
+            found = searches(program.read(), chip)
+            results: Mapping[str, Measured | Failure] = {}
+            if simulates:
+                results = _simulated(program, chip, found, jobs)
+            for name, each in found.items():
+                row = _row(found, name, each)
+                more = _more(results, name) if simulates else ()
+                table.rows.append((program.title, label, name, *row, *more))
+            table.notes += _verdict(f"{program.title} on {label}", found, results)
+    return table
+
+
+def _simulated(
+    program: Program, chip: Target, found: Mapping[str, Found | None], jobs: int
+) -> Mapping[str, Measured | Failure]:
+    """What schedules take, those that do the same looked at once."""
+    shapes = {each.shape: name for name, each in found.items() if each is not None}
+    names = list(shapes.values())
+    tasks = [Task(program, chip, changed(chip, strategy(name))) for name in names]
+    known = dict(zip(names, measured(tasks, jobs), strict=True))
+    return {
+        name: known[shapes[each.shape]]
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def _row(
+    found: Mapping[str, Found | None], name: str, each: Found | None
+) -> Sequence[Cell]:
+    if each is None:
+        return (None,) * 6
+    figures = (each.groups, each.states, each.exactness(name), each.cycles)
+    best = found["dp"]
+    over = each.beyond(best) if best and name != "dp" else None
+    return (*figures, each.bytes / 1e6, over)
+
+
+def _more(results: Mapping[str, Measured | Failure], name: str) -> Sequence[Cell]:
+    result, best = results.get(name), results.get("dp")
+    if not isinstance(result, Measured):
+        return (None,) * 3
+    over = None
+    if isinstance(best, Measured) and name != "dp":
+        over = result.cycles / max(1, best.cycles) - 1
+    return result.cycles, result.bytes / 1e6, over
+
+
+def _verdict(
+    case: str,
+    found: Mapping[str, Found | None],
+    results: Mapping[str, Measured | Failure],
+) -> Iterator[str]:
+    """Say where `dp` gains nothing over simpler searches, and where it loses."""
+    if (best := found.get("dp")) is None:
+        if found:
+            yield f"{case}: {NOTHING_FITS}"
+        return
+    others = {name: each for name, each in found.items() if name != "dp" and each}
+    equal = [
+        name for name, each in others.items() if each.cycles <= best.cycles * (1 + GAIN)
+    ]
+    if equal:
+        yield f"{case}: dp gains nothing over {', '.join(equal)} by the model"
+    first = results.get("dp")
+    if isinstance(first, Failure):
+        yield f"{case}, dp: {first.reason}"
+        return
+    better = [
+        name
+        for name, result in results.items()
+        if isinstance(result, Measured)
+        and first is not None
+        and result.cycles * (1 + GAIN) < first.cycles
+    ]
+    if better:
+        yield f"{case}: {', '.join(better)} takes less than dp on the simulator"

@@ -1,0 +1,286 @@
+"""What `tlf-explain` tells, as plain data: its JSON, and what its text is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tlf.compiler.api.remarks import Remark
+from tlf.compiler.driver.source_names import SourceNames, spelled
+from tlf.compiler.explain.choices import Choice, Cost, Other, opened
+from tlf.compiler.explain.memory import Peak
+from tlf.compiler.explain.report import FunctionReport, GroupReport
+from tlf.dialects import graph
+from tlf.planner.partition.refinement import Rehearsed
+
+
+@dataclass(frozen=True)
+class Member:
+    """An operation of a group."""
+
+    operation: str
+    name: str | None
+    """What the source calls the operation that it comes from."""
+    place: str | None
+    """Where that is written."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a group is tiled."""
+
+    level: str
+    tile: Sequence[int]
+    reduce: Sequence[int]
+    stages: int
+    """Iterations in flight: over the steps of a reduction, or over tiles."""
+    roll: int | None
+    """The axis of the tile along which it rolls."""
+    leads: bool
+    """Whether what is computed for windows is computed an iteration ahead."""
+    kept: Sequence[str]
+    """Results that stay in the level."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a program or a part of it costs by the model, and at least."""
+
+    cycles: int
+    bytes: int
+    """From and to the farther memory."""
+    bound_cycles: int
+    bound_cycles_in_passes: int
+    """With products in whole passes of the array."""
+    bound_bytes: int
+    bound_by: str
+    """What takes most of the bound: `memory`, `matrix` or `vector`."""
+    gap: float
+    """Cycles over those of the bound."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The peak of a level, in bytes."""
+
+    level: str
+    capacity: int
+    height: int
+    live: int
+    fragmentation: int
+    uses: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Another choice, and what the search says of the whole with it."""
+
+    title: str
+    """The names of its first and last operation."""
+    operations: Sequence[Member]
+    kept: int
+    cycles: int
+    bytes: int
+    more: float
+    """The cycles that this adds to those of the chosen schedule, as a part of them."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of a function."""
+
+    number: int
+    title: str
+    """The names of its first and last operation."""
+    operations: Sequence[Member]
+    plan: Plan
+    figures: Figures
+    moves: int
+    """Cycles of moves alone."""
+    computation: int
+    """Cycles of computation alone."""
+    binds: str
+    """Which of both takes longer."""
+    products_again: float
+    """The part of the products that is computed more than once."""
+    elements_again: float
+    """The part of all other elements that is."""
+    memory: Memory
+    instead: Sequence[Instead]
+    simulated_cycles: int | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the groups were found."""
+
+    strategy: str
+    exact: bool
+    reason: str
+    cost: Cost
+    """Of the schedule that was chosen, where groups run beside each other."""
+    rehearsed: Rehearsed | None
+    """What the event model said of the best schedules, if it was asked."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function, and its groups in order."""
+
+    name: str
+    target: str
+    groups: Sequence[Group]
+    figures: Figures
+    unfused: Cost | None
+    """With every group of `graph-group` by itself, by the model."""
+    gain: float | None
+    """How many times longer that takes."""
+    searches: Sequence[Search]
+    remarks: Sequence[Remark] = ()
+    simulated: Cost | None = None
+
+
+def function_of(
+    report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
+) -> Function:
+    """What is told of a function."""
+    here = [_whole_choice(each, report) for each in choices if _is_about(each, report)]
+    instead = {
+        group: [_instead(each, choice, names) for each in told]
+        for choice in here
+        for group, told in zip(choice.groups, choice.others, strict=True)
+        if group is not None
+    }
+    groups = [
+        _group(number, each, instead.get(each.price.group, ()), names)
+        for number, each in enumerate(report.groups)
+    ]
+    bounds = report.bounds
+    figures = Figures(
+        report.cycles,
+        report.bytes,
+        bounds.cycles,
+        bounds.cycles_quantised,
+        bounds.payload_bytes,
+        bounds.binding,
+        report.gap,
+    )
+    unfused, gain = _unfused(report, here), None
+    if unfused is not None:
+        gain = unfused.cycles / max(_whole(report, here, lambda c: c.cost).cycles, 1)
+    searches = [_search(each) for each in here]
+    name = report.function.sym_name.data
+    return Function(name, target, groups, figures, unfused, gain, searches)
+
+
+def _search(choice: Choice) -> Search:
+    found = choice.statistics
+    told = found.strategy, found.exact, found.reason
+    return Search(*told, choice.cost, choice.rehearsed)
+
+
+def _instead(other: Other, choice: Choice, names: SourceNames) -> Instead:
+    """What else there was, beside what was chosen."""
+    cycles, chosen = other.cost.cycles, max(choice.cost.cycles, 1)
+    return Instead(
+        spelled(names, other.operations),
+        members(other.operations, names),
+        other.kept,
+        cycles,
+        other.cost.bytes,
+        cycles / chosen - 1,
+    )
+
+
+def _whole_choice(choice: Choice, report: FunctionReport) -> Choice:
+    """A choice with what groups cost that had their plan before."""
+    given = [e.price.spent for e in report.groups if e.price.group in choice.given]
+    cycles, moved = sum(e.cycles for e in given), sum(e.bytes for e in given)
+    return choice.with_given(Cost(cycles, moved))
+
+
+def _is_about(choice: Choice, report: FunctionReport) -> bool:
+    groups = {each.price.group for each in report.groups}
+    return any(group in groups for group in choice.groups)
+
+
+def _unfused(report: FunctionReport, choices: Sequence[Choice]) -> Cost | None:
+    """The whole function with nothing merged, if that runs."""
+    if not choices or any(each.unfused is None for each in choices):
+        return None
+    return _whole(report, choices, lambda each: each.unfused)
+
+
+def _whole(
+    report: FunctionReport,
+    choices: Sequence[Choice],
+    cost: Callable[[Choice], Cost | None],
+) -> Cost:
+    """The whole function with some cost of what was searched; other groups as are."""
+    chosen = {group for each in choices for group in each.groups}
+    rest = [
+        each.price.spent for each in report.groups if each.price.group not in chosen
+    ]
+    told = [*rest, *filter(None, map(cost, choices))]
+    return Cost(sum(each.cycles for each in told), sum(each.bytes for each in told))
+
+
+def _group(
+    number: int, report: GroupReport, instead: Sequence[Instead], names: SourceNames
+) -> Group:
+    price, spent, bounds = report.price, report.price.spent, report.price.bounds
+    figures = Figures(
+        spent.cycles,
+        spent.bytes,
+        bounds.cycles,
+        bounds.cycles_quantised,
+        bounds.payload_bytes,
+        bounds.binding,
+        report.gap,
+    )
+    return Group(
+        number,
+        spelled(names, opened(price.group)),
+        members(opened(price.group), names),
+        _plan(price.group, names),
+        figures,
+        spent.moves,
+        spent.computation,
+        report.binds,
+        report.recomputed.product_share,
+        report.recomputed.element_share,
+        _memory(price.level.name, report.peak),
+        instead,
+    )
+
+
+def members(operations: Sequence[Operation], names: SourceNames) -> list[Member]:
+    """Operations as they are told of."""
+    return [
+        Member(op.name.removeprefix("graph."), names.name(op), names.place(op))
+        for op in operations
+    ]
+
+
+def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
+    assert group.plan is not None
+    kept = [group.yielded[number].owner for number in group.plan.kept]
+    named = [names.name(op) for op in kept if isinstance(op, Operation)]
+    return Plan(
+        group.plan.level.data,
+        group.plan.tile_sizes,
+        group.plan.reduce_sizes,
+        group.plan.innermost_stages,
+        group.plan.rolled_axis,
+        group.plan.leads,
+        [name for name in named if name is not None],
+    )
+
+
+def _memory(level: str, peak: Peak) -> Memory:
+    uses = {str(use): size for use, size in peak.uses.items()}
+    return Memory(
+        level, peak.capacity, peak.height, peak.live, peak.fragmentation, uses
+    )

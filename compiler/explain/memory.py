@@ -1,0 +1,152 @@
+"""What the most memory that a group takes at once is taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.model import GroupTiling, Loop
+from tlf.compiler.explain.pricing import Price
+from tlf.dialects.interfaces import AccumulatingInterface
+from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.planner.cost.npu.footprint import Part
+from tlf.support.affine.access import Box
+from tlf.support.allocation import Budget, live_bytes, pack
+
+VISITS = 20_000
+"""What it may cost to find out how high a placement gets."""
+
+
+class Use(StrEnum):
+    """What bytes are for."""
+
+    INPUTS = auto()
+    """Tiles of what the group reads, but for all below."""
+    HALO = auto()
+    """The part of tiles that the next ones need, too."""
+    WEIGHTS = auto()
+    OUTPUTS = auto()
+    """Tiles of results."""
+    INTERMEDIATES = auto()
+    """Values that one nest leaves for the next."""
+    ACCUMULATORS = auto()
+    """Values that products or reductions are summed up in, on their way."""
+    SKIPS = auto()
+    """Values that wait while nests run that have no use for them."""
+    DOUBLE_BUFFERS = auto()
+    """Places for the tiles of other iterations in flight."""
+    KEPT = auto()
+    """Whole tensors that stay from one group to another."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The moment at which a group takes the most of a level, in bytes."""
+
+    capacity: int
+    live: int
+    """What is live at once."""
+    height: int
+    """How high the best placement found gets."""
+    uses: Mapping[Use, int]
+    """What is live, by what it is for."""
+
+    @property
+    def fragmentation(self) -> int:
+        """Bytes that are lost between buffers."""
+        return self.height - self.live
+
+
+def peak_of(price: Price, weights: Collection[SSAValue], held: int = 0) -> Peak:
+    """
+    The peak of a group. `weights` are inputs of it; of `held` bytes around it the group
+    itself makes no use.
+    """
+    parts = price.spent.footprint.parts
+    resident = sum(byte_count(tensor_type(each)) for each in price.keeping.resident)
+    buffers = [part.buffer for part in parts]
+    live, around = live_bytes(buffers), held + resident
+    height = pack(buffers, Budget(VISITS)).peak if buffers else 0
+    uses = dict.fromkeys(Use, 0)
+    uses[Use.KEPT] = around
+    for part in _at_peak(parts):
+        for use, size in _uses(part, price, weights):
+            uses[use] += size
+    capacity = price.level.capacity
+    return Peak(capacity, live + around, max(height, live) + around, uses)
+
+
+def _at_peak(parts: Collection[Part]) -> list[Part]:
+    """The parts that are live at the first step at which most bytes are."""
+    steps = sorted({span.start for part in parts for span in part.buffer.spans})
+    live = [[part for part in parts if _is_live(part, step)] for step in steps]
+    return max(live, key=lambda each: sum(p.buffer.size for p in each)) if live else []
+
+
+def _is_live(part: Part, step: int) -> bool:
+    return any(span.start <= step < span.end for span in part.buffer.spans)
+
+
+def _uses(
+    part: Part, price: Price, weights: Collection[SSAValue]
+) -> Iterator[tuple[Use, int]]:
+    """What the bytes of a buffer are for."""
+    value, size = part.value, part.buffer.size - part.ahead
+    yield Use.DOUBLE_BUFFERS, part.ahead
+    if value in price.keeping.kept:
+        yield Use.KEPT, size
+        return
+    halo = min(size, _halo(part, price.tiling))
+    yield Use.HALO, halo
+    yield _use(part, price, weights), size - halo
+
+
+def _use(part: Part, price: Price, weights: Collection[SSAValue]) -> Use:
+    value = part.value
+    if value in weights:
+        return Use.WEIGHTS
+    if value in price.tiling.results:
+        return Use.OUTPUTS
+    if _waits(value, price):
+        return Use.SKIPS
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner not in price.tiling.tiles:
+        return Use.INPUTS
+    if part.kind != "temporary" and isinstance(owner, AccumulatingInterface):
+        return Use.ACCUMULATORS
+    return Use.INTERMEDIATES
+
+
+def _waits(value: SSAValue, price: Price) -> bool:
+    """Whether a nest runs, between two that use a value, that does not."""
+    ops = [use.operation for use in value.uses]
+    if isinstance(value.owner, Operation):
+        ops.append(value.owner)
+    touched = {price.nests[op] for op in ops if op in price.nests}
+    if not touched:
+        return False
+    between = set(range(min(touched), max(touched) + 1))
+    return not between <= touched
+
+
+def _halo(part: Part, tiling: GroupTiling) -> int:
+    """The bytes of a tile that the next tile has as well."""
+    item = dtype_of(tensor_type(part.value).element_type).itemsize
+    whole = prod(interval.size for interval in part.box)
+    return item * (whole - prod(_steps(part.box, tiling)))
+
+
+def _steps(box: Box, tiling: GroupTiling) -> Iterator[int]:
+    """How much of a box is new in the next tile, along each axis."""
+    loops = tiling.loops.values()
+    for interval in box:
+        steps = [
+            factor * symbol.tile
+            for symbol, factor in interval.offset.terms
+            if isinstance(symbol, Loop) and symbol in loops
+        ]
+        yield min([interval.size, *steps])

@@ -1,0 +1,1 @@
+"""Canonicalization and simplification rules of the graph dialect."""

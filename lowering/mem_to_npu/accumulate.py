@@ -1,0 +1,35 @@
+"""
+Whether an instruction adds to what it finds in its place, or overwrites it.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_npu.index import IndexBuilder
+from tlf.lowering.mem_to_npu.ranges import range_of
+
+
+def accumulates(
+    op: mem.AccumulatingOp, index: IndexBuilder, counters: Sequence[SSAValue]
+) -> bool | SSAValue:
+    """
+    Return whether an instruction of an operation accumulates: a value where it does
+    unless that is 0.
+
+    `counters` are those of the loops around the instruction that combine into the same
+    elements. They start from 0, where the operation comes to these elements first.
+    """
+    if op.overwrite is None:
+        return True
+    if op.unless is None:
+        terms = list(counters)
+    elif counters and range_of(op.unless)[0] < 0:
+        # What may be negative must not cancel a counter.
+        size = index.max(op.unless, index.sub(0, op.unless))
+        terms = [index.value(size), *counters]
+    else:
+        terms = [op.unless, *counters]
+    total = index.sum(terms)
+    return total != 0 if isinstance(total, int) else total

@@ -1,0 +1,73 @@
+"""
+Removing what instructions have replaced.
+"""
+
+from collections.abc import Sequence
+
+from xdsl.dialects import func, scf
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.buffers import touches
+from tlf.dialects import mem, npu
+
+VIEWS = (*touches.BUFFERS, *touches.VIEWS)
+"""Buffers, and what shows them."""
+
+
+def clean(body: Block, converted: Sequence[Operation]) -> None:
+    """
+    Erase waits for moves, the tokens that loops carry, replaced operations, and views.
+    """
+    order = list(body.walk())
+    for op in order:
+        if isinstance(op, mem.WaitOp):
+            Rewriter.erase_op(op)
+    for op in order:
+        if isinstance(op, scf.YieldOp):
+            _drop_tokens(op)
+    for op in order:
+        if isinstance(op, scf.ForOp) and op.iter_args:
+            _without_carried(op)
+    for op in converted:
+        Rewriter.erase_op(op)
+    for op in reversed(order):
+        if isinstance(op, VIEWS):
+            Rewriter.erase_op(op)
+    region = body.parent
+    assert region is not None
+    region_dce(region)
+
+
+def _drop_tokens(op: scf.YieldOp) -> None:
+    for value in op.operands:
+        if not isinstance(value.type, mem.TokenType):
+            raise PassFailedException(
+                f"scf.for: expected a loop that carries tokens only, got {value.type}"
+            )
+    if op.operands:
+        Rewriter.replace_op(op, scf.YieldOp())
+
+
+def _without_carried(op: scf.ForOp) -> None:
+    """Rebuild a loop without the values it carries, which nothing uses any more."""
+    body = op.detach_region(op.body)
+    tokens = list(op.iter_args)
+    for argument in reversed(body.block.args[1:]):
+        body.block.erase_arg(argument, safe_erase=False)
+    loop = scf.ForOp(op.lb, op.ub, op.step, [], body)
+    loop.location = op.location
+    Rewriter.replace_op(op, loop, [*tokens])
+
+
+def check_convertible(op: Operation) -> None:
+    """
+    Raise `PassFailedException` for what no part of the npu can do.
+    """
+    if isinstance(op, mem.LoadOp | mem.StoreOp):
+        raise PassFailedException(f"{op.name}: expected buffers, got tensors")
+    known = isinstance(op, (*VIEWS, npu.CoresOp, scf.ForOp, scf.YieldOp, func.ReturnOp))
+    if not known and op.dialect_name() not in ("arith", "math", "mem"):
+        raise PassFailedException(f"{op.name}: the npu has no instruction for it")

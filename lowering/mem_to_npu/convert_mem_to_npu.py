@@ -1,0 +1,240 @@
+"""
+The conversion `convert-mem-to-npu`: moves and computation become instructions.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects import mem, npu
+from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
+from tlf.dialects.stored_elements import stored_elements
+from tlf.dialects.target import Target
+from tlf.dialects.tile import stored_in
+from tlf.lowering.mem_to_npu.ahead import issue_ahead
+from tlf.lowering.mem_to_npu.clean import check_convertible, clean
+from tlf.lowering.mem_to_npu.dependences import Touch, Tree
+from tlf.lowering.mem_to_npu.dma import convert_dma
+from tlf.lowering.mem_to_npu.indexed import convert_gather, convert_scatter
+from tlf.lowering.mem_to_npu.matmul import convert_contract
+from tlf.lowering.mem_to_npu.prepare import prepare
+from tlf.lowering.mem_to_npu.reduce import convert_reduce
+from tlf.lowering.mem_to_npu.synchronise import Synchroniser
+from tlf.lowering.mem_to_npu.turns import turns_of
+from tlf.lowering.mem_to_npu.vector import convert_fill, convert_map, convert_mask
+from tlf.lowering.mem_to_npu.views import Views
+
+NEAREST = "L1"
+"""The level that the matrix and the vector engine work in."""
+
+CONVERTED = (mem.Move, mem.FillOp, mem.MaskOp, mem.StructuredOp)
+
+
+@dataclass(frozen=True)
+class ConvertMemToNpuPass(ModulePass):
+    """
+    Turn every function into a program of the NPU.
+
+    Expects planned buffers (`mem-plan`), maps of one operation (`mem-split-maps`), and
+    moves between neighbouring levels. Engines are ordered by semaphores wherever two
+    instructions touch the same buffer and one writes. A move is ordered before what
+    follows only if a `mem.wait` for it stands between, as the program says. One with
+    `ahead` is issued so many iterations before its own. What a loop of moves alone
+    brings in chunks, or takes, is waited for chunk by chunk.
+    """
+
+    name = "convert-mem-to-npu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Target.of(op)
+        machine.check_backend("npu")
+        functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
+        globals_ = [each for each in op.ops if isinstance(each, memref.GlobalOp)]
+        for function in functions:
+            if not function.is_declaration:
+                prepare(function, machine.cores)
+                _Conversion(function, machine, globals_).run()
+        for each in globals_:
+            Rewriter.erase_op(each)
+
+
+@dataclass
+class _Conversion:
+    """The conversion of one function."""
+
+    function: func.FuncOp
+    machine: Target
+    globals: Sequence[memref.GlobalOp]
+    touches: dict[Operation, list[Touch]] = field(
+        default_factory=dict[Operation, list[Touch]]
+    )
+    moves: dict[mem.Move, Sequence[npu.DmaOp]] = field(
+        default_factory=dict[mem.Move, Sequence[npu.DmaOp]]
+    )
+    ahead: dict[npu.EngineOp, int] = field(default_factory=dict[npu.EngineOp, int])
+    """The instructions that start iterations before their own."""
+
+    def run(self) -> None:
+        body = self.function.body.block
+        for each in body.walk():
+            check_convertible(each)
+        views = Views.of(self.function)
+        converted: list[Operation] = []
+        for each in list(body.walk()):
+            if isinstance(each, CONVERTED):
+                self._convert(each, views)
+                converted.append(each)
+        terminator = body.last_op
+        assert terminator is not None
+        Rewriter.replace_op(terminator, npu.HaltOp())
+        tree = Tree(self.touches, self.moves, self.ahead)
+        tree.build(body)
+        own = {name for name, e in self.machine.levels.items() if e.scope == "core"}
+        synchroniser = Synchroniser(tree, body, frozenset(own))
+        synchroniser.run()
+        memory_map = self._memory_map(views)
+        clean(body, converted)
+        issue_ahead(
+            self.ahead, synchroniser.beside, synchroniser.late, synchroniser.fronts
+        )
+        first = body.first_op
+        assert first is not None
+        body.insert_ops_before(memory_map, first)
+        self._replace(synchroniser.semaphores)
+
+    def _convert(self, op: Operation, views: Views) -> None:
+        """Build an operation's instructions before it, and note what they touch."""
+        for buffer, _ in _buffers(op):
+            if not isinstance(op, mem.Move) and views.view(buffer).level != NEAREST:
+                raise PassFailedException(
+                    f"{op.name}: the npu computes in {NEAREST}, got a buffer in "
+                    f"{views.view(buffer).level}"
+                )
+        before = op.prev_op
+        match op:
+            case mem.DmaOp():
+                self.moves[op] = convert_dma(op, views, self.machine)
+            case mem.DmaGatherOp():
+                self.moves[op] = [convert_gather(op, views, self.machine)]
+            case mem.DmaScatterOp():
+                self.moves[op] = [convert_scatter(op, views, self.machine)]
+            case mem.MapOp() if op.is_buffer_form:
+                convert_map(op, views)
+            case mem.ReduceOp() if op.is_buffer_form:
+                convert_reduce(op, views)
+            case mem.ContractOp() if op.is_buffer_form:
+                convert_contract(op, views, self.machine)
+            case mem.FillOp() if op.destination is not None:
+                convert_fill(op, views)
+            case mem.MaskOp() if op.result is None:
+                convert_mask(op, views)
+            case _:
+                raise PassFailedException(f"{op.name}: expected buffers, got tensors")
+        touches = [
+            Touch(view.whole, writes, (*view.slots, *turns))
+            for buffer, writes in _buffers(op)
+            for view in [views.view(buffer)]
+            for turns in [turns_of(op, buffer) if isinstance(op, mem.DmaOp) else ()]
+        ]
+        parent = op.parent
+        assert parent is not None
+        iterations = _iterations_ahead(op)
+        new = parent.first_op if before is None else before.next_op
+        while new is not None and new is not op:
+            for each in new.walk():
+                if isinstance(each, npu.EngineOp):
+                    self.touches[each] = touches
+                    each.location = op.location
+                    each.verify()
+                    if iterations and each is new:
+                        self.ahead[each] = iterations
+            new = new.next_op
+
+    def _memory_map(self, views: Views) -> list[Operation]:
+        count = self.function.attributes.get(RESULTS)
+        results = count.value.data if isinstance(count, IntegerAttr) else 0
+        inputs = len(self.function.args) - results
+        ops: list[Operation] = []
+        names: set[str] = set()
+        for number, argument in enumerate(self.function.args):
+            view = views.view(argument)
+            type_ = stored_in(TensorType(view.element_type, view.shape), view.order)
+            is_input = number < inputs
+            stem = "arg" if is_input else "result"
+            position = number if is_input else number - inputs
+            name = _unique(argument.name_hint or f"{stem}{position}", names)
+            kind = npu.InputOp if is_input else npu.OutputOp
+            ops.append(kind(name, view.level, view.whole.low, type_))
+        for each in self.globals:
+            ops.append(_constant(each, views, names))
+        return ops
+
+    def _replace(self, semaphores: int) -> None:
+        body = self.function.body.detach_block(0)
+        while body.args:
+            body.erase_arg(body.args[-1])
+        program = npu.ProgramOp(self.function.sym_name.data, Region(body), semaphores)
+        program.location = self.function.location
+        for name in (PREPARES, TAKES):
+            if name in self.function.attributes:
+                program.attributes[name] = self.function.attributes[name]
+        Rewriter.replace_op(self.function, program)
+
+
+def _iterations_ahead(op: Operation) -> int:
+    """How many iterations early the instructions of an operation may start."""
+    return op.iterations_ahead if isinstance(op, mem.Move | mem.ContractOp) else 0
+
+
+def _buffers(op: Operation) -> Iterable[tuple[SSAValue, bool]]:
+    """The buffers that an operation touches, and whether it writes them."""
+    match op:
+        case mem.DmaOp():
+            return [(op.source, False), (op.destination, True)]
+        case mem.DmaGatherOp() | mem.DmaScatterOp():
+            reads = [(op.source, False), (op.indices, False)]
+            return [*reads, (op.destination, True)]
+        case mem.StructuredOp():
+            reads = [(value, False) for value in op.input_operands]
+            return reads + [(value, True) for value in op.output_operands]
+        case _:
+            return [(op.operands[0], True)]
+
+
+def _constant(op: memref.GlobalOp, views: Views, names: set[str]) -> npu.ConstantOp:
+    type_ = op.type
+    if (value := stored_elements(op)) is None:
+        raise PassFailedException(
+            f"memref.global @{op.sym_name.data}: expected an initial value"
+        )
+    name = op.sym_name.data
+    if name not in views.globals:
+        raise PassFailedException(
+            f"memref.global @{name}: expected a planned global: run `mem-plan` first"
+        )
+    return npu.ConstantOp(
+        _unique(name, names), mem.level_of(type_), views.globals[name], value
+    )
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """A name that the text of a program can hold, and that is not taken."""
+    stem = re.sub(r"\W", "_", name)
+    unique, count = stem, 0
+    while unique in taken:
+        count += 1
+        unique = f"{stem}_{count}"
+    taken.add(unique)
+    return unique

@@ -1,0 +1,61 @@
+"""Telling early which element types an NPU does not take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.npu.engine import ELEMENT_TYPES
+from tlf.dialects.target import Target
+from tlf.dialects.types import tensor_type
+from tlf.lowering.mem_to_npu.scalars import check_multiplied
+
+
+@dataclass(frozen=True)
+class GraphVerifyTypesPass(ModulePass):
+    """
+    Checks that the NPU can hold what operations read and compute, and multiply what
+    contractions do, before anything is searched for them.
+
+    ```
+    graph.matmul: the npu multiplies bf16, f16, f32, got i8
+    ```
+
+    Raises `PassFailedException` for the first operation with another element type.
+    """
+
+    name = "graph-verify-types"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = Target.of(op)
+        for each in op.walk():
+            if (text := type_objection(each, machine)) is not None:
+                each.emit_error(text, PassFailedException(text))
+
+
+def type_objection(op: Operation, machine: Target) -> str | None:
+    """Why an NPU cannot take the element types of an operation; nothing if it can."""
+    elements = _elements(op)
+    for element in elements:
+        if str(element) not in ELEMENT_TYPES:
+            known = ", ".join(ELEMENT_TYPES)
+            return f"{op.name}: the npu holds {known}, got {element}"
+    if isinstance(op, ContractionInterface):
+        try:
+            check_multiplied(op, elements[0], machine)
+        except PassFailedException as error:
+            return str(error)
+    return None
+
+
+def _elements(op: Operation) -> list[Attribute]:
+    """The element types of an operation's tensors."""
+    values = (*op.operands, *op.results)
+    tensors = (value for value in values if isinstance(value.type, TensorType))
+    return [tensor_type(value).element_type for value in tensors]

@@ -1,0 +1,342 @@
+"""The target `npu`: an NPU program as the text that the simulator runs."""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import IO, cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.target import Target
+
+from tlf.dialects import npu, target
+from tlf.dialects.mem.numbers import number_text
+from tlf.dialects.places import place_of
+from tlf.dialects.prepared import is_preparation
+from tlf.dialects.target.description import Data
+from tlf.dialects.tile import layout_of
+from tlf.dialects.types import dtype_of
+from tlf.support.affine.mixed_index import Index
+
+SCALARS: Mapping[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.DivSIOp: "div",
+    arith.FloorDivSIOp: "div",
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.MuliOp: "mul",
+    arith.RemSIOp: "rem",
+    arith.SubiOp: "sub",
+}
+"""Arithmetic on `index`, and the instruction of the control processor for it."""
+
+
+@dataclass(frozen=True)
+class NpuTarget(Target):
+    """
+    Print the module's NPU program: the machine, the memory map, the code.
+
+    The module holds an `npu.program` and a target description.
+    """
+
+    name = "npu"
+
+    function: str | None = None
+    """The function whose program to print; unless given, the one that prepares no
+    other."""
+    origins: bool = False
+    """Whether every instruction ends in a comment, the place in the source that it
+    comes from, `; file:line:column`; traps name it."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]
+        found = [
+            op
+            for op in programs
+            if (
+                op.sym_name.data == self.function
+                if self.function
+                else not is_preparation(op)
+            )
+        ]
+        names = ", ".join(op.sym_name.data for op in programs) or "none"
+        if self.function is not None and not found:
+            raise DiagnosticException(
+                f"expected a program of @{self.function}, got {names}"
+            )
+        if len(found) != 1:
+            hint = "" if programs else ": `-p npu-pipeline` makes one of a function"
+            raise DiagnosticException(
+                f"expected one npu.program in the module, got {names}{hint}"
+            )
+        for line in _lines(target.Target.of(module), found[0], self.origins):
+            print(line, file=output)
+
+
+def _lines(
+    machine: target.Target, program: npu.ProgramOp, origins: bool
+) -> Iterator[str]:
+    yield ".npu 1"
+    yield from _machine(machine)
+    yield from _memory_map(program)
+    yield f".semaphores {program.semaphores.value.data}"
+    yield ".code"
+    yield from _Code(origins).block(program.body.block, "")
+
+
+def _machine(machine: target.Target) -> Iterator[str]:
+    scalars = {"name": re.sub(r"[\s\";]", "_", machine.name) or "unnamed"}
+    for key in ("clock_ghz", "issue_cycles", "cores"):
+        if key in machine.data:
+            scalars[key] = str(machine.data[key])
+    yield f".machine {_settings(scalars)}"
+    # Far memories first, as data comes in.
+    levels = list(machine.levels.values())[::-1]
+    for level in levels:
+        keys = ("capacity", "bandwidth", "latency", "burst", "alignment")
+        values = {key: str(getattr(level, key)) for key in keys}
+        if level.shared:
+            values["shared"] = "true"
+        if machine.cores > 1:
+            values["scope"] = level.scope
+        yield f".level {level.name} {_settings(values)}"
+    for engine in ("matrix", "vector"):
+        if engine in machine.engines:
+            yield f".engine {engine} {_settings(_flat(machine.engines[engine]))}"
+    for far, near in pairwise(levels):
+        for source, destination in ((far, near), (near, far)):
+            name = npu.dma_engine(source.name, destination.name)
+            line = f".engine {name} from={source.name} to={destination.name}"
+            row = near.indexed_row
+            yield line if row is None else f"{line} indexed={row}"
+
+
+def _written(place: FileLineColLoc) -> str:
+    """A place as `file:line:column`, on one line."""
+    file = " ".join(place.filename.data.split())
+    return f"{file}:{place.line.data}:{place.column.data}"
+
+
+def _settings(values: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in sorted(values.items()))
+
+
+def _flat(engine: Mapping[str, Data]) -> dict[str, str]:
+    """The settings of an engine; a table becomes one setting per entry."""
+    flat: dict[str, str] = {}
+    for key, value in engine.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{key}.{name}": str(each) for name, each in value.items()}
+        else:
+            flat[key] = str(value).lower() if isinstance(value, bool) else str(value)
+    return flat
+
+
+def _memory_map(program: npu.ProgramOp) -> Iterator[str]:
+    for buffer in npu.memory_map(program):
+        words = [
+            buffer.sym_name.data,
+            buffer.level.data,
+            str(buffer.address.value.data),
+            str(buffer.type.element_type),
+            "x".join(str(size) for size in buffer.type.get_shape()) or "scalar",
+        ]
+        if order := layout_of(buffer.type):
+            words.append(f"order={','.join(map(str, order))}")
+        match buffer:
+            case npu.InputOp():
+                yield f".input {' '.join(words)}"
+            case npu.OutputOp():
+                yield f".output {' '.join(words)}"
+            case npu.ConstantOp():
+                contents = base64.b64encode(_contents(buffer.value)).decode()
+                yield f".const {' '.join(words)} {contents}"
+
+
+def _contents(value: DenseIntOrFPElementsAttr) -> bytes:
+    shaped = cast(TensorType[Attribute], value.type)
+    dtype = dtype_of(shaped.element_type)
+    data = value.data.data
+    if len(data) == dtype.itemsize:
+        data *= shaped.element_count()
+    if dtype == np.bool_:
+        data = np.not_equal(np.frombuffer(data, np.uint8), 0).tobytes()
+    return data
+
+
+@dataclass
+class _Code:
+    """The instructions of a program, with the names given to its registers."""
+
+    origins: bool
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    taken: set[str] = field(default_factory=set[str])
+
+    def block(self, block: Block, indent: str) -> Iterator[str]:
+        for op in block.ops:
+            lines = self.operation(op)
+            if self.origins and (place := place_of(op)) is not None:
+                first = next(lines, None)
+                if first is not None:
+                    yield f"{indent}{first} ; {_written(place)}"
+            yield from (indent + line for line in lines)
+
+    def operation(self, op: Operation) -> Iterator[str]:
+        match op:
+            case npu.InputOp() | npu.OutputOp() | npu.ConstantOp():
+                return
+            case arith.ConstantOp() | scf.YieldOp():
+                return
+            case scf.ForOp():
+                yield from self.loop(op)
+            case npu.CoresOp():
+                yield from self.cores(op)
+            case npu.EngineOp():
+                yield self.instruction(op)
+            case npu.SignalOp():
+                yield f"signal {op.engine} s{op.number}"
+            case npu.WaitOp():
+                yield f"wait {op.engine} s{op.number}"
+            case npu.HaltOp():
+                yield "halt"
+            case _ if type(op) in SCALARS:
+                operands = " ".join(self.index(operand) for operand in op.operands)
+                yield f"{self.define(op.results[0])} = {SCALARS[type(op)]} {operands}"
+            case _:
+                raise DiagnosticException(f"the npu has no instruction for {op.name}")
+
+    def loop(self, op: scf.ForOp) -> Iterator[str]:
+        if op.iter_args:
+            raise DiagnosticException(
+                f"expected a loop without carried values, got {len(op.iter_args)}"
+            )
+        lower, upper, step = (self.index(each) for each in (op.lb, op.ub, op.step))
+        counter = self.define(op.body.block.args[0])
+        yield f"loop {counter} = {lower} to {upper} step {step} {{"
+        yield from self.block(op.body.block, "  ")
+        yield "}"
+
+    def cores(self, op: npu.CoresOp) -> Iterator[str]:
+        yield f"cores {self.define(op.core)} {{"
+        yield from self.block(op.body.block, "  ")
+        yield "}"
+
+    def instruction(self, op: npu.EngineOp) -> str:
+        match op:
+            case npu.DmaOp():
+                return self.dma(op)
+            case npu.MatmulOp():
+                return self.matmul(op)
+            case npu.VectorOp():
+                names = ("dst", "a", "b", "c")
+                shape = self.tuple(op.mixed_shape)
+                operands = self.operands(op, names)
+                return f"vector {op.operation.data} {operands} shape={shape}"
+            case npu.ReduceOp():
+                shape, axes = (
+                    self.tuple(list(array.get_values()))
+                    for array in (op.shape, op.axes)
+                )
+                operands = self.operands(op, ("dst", "a"))
+                text = f"reduce {op.operation.data} {operands}"
+                text += f" shape={shape} axes={axes}"
+                return text + self.accumulate(op)
+            case _:
+                raise DiagnosticException(f"the npu has no instruction for {op.name}")
+
+    def dma(self, op: npu.DmaOp) -> str:
+        destination, source = (
+            self.address(each, typed=False) for each in (op.written, op.source)
+        )
+        text = f"dma {op.engine} dst={destination} src={source}"
+        text += f" shape={self.tuple(op.mixed_shape)} type={op.source.element_type}"
+        if (indexed := op.indexed) is not None:
+            word = "scatter" if indexed.scatter else "gather"
+            text += f" index={self.address(indexed.indices)}"
+            text += f" {word}={self.tuple((indexed.step, indexed.bound))}"
+            text += " accumulate" if indexed.accumulate else ""
+        if op.inside:
+            ranges = [
+                f"{self.index(low)}:{self.index(high)}" for low, high in op.inside
+            ]
+            text += f" inside=({', '.join(ranges)})"
+        if op.fill is not None:
+            text += f" fill={number_text(op.fill_value)}"
+        return text
+
+    def matmul(self, op: npu.MatmulOp) -> str:
+        roles = [
+            f"{name}={self.tuple(extents)}"
+            for name, extents in zip(("batch", "m", "n", "k"), op.roles, strict=True)
+        ]
+        text = f"matmul {self.operands(op, ('c', 'a', 'b'))} {' '.join(roles)}"
+        text += self.accumulate(op)
+        if op.precision is not None:
+            text += f" precision={op.precision.data}"
+        return text
+
+    def accumulate(self, op: npu.AccumulatingOp) -> str:
+        if op.condition is not None:
+            return f" accumulate={self.index(op.condition)}"
+        return " accumulate" if op.accumulate else ""
+
+    def operands(self, op: npu.EngineOp, names: Sequence[str]) -> str:
+        texts = [
+            f"{name}={self.operand(operand, op.written)}"
+            for name, operand in zip(names, op.addresses, strict=False)
+        ]
+        return " ".join(texts)
+
+    def operand(self, operand: npu.Access | float, written: npu.Access) -> str:
+        if isinstance(operand, npu.Access):
+            return self.address(operand)
+        return f"#{number_text(operand)}"
+
+    def address(self, access: npu.Access, typed: bool = True) -> str:
+        base = str(access.offset)
+        if access.base is not None:
+            base = self.index(access.base)
+            if not base.startswith("%"):
+                base = str(int(base) + access.offset)
+            elif access.offset:
+                base = f"{base}{access.offset:+d}"
+        suffix = f":{access.element_type}" if typed else ""
+        return f"{access.level}[{base}]{self.tuple(access.strides)}{suffix}"
+
+    def tuple(self, values: Sequence[Index]) -> str:
+        texts = [self.index(value) for value in values]
+        return f"({', '.join(texts)})"
+
+    def index(self, value: Index) -> str:
+        """A register, or the number that a value is known to be."""
+        if isinstance(value, int):
+            return str(value)
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return str(owner.value.value.data)
+        if value not in self.names:
+            raise DiagnosticException("expected a value that the program computes")
+        return self.names[value]
+
+    def define(self, value: SSAValue) -> str:
+        """Give a value a register."""
+        stem = re.sub(r"\W", "_", value.name_hint or "r")
+        name, count = f"%{stem}", 0
+        while name in self.taken:
+            count += 1
+            name = f"%{stem}_{count}"
+        self.taken.add(name)
+        self.names[value] = name
+        return name

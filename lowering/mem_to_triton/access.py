@@ -1,0 +1,302 @@
+"""
+Loads, stores and masks: addresses and conditions for boxes of buffers.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.indices import Index, Indices
+from tlf.lowering.mem_to_triton.positions import Position, Positions
+from tlf.lowering.mem_to_triton.source import Source
+from tlf.lowering.mem_to_triton.types import element_of, literal, shape_of, triton_name
+
+OFFSET_LIMIT = 2**31 - 1
+"""The greatest offset that 32-bit index arithmetic can hold."""
+
+
+@dataclass(frozen=True)
+class View:
+    """
+    A buffer in a kernel: the variable of its pointer, the element where it starts, its
+    shape, and its strides in elements.
+    """
+
+    pointer: str
+    offset: Index
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(pointer: str, value: SSAValue) -> "View":
+        """
+        The view of a kernel's argument.
+        """
+        type_ = cast(MemRefType[Attribute], value.type)
+        strides, offset = strides_and_offset(type_)
+        return View(pointer, Index.of(offset), type_.get_shape(), strides)
+
+
+def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], int]:
+    """
+    The static strides and the static offset of a memref, in elements.
+
+    Raises `DiagnosticException` if a stride is unknown. An unknown offset counts as 0.
+    """
+    layout = type_.layout
+    if isinstance(layout, StridedLayoutAttr):
+        strides = tuple(layout.get_strides())
+        if any(stride is None for stride in strides):
+            raise DiagnosticException(f"expected static strides in {type_}")
+        return cast(tuple[int, ...], strides), layout.get_offset() or 0
+    shape = type_.get_shape()
+    return tuple(math.prod(shape[dim + 1 :]) for dim in range(len(shape))), 0
+
+
+@dataclass(frozen=True)
+class Extents:
+    """
+    How much of each dimension of a value is valid, and the bound that positions stay
+    below along each dimension of its buffer.
+    """
+
+    valid: Sequence[int]
+    limits: Sequence[int]
+
+
+class Access:
+    """
+    Writes the accesses of one kernel. With `wide`, offsets have 64 bits.
+    """
+
+    def __init__(self, source: Source, indices: Indices, *, wide: bool) -> None:
+        self.source = source
+        self.indices = indices
+        self.wide = wide
+        self.greatest = 0
+        self.views: dict[SSAValue, View] = {}
+
+    def subview(self, op: memref.SubviewOp) -> None:
+        if op.sizes or op.strides:
+            raise DiagnosticException("memref.subview: expected static sizes, strides")
+        view = self.views[op.source]
+        steps = op.static_strides.get_values()
+        offset = view.offset
+        for at, stride in zip(self._offsets(op), view.strides, strict=True):
+            offset = offset + at * Index.of(stride)
+        type_ = op.result.type
+        strides, _ = strides_and_offset(type_)
+        scaled = [a * b for a, b in zip(view.strides, steps, strict=True)]
+        if not set(strides) <= set(scaled):
+            raise DiagnosticException(
+                f"memref.subview: expected strides of {scaled}, got {list(strides)}"
+            )
+        offset = self._named(offset)
+        self.views[op.result] = View(view.pointer, offset, type_.get_shape(), strides)
+
+    def _offsets(self, op: memref.SubviewOp) -> list[Index]:
+        dynamic = iter(op.offsets)
+        return [
+            self.indices.of(next(dynamic) if offset == DYNAMIC_INDEX else offset)
+            for offset in cast(Sequence[int], op.static_offsets.get_values())
+        ]
+
+    def reinterpret_cast(self, op: memref.ReinterpretCastOp) -> None:
+        if op.sizes or op.strides or op.offsets:
+            raise DiagnosticException("memref.reinterpret_cast: expected static bounds")
+        view = self.views[op.source]
+        (offset,) = cast(Sequence[int], op.static_offsets.get_values())
+        start = Index.of(offset)
+        if view.offset.constant is None:
+            # A cast states the offset from the buffer, which a moving view must keep.
+            raise DiagnosticException(
+                "memref.reinterpret_cast: expected a source at a constant offset"
+            )
+        type_ = op.result.type
+        strides, _ = strides_and_offset(type_)
+        self.views[op.result] = View(view.pointer, start, type_.get_shape(), strides)
+
+    def load(self, op: mem.LoadOp) -> str:
+        """
+        The expression that loads the value of `op`.
+        """
+        view, room = self.views[op.source], shape_of(op.value)
+        positions = Positions.of(self.places(op.mixed_offsets), room, op.source_map)
+        address = self.address(view, positions)
+        mask = self.condition(positions, Extents(op.box, view.shape))
+        missing = positions.missing
+        if mask is not None and len(missing) == len(room) > 0:
+            # One pointer takes one condition.
+            address, missing = f"tl.broadcast_to({address}, {list(room)})", []
+        text = f"tl.load({address})"
+        if mask is not None:
+            text = f"tl.load({address}, mask={mask}{otherwise(op)})"
+        return f"tl.broadcast_to({text}, {list(room)})" if missing else text
+
+    def store(self, op: mem.StoreOp, value: str) -> None:
+        view, room = self.views[op.destination], shape_of(op.value)
+        positions = Positions.of(self.places(op.mixed_offsets), room)
+        address = self.address(view, positions)
+        mask = self.condition(positions, Extents(op.box, view.shape))
+        where = "" if mask is None else f", mask={mask}"
+        self.source.line(f"tl.store({address}, {value}{where})")
+
+    def mask(self, op: mem.MaskOp, value: str) -> str:
+        """
+        The expression of a masked value, which is `value` if all of it is in bounds.
+        """
+        shape = shape_of(op.source)
+        positions = Positions.of(self.places(op.mixed_offsets), shape)
+        condition = self.condition(positions, Extents(op.extents, op.limits))
+        if condition is None:
+            return value
+        type_ = element_of(op.source)
+        fill = literal(op.number, type_)
+        other = f"tl.full({list(shape)}, {fill}, {triton_name(type_)})"
+        return f"tl.where({condition}, {value}, {other})"
+
+    def places(self, offsets: Sequence[SSAValue | int]) -> list[Index]:
+        return [self.indices.of(offset) for offset in offsets]
+
+    def _named(self, index: Index) -> Index:
+        if index.is_atom or index.constant is not None:
+            return index
+        return Index(self.source.assign("i", index.text), index.low, index.high)
+
+    def _steps(self, extent: int) -> str:
+        steps = f"tl.arange(0, {extent})"
+        return f"{steps}.to(tl.int64)" if self.wide else steps
+
+    def _tile(self, position: Position, room: Sequence[int]) -> str:
+        """
+        The positions along one dimension of a buffer, as a tile to be broadcast.
+        """
+        self._note(max(abs(end) for end in position.bounds(room)))
+        if not position.terms:
+            return position.offset.atom
+        terms = [] if position.offset.constant == 0 else [position.offset.text]
+        if len(position.terms) == 1:
+            ((dim, factor),) = position.terms
+            terms.append(_times(self._steps(room[dim]), factor))
+            vector = self.source.shared("r", " + ".join(terms))
+            return _along(vector, dim, len(room))
+        terms += self._terms(position, room, 1)
+        return self.source.shared("r", " + ".join(terms))
+
+    def _terms(self, position: Position, room: Sequence[int], stride: int) -> list[str]:
+        """
+        What each term adds to a position, times a stride.
+        """
+        terms: list[str] = []
+        for dim, factor in position.terms:
+            vector = self.source.shared("r", self._steps(room[dim]))
+            terms.append(_times(_along(vector, dim, len(room)), factor * stride))
+        return terms
+
+    def address(self, view: View, positions: Positions) -> str:
+        """
+        The pointers to the elements of a value.
+        """
+        start, room = view.offset, positions.room
+        reach = max(abs(start.low), abs(start.high))
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            reach += abs(stride) * max(abs(end) for end in position.bounds(room))
+        self._note(reach)
+        terms: list[str] = []
+        for position, stride in zip(positions.along, view.strides, strict=True):
+            if len(position.terms) == 1:
+                terms.append(_times(self._tile(position, room), stride))
+                continue
+            start += position.offset * Index.of(stride)
+            terms += self._terms(position, room, stride)
+        if start.constant != 0:
+            terms.insert(0, start.text)
+        return f"{view.pointer} + {' + '.join(terms)}" if terms else view.pointer
+
+    def _note(self, reach: int) -> None:
+        self.greatest = max(self.greatest, reach)
+
+    def condition(self, positions: Positions, extents: Extents) -> str | None:
+        """
+        The condition that elements are valid and their positions lie in [0, limit), or
+        None if they always do.
+        """
+        conditions: list[str] = []
+        room, rank = positions.room, len(positions.room)
+        inside = list(room)
+        for dim, valid in enumerate(extents.valid):
+            if valid < room[dim] and not _is_cut(positions, extents, dim):
+                steps = self.source.shared("r", f"tl.arange(0, {room[dim]})")
+                conditions.append(_along(f"({steps} < {valid})", dim, rank))
+                inside[dim] = valid
+        for position, limit in zip(positions.along, extents.limits, strict=True):
+            low, high = position.bounds(inside)
+            if low >= 0 and high < limit:
+                continue
+            tile = self._tile(position, room)
+            if position.offset.constant is not None and not position.terms:
+                tile = f"tl.full([], {tile}, {'tl.int64' if self.wide else 'tl.int32'})"
+            if low < 0:
+                conditions.append(_condition(tile, ">= 0"))
+            if high >= limit:
+                conditions.append(_condition(tile, f"< {limit}"))
+        return " & ".join(conditions) if conditions else None
+
+
+def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
+    """
+    Whether elements that are not valid along a dimension are out of bounds anyway.
+    """
+    return any(
+        position.is_along(dim)
+        and position.offset.low >= 0
+        and position.offset.low + extents.valid[dim] >= limit
+        for position, limit in zip(positions.along, extents.limits, strict=True)
+    )
+
+
+def otherwise(op: mem.LoadOp | mem.GatherOp) -> str:
+    """
+    What a masked element reads as; nothing is said where nobody asks.
+    """
+    if op.fill_value is None:
+        return ""
+    type_ = element_of(op.value)
+    text = literal(op.fill_value, type_)
+    if str(type_) == "f64":
+        # A bare number would be rounded to f32.
+        text = f"tl.full([], {text}, tl.float64)"
+    return f", other={text}"
+
+
+def _times(text: str, factor: int) -> str:
+    if factor == 1:
+        return text
+    return f"{text} * {factor}"
+
+
+def _condition(tile: str, test: str) -> str:
+    """
+    A comparison of positions; a vector is compared before it is broadcast.
+    """
+    vector, bracket, indices = tile.partition("[")
+    if not bracket or not vector.isidentifier():
+        return f"({tile} {test})"
+    return f"({vector} {test})[{indices}"
+
+
+def _along(vector: str, dim: int, rank: int) -> str:
+    """
+    A vector as a tile of a higher rank, along one dimension.
+    """
+    if rank == 1:
+        return vector
+    indices = ", ".join(":" if axis == dim else "None" for axis in range(rank))
+    return f"{vector}[{indices}]"

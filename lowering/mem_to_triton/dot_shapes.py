@@ -1,0 +1,40 @@
+"""Which contractions become a `tl.dot`."""
+
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Operation
+
+from tlf.dialects import mem
+from tlf.lowering.mem_to_triton.roles import Roles
+from tlf.lowering.mem_to_triton.types import element_of, is_float
+
+MINIMUM = 16
+"""The least extent of each axis of a matrix product that runs on tensor cores."""
+
+MINIMUM_OF_BYTES = 32
+"""The least depth of a matrix product of 8-bit integers."""
+
+
+def uses_dot(op: mem.ContractOp) -> bool:
+    """
+    Whether a contraction becomes a `tl.dot`: every axis has at least 16 elements, and
+    the element types are those of a matrix unit.
+    """
+    roles = Roles.of(op)
+    if roles.others:
+        return False
+    element, total = element_of(op.lhs), element_of(op.acc)
+    if isinstance(element, Float64Type) or isinstance(total, Float64Type):
+        return False
+    minimum = MINIMUM
+    if not is_float(element):
+        if (str(element), str(total)) != ("i8", "i32") or roles.alone:
+            return False
+        minimum = MINIMUM_OF_BYTES
+    axes = (roles.rows, roles.columns)
+    deep = roles.extent(roles.depth) >= minimum
+    return deep and all(roles.extent(axis) >= MINIMUM for axis in axes)
+
+
+def is_dot(op: Operation) -> bool:
+    """Whether an operation is a contraction that becomes a `tl.dot`."""
+    return isinstance(op, mem.ContractOp) and uses_dot(op)

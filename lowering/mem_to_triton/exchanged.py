@@ -1,0 +1,112 @@
+"""
+Which input of a contraction is the left factor of a matrix product.
+
+It is the one that makes no transposition of the output necessary, but for two cases:
+where Triton cannot take the columns as they are, and where it would compute the left
+factor more than once.
+"""
+
+from xdsl.dialects import scf
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from tlf.dialects import mem
+from tlf.dialects.types import is_half
+from tlf.lowering.mem_to_triton.alignment import dimensions
+from tlf.lowering.mem_to_triton.carried import carried
+from tlf.lowering.mem_to_triton.dot_shapes import is_dot
+from tlf.lowering.mem_to_triton.roles import Roles
+from tlf.lowering.mem_to_triton.types import element_of
+
+MINIMUM_OF_FOLDED = 8
+"""
+The least extent of the last of several axes that are the columns of the right matrix.
+Triton 3.6 keeps them apart in shared memory on Hopper, as rows of the layout that
+matrix instructions read, and fails with `Illegal shared layout` where there are fewer.
+"""
+
+WIDE = 64
+"""The rows of the widest matrix instruction on Hopper."""
+
+
+def is_exchanged(op: mem.ContractOp, roles: Roles) -> bool:
+    """Whether the second input is the left factor."""
+    kept = [
+        dim
+        for dim in dimensions(op.maps[2], op.extents)
+        if dim in (*roles.rows, *roles.columns)
+    ]
+    natural = kept[0] in roles.columns
+    ways = [(roles, 0), (roles.exchanged(), 1)]
+    wanted, other = ways[natural], ways[not natural]
+    if (split := _is_split(op, *wanted)) != _is_split(op, *other):
+        return natural != split
+    if not _repeats(op, *wanted) or _repeats(op, *other):
+        return natural
+    return natural != _adds_alone(op)
+
+
+def _is_split(op: mem.ContractOp, roles: Roles, left: int) -> bool:
+    """Whether the columns of the right matrix are axes that end in a short one."""
+    columns = [
+        roles.extents[dim]
+        for dim in dimensions(op.input_maps[1 - left], op.extents)
+        if dim in roles.columns and roles.extents[dim] > 1
+    ]
+    return len(columns) > 1 and columns[-1] < MINIMUM_OF_FOLDED
+
+
+def _repeats(op: mem.ContractOp, roles: Roles, left: int) -> bool:
+    """
+    Whether an input is computed by threads in registers, and more than once if it is
+    the left factor: for others that read it, for another order of its elements, or for
+    narrow matrix instructions, of which several take the same rows. Triton 3.6 then
+    takes up to twice as long as where it is the right one, in shared memory.
+    """
+    value = op.input_operands[left]
+    if roles.batch or not is_half(element_of(value)) or not _is_computed(value):
+        return False
+    if roles.extent(roles.rows) < WIDE <= roles.extent(roles.columns):
+        return True
+    is_shared = any(not is_dot(use.operation) for use in value.uses)
+    return is_shared or _is_turned(op, roles, left)
+
+
+def _is_turned(op: mem.ContractOp, roles: Roles, left: int) -> bool:
+    """Whether what is summed lies across the rows of the left input."""
+    axes = (*roles.rows, *roles.depth)
+    dims = dimensions(op.input_maps[left], op.extents)
+    last = [dim for dim in dims if dim in axes][-1:]
+    return any(dim in roles.rows for dim in last)
+
+
+def _is_computed(value: SSAValue) -> bool:
+    """Whether threads compute a tile of what they load, and not of a product."""
+    if not isinstance(value.owner, mem.MapOp):
+        return False
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        each = pending.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if isinstance(each.owner, mem.ContractOp):
+            return False
+        if isinstance(each.owner, mem.MapOp):
+            pending.extend(each.owner.operands)
+        elif isinstance(each, OpResult) and isinstance(each.op, scf.ForOp):
+            _, result = carried(each.op, each.index)
+            pending.append(result)
+    return True
+
+
+def _adds_alone(op: mem.ContractOp) -> bool:
+    """Whether a contraction is in no loop, or all one does with what it carries."""
+    loop = op.parent_op()
+    if not isinstance(loop, scf.ForOp):
+        return True
+    start, result, block = op.acc, op.value, loop.body.block
+    if not isinstance(start, BlockArgument) or start.owner is not block:
+        return False
+    if start.index == 0 or result is None or len(list(start.uses)) != 1:
+        return False
+    return [use.operation for use in result.uses] == [block.last_op]

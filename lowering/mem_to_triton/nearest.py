@@ -1,0 +1,93 @@
+"""
+Quotients and square roots that are the nearest numbers.
+
+A GPU has quick instructions for f32 that are off by 2 units in the last place: what
+they make of a whole quotient need not be whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import Float64Type
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.work.steps import is_function
+from tlf.dialects import mem
+from tlf.dialects.numerics import is_relaxed
+from tlf.dialects.types import is_half
+
+_CALLS: Mapping[type[Operation], str] = {
+    arith.DivfOp: "tl.div_rn({}, {})",
+    math.SqrtOp: "tl.sqrt_rn({})",
+}
+
+
+def nearest_call(op: Operation) -> str | None:
+    """
+    The function that rounds a quotient or a square root to the nearest f32, or None
+    where the quick instruction does: in relaxed numerics, for quotients of what another
+    function gave, which is not exact either, and for what is rounded to 16 bits, which
+    leaves whole quotients whole. That of f64 rounds by itself.
+    """
+    call = _CALLS.get(type(op))
+    if call is None or isinstance(op.results[0].type, Float64Type):
+        return None
+    return None if is_relaxed(op) or _is_narrowed(op) or _is_inexact(op) else call
+
+
+def _is_narrowed(op: Operation) -> bool:
+    """Whether all that reads the result of an operation rounds it to 16 bits."""
+    result = op.results[0]
+    return is_half(result.type) or all(
+        isinstance(reader, arith.TruncFOp) and is_half(reader.results[0].type)
+        for reader in _readers(result)
+    )
+
+
+def _readers(value: SSAValue) -> Iterator[Operation]:
+    """What computes with a scalar, or with the elements that it is given as."""
+    for use in value.uses:
+        user, parent = use.operation, use.operation.parent_op()
+        if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
+            yield from _readers(parent.results[use.index])
+        elif isinstance(user, mem.MapOp) and value in user.input_operands:
+            place = list(user.input_operands).index(value)
+            yield from _readers(user.body.block.args[place])
+        else:
+            yield user
+
+
+def _is_inexact(op: Operation) -> bool:
+    """
+    Whether a scalar operation computes with what a function gave, in its region or in
+    those that its values come from.
+    """
+    pending, seen = [*op.operands], set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        owner = value.owner
+        if value in seen or isinstance(owner, arith.CmpfOp):
+            continue
+        seen.add(value)
+        if isinstance(owner, Block):
+            pending += _given(owner, value)
+        elif is_function(owner) and not isinstance(owner, math.SqrtOp):
+            return True
+        elif isinstance(owner, mem.MapOp | mem.ReduceOp):
+            terminator = owner.body.block.last_op
+            assert terminator is not None
+            pending.append(terminator.operands[owner.results.index(value)])
+        elif isinstance(owner.parent_op(), mem.MapOp | mem.ReduceOp):
+            pending += owner.operands
+    return False
+
+
+def _given(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
+    """What an argument of a region stands for, if it is an element of a value."""
+    op = block.parent_op()
+    if not isinstance(op, mem.MapOp | mem.ReduceOp):
+        return ()
+    position = block.args.index(argument)
+    return op.input_operands[position : position + 1]

@@ -1,0 +1,37 @@
+"""The conversion from tiles to buffers, moves and structured compute."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.prepared import RESULTS
+from tlf.dialects.target import Target
+from tlf.lowering.tile_to_mem.function import FunctionConverter
+from tlf.lowering.tile_to_mem.globals import Globals
+
+
+@dataclass(frozen=True)
+class ConvertTileToMemPass(ModulePass):
+    """
+    Give every tile a buffer in its memory level, or keep it as a value where the target
+    manages the level itself.
+
+    Results are built in place: they become trailing arguments of the function, and
+    `tile.deslice` writes into them. A slice into another level becomes an asynchronous
+    move whose end is awaited before the tile is used. Elementwise operations and
+    accumulations overwrite an operand that is not needed any more.
+    """
+
+    name = "convert-tile-to-mem"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op)
+        constants = Globals(op)
+        functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
+        for function in functions:
+            if not function.body.blocks or RESULTS in function.attributes:
+                continue
+            FunctionConverter(function, target, constants).convert()

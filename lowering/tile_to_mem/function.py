@@ -1,0 +1,230 @@
+"""The bufferisation of a function: its signature, and its operations one by one."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.origin import origin_of
+from tlf.analysis.buffers.tile_liveness import Storage
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    IndexedInterface,
+    MovementInterface,
+    ReductionInterface,
+    ViewInterface,
+)
+from tlf.dialects.prepared import RESULTS
+from tlf.dialects.target import Target
+from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.lowering.tile_to_mem import indexed, loops, structured, tiles
+from tlf.lowering.tile_to_mem.buffers import Moves, buffer_type, reshaped
+from tlf.lowering.tile_to_mem.compute import elementwise_map
+from tlf.lowering.tile_to_mem.errors import BufferizationError
+from tlf.lowering.tile_to_mem.globals import Globals
+from tlf.lowering.tile_to_mem.locations import locate
+from tlf.lowering.tile_to_mem.scope import Scope
+
+
+class FunctionConverter:
+    """
+    Rewrites a function so that every tile has a buffer, or is a value where the target
+    manages the level of the tile itself.
+    """
+
+    def __init__(
+        self, function: func.FuncOp, target: Target, constants: Globals
+    ) -> None:
+        self.function = function
+        self.scope = Scope(function, target, constants)
+
+    def convert(self) -> None:
+        """Replace the function's body and type."""
+        if len(self.function.body.blocks) != 1:
+            raise BufferizationError(
+                self.function,
+                f"expected one block, got {len(self.function.body.blocks)}",
+            )
+        for op in self.function.body.block.walk():
+            check_supported(op)
+        old, new = self.function.body.block, Block()
+        scope = self.scope
+        for argument in old.args:
+            self._argument(new, argument)
+        results = self._results(old, new)
+        self._convert_ops(old, new)
+        scope.moves.wait_all(scope.builder)
+        scope.builder.insert(func.ReturnOp())
+        self.function.body.detach_block(old)
+        for op in reversed(list(old.ops)):
+            op.drop_all_references()
+        self.function.body.add_block(new)
+        inputs = [argument.type for argument in new.args]
+        self.function.properties["function_type"] = FunctionType.from_lists(inputs, [])
+        if self.function.arg_attrs is not None:
+            nothing = [DictionaryAttr({})] * results
+            self.function.arg_attrs = ArrayAttr([*self.function.arg_attrs, *nothing])
+        self.function.properties.pop("res_attrs", None)
+        self.function.attributes[RESULTS] = IntegerAttr(results, i64)
+
+    def _argument(self, new: Block, argument: SSAValue) -> None:
+        type_ = argument.type
+        if isinstance(type_, TensorType):
+            outermost = self.scope.target.outermost.name
+            type_ = buffer_type(cast(AnyTensor, type_), outermost)
+        made = new.insert_arg(type_, len(new.args))
+        self.scope.bind(argument, made, Storage(writable=False))
+
+    def _results(self, old: Block, new: Block) -> int:
+        """Add an argument for each result, and say which tile is to be put there."""
+        returned = old.last_op
+        if not isinstance(returned, func.ReturnOp):
+            raise BufferizationError(self.function, "expected one block that returns")
+        self.scope.builder = Builder(InsertPoint.at_end(new))
+        for number, value in enumerate(returned.arguments):
+            if not isinstance(value.type, TensorType):
+                raise BufferizationError(
+                    returned, f"expected to return tensors, got {value.type}"
+                )
+            type_ = buffer_type(tensor_type(value), self.scope.target.outermost.name)
+            made = new.insert_arg(type_, len(new.args))
+            made.name_hint = value.name_hint or f"result{number}"
+            self._destine(returned, value, made)
+        return len(returned.arguments)
+
+    def _destine(self, op: Operation, value: SSAValue, place: SSAValue) -> None:
+        """Let the tile that a returned value is built in be its result argument."""
+        if (origin := origin_of(value)) is None:
+            raise BufferizationError(
+                op, "expected a returned value that tiles were put into"
+            )
+        if origin in self.scope.destinations:
+            raise BufferizationError(op, "expected every value to be returned once")
+        shape = tensor_type(origin).get_shape()
+        self.scope.destinations[origin] = reshaped(self.scope.builder, place, shape)
+
+    def _convert_block(self, old: Block, new: Block) -> None:
+        """Convert the operations of a loop's body; moves end where it ends."""
+        scope = self.scope
+        builder, moves = scope.builder, scope.moves
+        scope.moves = Moves()
+        self._convert_ops(old, new)
+        scope.moves.wait_all(scope.builder)
+        scope.builder, scope.moves = builder, moves
+
+    def _convert_ops(self, old: Block, new: Block) -> None:
+        """Convert the operations of a block, all but the last."""
+        self.scope.builder = Builder(InsertPoint.at_end(new))
+        for op in old.ops:
+            if op is old.last_op:
+                return
+            last = new.last_op
+            self._convert(op)
+            locate(op, new.first_op if last is None else last.next_op)
+
+    def _convert(self, op: Operation) -> None:
+        scope = self.scope
+        match op:
+            case tile.EmptyOp():
+                tiles.convert_empty(scope, op)
+            case tile.FillOp():
+                scope.fill(op.result, scalar_value(op.value))
+            case tile.SliceOp():
+                tiles.convert_slice(scope, op)
+            case tile.GatherOp():
+                indexed.convert_gather(scope, op)
+            case tile.ScatterOp():
+                indexed.convert_scatter(scope, op)
+            case tile.DesliceOp():
+                tiles.convert_deslice(scope, op)
+            case tile.MaskOp():
+                tiles.convert_mask(scope, op)
+            case tile.RollOp():
+                tiles.convert_roll(scope, op)
+            case tile.WhileOp() if op.parallel:
+                loops.convert_parallel(scope, op, self._convert_block)
+            case tile.WhileOp():
+                loops.convert_sequential(scope, op, self._convert_block)
+            case _:
+                self._convert_compute(op)
+
+    def _convert_compute(self, op: Operation) -> None:
+        scope = self.scope
+        match op:
+            case ConstantInterface():
+                tiles.convert_constant(scope, op)
+            case ViewInterface():
+                structured.convert_view(scope, op)
+            case MovementInterface():
+                structured.convert_movement(scope, op)
+            case ElementwiseInterface():
+                structured.convert_map(scope, op, elementwise_map(op))
+            case ReductionInterface() | ContractionInterface():
+                structured.convert_accumulation(scope, op)
+            case _:
+                self._keep(op)
+
+    def _keep(self, op: Operation) -> None:
+        """Keep an operation that knows nothing of tensors."""
+        copy = op.clone(self.scope.values)
+        self.scope.builder.insert(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self.scope.values[old] = new
+
+
+COMPUTE = (
+    ConstantInterface,
+    ContractionInterface,
+    ElementwiseInterface,
+    MovementInterface,
+    ReductionInterface,
+)
+TILES = (
+    tile.DesliceOp,
+    tile.EmptyOp,
+    tile.FillOp,
+    tile.GatherOp,
+    tile.MaskOp,
+    tile.RollOp,
+    tile.ScatterOp,
+    tile.SliceOp,
+    tile.WhileOp,
+    tile.YieldOp,
+)
+
+
+def check_supported(op: Operation) -> None:
+    """Check that an operation is known here, or knows nothing of tensors."""
+    known = isinstance(op, (*COMPUTE, *TILES, func.ReturnOp))
+    if known and not isinstance(op, IndexedInterface):
+        return
+    if any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results)):
+        raise BufferizationError(op, _unsupported(op))
+
+
+def _unsupported(op: Operation) -> str:
+    if isinstance(op, func.CallOp):
+        return (
+            "expected a function with a body of one block, which `tlf-inline` inlines"
+        )
+    if op.dialect_name() == graph.Graph.name:
+        return (
+            "expected an operation on tiles: run `graph-decompose`, `graph-group` and "
+            "`convert-graph-to-tile` first"
+        )
+    return f"expected an operation on tiles, got one of the dialect {op.dialect_name()}"

@@ -1,0 +1,230 @@
+"""Loops over tiles as loops over buffers and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.tile_liveness import Storage
+from tlf.dialects import tile
+from tlf.dialects.types import tensor_type
+from tlf.lowering.tile_to_mem.copies import copy, own
+from tlf.lowering.tile_to_mem.errors import BufferizationError
+from tlf.lowering.tile_to_mem.scope import Scope
+from tlf.lowering.tile_to_mem.windows import carry, close_ring, open_ring
+
+ConvertBlock = Callable[[Block, Block], None]
+"""Converts the operations of one block to the end of another."""
+
+
+def convert_parallel(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
+    """A parallel nest, which writes where its destinations are."""
+    for init in op.inits:
+        scope.operand(init)
+        _check_destination(scope, op, init)
+    _settle(scope, op)
+    for init, argument in zip(op.inits, op.carried, strict=True):
+        destination = Storage(writable=False, destination=True)
+        scope.bind(argument, scope.values[init], destination)
+    outer = scope.builder.insertion_point.block
+    body = _nest(scope, op, outer)
+    convert(op.body.block, body)
+    if body is not outer:
+        body.add_op(scf.ReduceOp())
+    for init, result in zip(op.inits, op.results, strict=True):
+        around = scope.storages[init].around
+        scope.bind(result, scope.values[init], Storage(around=around))
+
+
+def _nest(scope: Scope, op: tile.WhileOp, outer: Block) -> Block:
+    """Build the loops of a parallel nest, and return the block of its body."""
+    if not op.step_values and op.mapping.data is not tile.Mapping.GRID:
+        return outer
+    lower, upper, steps = _bounds(scope, op)
+    if not lower:
+        lower, upper, steps = ([scope.index_value(bound)] for bound in (0, 1, 1))
+    body = Block(arg_types=[IndexType()] * len(lower))
+    loop = scf.ParallelOp(lower, upper, steps, Region(body))
+    loop.attributes["mapping"] = StringAttr(str(op.mapping.data))
+    if op.order is not None:
+        loop.attributes["order"] = op.order
+    if op.stages is not None:
+        loop.attributes["stages"] = op.stages
+    scope.builder.insert(loop)
+    for old, new in zip(op.induction_variables, body.args, strict=False):
+        _bind_variable(scope, old, new)
+    return body
+
+
+def _bind_variable(scope: Scope, old: SSAValue, new: SSAValue) -> None:
+    new.name_hint = old.name_hint
+    scope.values[old] = new
+
+
+def _check_destination(scope: Scope, op: tile.WhileOp, init: SSAValue) -> None:
+    """Whether a loop may write where its destination is from the start."""
+    if scope.is_value(init.type):
+        raise BufferizationError(op, "cannot put tiles into a tile of registers")
+    storage = scope.storages[init]
+    if not storage.writable and not storage.destination:
+        raise BufferizationError(
+            op, "expected a destination of its own: arguments are read-only"
+        )
+    users = [
+        user
+        for value in storage.values
+        for user in scope.liveness.later_users(value, op)
+    ]
+    if not all(op.is_ancestor(user) for user in users):
+        raise BufferizationError(
+            op, "expected a destination that is not used after the loop"
+        )
+    if not all(_reads_own_tile(op, user) for user in users):
+        raise BufferizationError(
+            op, "expected the loop to read of its destination what it writes next"
+        )
+
+
+def _reads_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
+    """
+    Whether an operation in a loop reads of its destination only the tile that the same
+    iteration writes.
+    """
+    block = user.parent
+    if not isinstance(user, tile.SliceOp) or block is None:
+        return False
+    around = user.parent_op()
+    while around is not loop:
+        if not isinstance(around, tile.WhileOp) or not around.parallel:
+            return False
+        around = around.parent_op()
+    shape = tensor_type(user.result).get_shape()
+    return any(
+        isinstance(other, tile.DesliceOp)
+        and other.mixed_offsets == user.mixed_offsets
+        and tensor_type(other.source).get_shape() == shape
+        for other in block.ops
+    )
+
+
+def convert_sequential(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
+    """A sequential nest, whose carried tiles are values or buffers of their own."""
+    kinds = {scope.is_value(init.type) for init in op.inits}
+    if len(kinds) > 1:
+        raise BufferizationError(op, "expected carried values in one memory level")
+    if True in kinds:
+        _carry_values(scope, op, convert)
+    else:
+        _carry_buffers(scope, op, convert)
+
+
+def _carry_values(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
+    _settle(scope, op)
+    carried = [scope.operand(init) for init in op.inits]
+    outer = scope.builder
+    loops = _open_loops(scope, op, carried)
+    innermost = loops[-1].body.block
+    arguments = innermost.args[1:]
+    for argument, value in zip(op.carried, arguments, strict=True):
+        scope.bind(argument, value, Storage())
+    convert(op.body.block, innermost)
+    results: Sequence[SSAValue] = [
+        scope.operand(value) for value in op.yielded.arguments
+    ]
+    for loop in reversed(loops):
+        loop.body.block.add_op(scf.YieldOp(*results))
+        results = loop.results
+    scope.builder = outer
+    for result, value in zip(op.results, results, strict=True):
+        scope.bind(result, value, Storage())
+
+
+def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> None:
+    rings = scope.rings.of(op)
+    for ring in rings.values():
+        open_ring(scope, ring)
+    places = {
+        number: _place(scope, op, number)
+        for number in range(len(op.inits))
+        if number not in rings
+    }
+    _settle(scope, op)
+    outer = scope.builder
+    loops = _open_loops(scope, op, [])
+    for number, place in places.items():
+        written = op.is_destination(number)
+        storage = Storage(writable=not written, destination=written)
+        scope.bind(op.carried[number], place, storage)
+    for ring in rings.values():
+        carry(scope, ring)
+    innermost = scope.builder.insertion_point.block
+    convert(op.body.block, innermost)
+    scope.builder = Builder(InsertPoint.at_end(innermost))
+    for number, place in places.items():
+        copy(scope, op, scope.operand(op.yielded.arguments[number]), place)
+    for loop in reversed(loops):
+        loop.body.block.add_op(scf.YieldOp())
+    scope.builder = outer
+    for number, place in places.items():
+        around = scope.storages[op.inits[number]].around
+        scope.bind(op.results[number], place, Storage(around=around))
+    for ring in rings.values():
+        close_ring(scope, ring)
+
+
+def _place(scope: Scope, op: tile.WhileOp, position: int) -> SSAValue:
+    """Where a carried value is: in a buffer of its own, or where it is put together."""
+    init = op.inits[position]
+    scope.operand(init)
+    if not scope.storages[init].destination:
+        return own(scope, op, init)[0]
+    if not op.is_destination(position):
+        raise BufferizationError(op, "expected a destination to be only written")
+    return scope.values[init]
+
+
+def _open_loops(
+    scope: Scope, op: tile.WhileOp, carried: Sequence[SSAValue]
+) -> list[scf.ForOp]:
+    """One loop inside the other, the scope's next operation inside of all."""
+    loops: list[scf.ForOp] = []
+    bounds = zip(*_bounds(scope, op), op.induction_variables, strict=True)
+    for lower, upper, step, variable in bounds:
+        body = Block(arg_types=[IndexType(), *(value.type for value in carried)])
+        loop = scf.ForOp(lower, upper, step, carried, body)
+        if op.stages is not None:
+            loop.attributes["stages"] = op.stages
+        scope.builder.insert(loop)
+        _bind_variable(scope, variable, body.args[0])
+        carried = body.args[1:]
+        loops.append(loop)
+        scope.builder = Builder(InsertPoint.at_end(body))
+    return loops
+
+
+def _bounds(scope: Scope, op: tile.WhileOp) -> list[list[SSAValue]]:
+    """Lower bounds, upper bounds and steps as values."""
+    bounds = (op.mixed_lower, op.mixed_upper, op.step_values)
+    return [
+        [scope.index_value(scope.index(bound)) for bound in each] for each in bounds
+    ]
+
+
+def _settle(scope: Scope, op: tile.WhileOp) -> None:
+    """Wait for everything that a loop uses."""
+    used = dict.fromkeys(
+        scope.storages[operand]
+        for inner in op.walk()
+        for operand in inner.operands
+        if operand in scope.storages
+    )
+    scope.moves.wait(
+        scope.builder,
+        reads=list(used),
+        writes=[scope.storages[init] for init in op.inits if init in scope.storages],
+    )

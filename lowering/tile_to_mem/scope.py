@@ -1,0 +1,124 @@
+"""What is known while a function is bufferised: what each tile became, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from tlf.analysis.buffers.parts import find_parts
+from tlf.analysis.buffers.rings import find_rings
+from tlf.analysis.buffers.tile_liveness import Liveness, Storage
+from tlf.dialects import mem, tile
+from tlf.dialects.target import Target
+from tlf.dialects.tile import Index, level_of
+from tlf.dialects.types import AnyTensor, scalar_value, tensor_type
+from tlf.lowering.tile_to_mem.buffers import Moves, buffer_type
+from tlf.lowering.tile_to_mem.compute import splat_of
+from tlf.lowering.tile_to_mem.globals import Globals
+
+
+class Scope:
+    """
+    The values, buffers and moves of a function, and where its next operation goes.
+    """
+
+    def __init__(self, function: Operation, target: Target, constants: Globals) -> None:
+        self.target = target
+        self.constants = constants
+        self.liveness = Liveness(function)
+        self.rings = find_rings(function, target, self.liveness)
+        self.parts = find_parts(function, target, self.liveness)
+        """For tiles made in a part of a tensor, what puts them there."""
+        self.made: dict[tile.DesliceOp, SSAValue] = {}
+        """Those parts, once there are tiles in them."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.storages: dict[SSAValue, Storage] = {}
+        self.shown: dict[SSAValue, SSAValue] = {}
+        """For views of places under another shape, the place under its own."""
+        self.destinations: dict[SSAValue, SSAValue] = {}
+        """Where the tile that an operation makes is wanted."""
+        self.moves = Moves()
+        self.builder = Builder(InsertPoint.at_end(Block()))
+
+    # Kinds of tiles
+
+    def level(self, type_: Attribute) -> str:
+        """The memory level of a tile."""
+        return level_of(type_) or self.target.outermost.name
+
+    def is_value(self, type_: Attribute) -> bool:
+        """Whether tiles of a type are values, not buffers."""
+        level = self.target.levels.get(self.level(type_))
+        return level is not None and level.kind == "value"
+
+    # What tiles became
+
+    def bind(self, value: SSAValue, new: SSAValue, storage: Storage) -> None:
+        """Say what a tile became, and where it is stored."""
+        self.values[value] = new
+        self.storages[value] = storage
+        storage.values.append(value)
+        if new.name_hint is None:
+            new.name_hint = value.name_hint
+
+    def operand(self, value: SSAValue) -> SSAValue:
+        """What a tile became; a constant of one value becomes a filled tile now."""
+        if value not in self.values and (constant := splat_of(value)) is not None:
+            self.fill(value, scalar_value(constant))
+        return self.values[value]
+
+    def index(self, offset: Index) -> Index:
+        """An offset with its value converted; one that is computed later is now."""
+        if isinstance(offset, int):
+            return offset
+        if offset not in self.values and isinstance(owner := offset.owner, ApplyOp):
+            operands = [
+                self.index_value(self.index(each)) for each in owner.mapOperands
+            ]
+            self.values[offset] = self.builder.insert(
+                ApplyOp(operands, owner.map)
+            ).result
+        return self.values[offset]
+
+    def indices(self, offsets: Sequence[Index]) -> list[Index]:
+        """Offsets with their values converted."""
+        return [self.index(offset) for offset in offsets]
+
+    def index_value(self, index: Index) -> SSAValue:
+        """An offset or bound as a value."""
+        if not isinstance(index, int):
+            return index
+        attribute = IntegerAttr(index, IndexType())
+        return self.builder.insert(arith.ConstantOp(attribute)).result
+
+    def reading(self, *values: SSAValue) -> None:
+        """Wait for what is on its way to some tiles."""
+        known = [self.storages[value] for value in values if value in self.storages]
+        self.moves.wait(self.builder, reads=known)
+
+    # Buffers
+
+    def allocate(self, type_: AnyTensor) -> SSAValue:
+        """A new buffer for a tile."""
+        made = mem.AllocOp(buffer_type(type_, self.level(type_)))
+        return self.builder.insert(made).buffer
+
+    def filled(self, type_: AnyTensor, number: float) -> SSAValue:
+        """A new tile, all of whose elements are `number`."""
+        if self.is_value(type_):
+            made = self.builder.insert(mem.FillOp(number, result_type=type_)).result
+            assert made is not None
+            return made
+        place = self.allocate(type_)
+        self.builder.insert(mem.FillOp(number, place))
+        return place
+
+    def fill(self, value: SSAValue, number: float) -> None:
+        """Let a tile be filled with `number`."""
+        self.bind(value, self.filled(tensor_type(value), number), Storage())

@@ -1,1 +1,0 @@
-"""What programs cost at least, by the roofline model."""

@@ -1,1 +1,0 @@
-"""Reductions along one axis, one after the other, as one loop."""

@@ -1,1 +1,0 @@
-"""Neighbouring axes as one."""

@@ -1,1 +1,0 @@
-"""Loops whose iterations are dealt to the cores of a chip."""

@@ -1,1 +1,0 @@
-"""What a group costs as one kernel of a GPU."""

@@ -1,1 +1,0 @@
-"""The time of a program of tiles, from its loops, moves and computation."""

@@ -1,1 +1,0 @@
-"""The global choice: which groups run as one, and which tensors stay near."""

@@ -1,1 +1,0 @@
-"""Why a program is planned as it is: costs, bounds, memory, and what else there was."""

@@ -1,1 +1,0 @@
-"""Moving factors through sums of products."""

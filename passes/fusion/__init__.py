@@ -1,1 +1,0 @@
-"""Fusion, the decisions: which operations may run together, and whether it pays."""

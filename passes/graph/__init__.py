@@ -1,0 +1,1 @@
+"""Passes on whole tensors: canonical forms, reshapes and algebra."""

@@ -1,0 +1,174 @@
+"""Common subexpression elimination that sees into regions."""
+
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.traits import (
+    IsolatedFromAbove,
+    IsTerminator,
+    MemoryEffectKind,
+    get_effects,
+)
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from tlf.analysis.buffers.residence import stays_longer
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ViewInterface
+
+Numbering = dict[SSAValue | Block, int]
+
+
+def structural_key(op: Operation) -> Hashable:
+    """
+    A value that two operations share exactly if they compute the same: names, operands,
+    attributes and types agree, and regions agree up to the naming of their values.
+    """
+    return _op_key(op, {})
+
+
+def body_key(op: Operation) -> Hashable:
+    """A value that two operations share exactly if their regions compute the same."""
+    return tuple(_region_key(region, {}) for region in op.regions)
+
+
+def _op_key(op: Operation, local: Numbering) -> Hashable:
+    key = (
+        op.op_name.data if isinstance(op, UnregisteredOp) else op.name,
+        tuple(local.get(operand, operand) for operand in op.operands),
+        op.result_types,
+        frozenset(op.properties.items()),
+        frozenset(op.attributes.items()),
+        tuple(local.get(successor, successor) for successor in op.successors),
+        tuple(_region_key(region, local) for region in op.regions),
+    )
+    for result in op.results:
+        local[result] = len(local)
+    return key
+
+
+def _region_key(region: Region, local: Numbering) -> Hashable:
+    for block in region.blocks:
+        local[block] = len(local)
+        for argument in block.args:
+            local[argument] = len(local)
+    return tuple(
+        (
+            tuple(argument.type for argument in block.args),
+            tuple(_op_key(op, local) for op in block.ops),
+        )
+        for block in region.blocks
+    )
+
+
+@dataclass
+class _Driver:
+    """
+    One walk over a program: the operations seen so far that may stand for later ones.
+    """
+
+    known: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
+    added: list[tuple[Hashable, Operation | None]] = field(
+        default_factory=list[tuple[Hashable, "Operation | None"]]
+    )
+    """What became `known`, and what it replaced, so that scopes can be undone."""
+    seen: set[Operation] = field(default_factory=set[Operation])
+    """The operations that the walk is done with."""
+    writes: int = 0
+    """How many operations that may write came so far."""
+
+    def simplify_regions(self, op: Operation) -> None:
+        for region in op.regions:
+            for block in region.blocks:
+                with self._scope():
+                    self._simplify_block(block)
+
+    @contextmanager
+    def _scope(self) -> Generator[None]:
+        """Forget on leaving what became known inside: it is not visible outside."""
+        outer = len(self.added)
+        yield
+        for key, before in reversed(self.added[outer:]):
+            if before is None:
+                del self.known[key]
+            else:
+                self.known[key] = before
+        del self.added[outer:]
+
+    def _simplify_block(self, block: Block) -> None:
+        for op in list(block.ops):
+            if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
+                _Driver().simplify_regions(op)
+            else:
+                self.simplify_regions(op)
+            self._simplify(op)
+            self.seen.add(op)
+
+    def _simplify(self, op: Operation) -> None:
+        if op.has_trait(IsTerminator):
+            return
+        if is_trivially_dead(op):
+            _note(op, "dropped, because nothing uses it")
+            Rewriter.erase_op(op)
+            return
+        if (key := self._key(op)) is None:
+            return
+        existing = self.known.get(key)
+        if existing is None or stays_longer(existing, op, self.seen):
+            self.known[key] = op
+            self.added.append((key, existing))
+            return
+        _note(existing, "computed once for all that need it")
+        for old, new in zip(op.results, existing.results, strict=True):
+            old.replace_all_uses_with(new)
+            new.name_hint = new.name_hint or old.name_hint
+        Rewriter.erase_op(op)
+
+    def _key(self, op: Operation) -> Hashable | None:
+        """
+        What `op` computes; `None` if another operation may not stand for it. A reading
+        one is as good only in the same block and with no write in between.
+        """
+        effects = get_effects(op)
+        kinds = None if effects is None else {effect.kind for effect in effects}
+        if kinds is None or kinds - {MemoryEffectKind.READ, MemoryEffectKind.ALLOC}:
+            self.writes += 1
+            return None
+        if MemoryEffectKind.ALLOC in kinds:
+            return None
+        if not kinds:
+            return structural_key(op)
+        return (op.parent, self.writes, structural_key(op))
+
+
+def _note(op: Operation, text: str) -> None:
+    """Note what became of an operation on whole tensors, unless it is a constant."""
+    is_whole = isinstance(op.parent_op(), func.FuncOp) and op.name.startswith("graph.")
+    if is_whole and op.operands and not isinstance(op, ViewInterface):
+        graph.remark(op, CsePass.name, "passed", text)
+
+
+@dataclass(frozen=True)
+class CsePass(ModulePass):
+    """
+    Let one operation stand for all that compute the same, and drop what is unused.
+
+    Operations with regions are compared by their bodies. Operations that allocate or
+    write stay, those that read are merged within a block if nothing may write between
+    them. What is brought to another memory is shared with what needs it while it is
+    there: kept for later, it would take room that plans have given to others. A value
+    is reused where it is visible: later in its block and inside regions there, not
+    through operations isolated from above, nor from one block of a control-flow graph
+    in another. Remarks tell what became of whole tensors.
+    """
+
+    name = "tlf-cse"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        _Driver().simplify_regions(op)

@@ -1,0 +1,221 @@
+"""Folding batch normalizations into the contractions before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+
+from tlf.dialects import graph
+from tlf.dialects.graph.decomposition import TensorProgram
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.dialects.invariants import invariant_values
+from tlf.dialects.parts import part_of
+from tlf.dialects.replacement import is_planned, replace_by_program
+from tlf.dialects.types import is_half, like, tensor_type
+
+NAME = "graph-fold-batch-norm"
+
+CHANNEL = 1
+"""The axis that a batch normalization has parameters for."""
+
+
+@dataclass(frozen=True)
+class Folding:
+    """A contraction whose weight can take up a factor for each channel."""
+
+    op: ContractionInterface
+    side: int
+    """Which operand is the weight."""
+    axis: int
+    """The axis of the weight that the channels of the result run along."""
+    shifts: tuple[SSAValue, ...]
+    """What is added to the contraction, one value for each channel or for all."""
+
+
+def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | str:
+    """How a normalization can be folded, or why it cannot."""
+    if any(value not in invariant for value in norm.parameters.values()):
+        return "its statistics or parameters are not known before a call"
+    value, shifts = norm.operand, list[SSAValue]()
+    while (step := _step_of(value, invariant)) is not None:
+        value = step.before
+        shifts += [] if step.shift is None else [step.shift]
+    op = value.owner
+    if not isinstance(op, ContractionInterface) or op.init_value is not None:
+        return "what it normalizes is not the result of a contraction"
+    if not value.has_one_use():
+        return "the contraction before it has other users"
+    if is_planned(op):
+        return "the contraction before it has a plan"
+    channels = op.result_accesses()[0][CHANNEL]
+    for side in op.linear_in():
+        accesses = op.operand_accesses()[side] or ()
+        if op.operands[side] in invariant and channels in accesses:
+            return Folding(op, side, accesses.index(channels), tuple(shifts))
+    return "the weight of the contraction before it is not known before a call"
+
+
+class _Step(NamedTuple):
+    """What may lie between a contraction and a normalization."""
+
+    before: SSAValue
+    shift: SSAValue | None
+    """What is added, if anything is."""
+
+
+def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
+    """
+    What adds a known value for each channel, rounds, or reshapes what a channel has,
+    and has no other user.
+    """
+    if not value.has_one_use():
+        return None
+    match value.owner:
+        case graph.AddOp() as add:
+            known = [n for n in range(2) if _is_shift(add, n, invariant)]
+            if not known:
+                return None
+            return _Step(add.operands[1 - known[0]], add.operands[known[0]])
+        case graph.CastOp() as cast:
+            types = [tensor_type(each).element_type for each in (cast.operand, value)]
+            rounds = types[0] == f32 and is_half(types[1])
+            return _Step(cast.operand, None) if rounds else None
+        case graph.ReshapeOp() as reshape:
+            shapes = [
+                tensor_type(each).get_shape() for each in (reshape.operand, value)
+            ]
+            keeps = shapes[0][: CHANNEL + 1] == shapes[1][: CHANNEL + 1]
+            return _Step(reshape.operand, None) if keeps else None
+        case _:
+            return None
+
+
+def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
+    """
+    Whether an operand is known and has one element for each channel of the sum, or for
+    all, while the other operand is as large as the sum.
+    """
+    value, other = add.operands[side], add.operands[1 - side]
+    total = tensor_type(add.result).get_shape()
+    shape = tensor_type(value).get_shape()
+    first = len(total) - len(shape)
+    is_whole = tensor_type(other).get_shape() == total
+    return (
+        is_whole
+        and value in invariant
+        and all(
+            extent == 1 or first + axis == CHANNEL for axis, extent in enumerate(shape)
+        )
+    )
+
+
+def fold(
+    norm: graph.BatchNormOp, folding: Folding, builder: PatternRewriter
+) -> Sequence[SSAValue]:
+    """Build the contraction with a scaled weight, and what is added to it."""
+    program = TensorProgram.of(builder, norm.operand)
+    known = {name: program.widened(each) for name, each in norm.parameters.items()}
+    epsilon = program.number(norm.epsilon.value.data)
+    scale = program.rsqrt(program.add(known["variance"], epsilon))
+    if "weight" in known:
+        scale = program.mul(scale, known["weight"])
+    offset = known["mean"]
+    for shift in folding.shifts:
+        flat = program.reshape(shift, (tensor_type(shift).element_count(),))
+        offset = program.sub(offset, program.widened(flat))
+    offset = program.mul(offset, scale)
+    shape = tensor_type(norm.result).get_shape()
+    contraction = _scaled(folding, scale, program)
+    if tensor_type(contraction).get_shape() != shape:
+        contraction = program.reshape(contraction, shape)
+    rank = len(shape)
+    column = (tensor_type(scale).get_shape()[0], *(1,) * (rank - 2))
+    if "bias" in known:
+        added = program.sub(known["bias"], offset)
+        steps = [contraction, program.reshape(added, column)]
+        return [program.finish(graph.AddOp, steps, norm.result.type)]
+    steps = [contraction, program.reshape(offset, column)]
+    return [program.finish(graph.SubOp, steps, norm.result.type)]
+
+
+def _scaled(folding: Folding, scale: SSAValue, program: TensorProgram) -> SSAValue:
+    """The contraction with its weight times `scale`, as wide as the program."""
+    op = folding.op
+    weight = op.operands[folding.side]
+    type_ = tensor_type(weight)
+    shape = [1] * type_.get_num_dims()
+    shape[folding.axis] = tensor_type(scale).element_count()
+    wide = program.widened(weight)
+    factors = [wide, program.reshape(scale, shape)]
+    operands = list(op.operands)
+    operands[folding.side] = program.finish(graph.MulOp, factors, type_)
+    result = tensor_type(op.results[0])
+    element = result.element_type
+    if op.accumulator_type == program.element:
+        element = program.element
+    made = type(op).create(
+        operands=operands,
+        result_types=[like(result, result.get_shape(), element)],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+    made.location = op.location
+    return program.widened(program.insert(made))
+
+
+def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
+    """Put the folded contraction in the place of the normalization."""
+    unused: list[Operation] = []
+    value = norm.operand
+    while isinstance(op := value.owner, Operation) and op is not found.op:
+        unused.append(op)
+        value = next(each for each in op.operands if each not in found.shifts)
+    rewriter = PatternRewriter(norm)
+    replace_by_program(norm, rewriter, lambda _: fold(norm, found, rewriter))
+    for op in (*unused, found.op):
+        op.detach()
+        op.erase()
+
+
+def _fold_block(block: Block) -> None:
+    invariant = invariant_values(block)
+    for norm in list(block.ops):
+        if not isinstance(norm, graph.BatchNormOp) or is_planned(norm):
+            continue
+        found = folding_of(norm, invariant)
+        if isinstance(found, str):
+            graph.remark(norm, NAME, "missed", found)
+            continue
+        into = part_of(found.op) or found.op.name
+        graph.remark(norm, NAME, "passed", f"folded into the weight of {into}")
+        _replace(norm, found)
+
+
+@dataclass(frozen=True)
+class GraphFoldBatchNormPass(ModulePass):
+    """
+    Fold batch normalizations into the convolutions, matrix products and contractions
+    before them, with what is added between: the weight is scaled for each channel, and
+    one value for each channel is added. That takes that weight, statistics and
+    parameters are known before a call: arguments with the attribute `tlf.parameter`,
+    constants, and what is computed from them.
+
+    The weight is scaled in f32 and rounded once to its type; the sum is rounded once,
+    wherever it was rounded in between.
+    """
+
+    name = NAME
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp):
+                for block in function.body.blocks:
+                    _fold_block(block)

@@ -1,0 +1,318 @@
+"""Splitting axes before they are computed with, not afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.interfaces import (
+    ContractionInterface,
+    ElementwiseInterface,
+    PositionInterface,
+    ReductionInterface,
+    TilingInterface,
+    ViewInterface,
+)
+from tlf.dialects.replacement import is_planned
+from tlf.dialects.types import like, tensor_type
+from tlf.passes.graph.merged_axes import MergePermutedPattern, SplitBatchPattern
+from tlf.passes.graph.permutations import inverse, only_user, reshaped
+from tlf.passes.graph.product import Product
+from tlf.passes.graph.reductions_of_split_axes import (
+    SplitReductionPattern,
+    others_follow,
+    replace_split,
+    splitting_with_reductions,
+)
+from tlf.passes.graph.split_axes import (
+    NAME,
+    Factors,
+    Parts,
+    flat,
+    note_split,
+    places,
+    split_factors,
+    split_product,
+    split_shape,
+    splitting,
+)
+from tlf.passes.graph.split_for_room import (
+    SplitCutPattern,
+    SplitSumPattern,
+    may_stay_near,
+)
+from tlf.passes.graph.split_repeated import SplitRepeatedPattern
+
+
+def _note_left(op: Operation) -> None:
+    """Note why axes that are computed with were not split before."""
+    if not isinstance(op, graph.ReshapeOp) or not _is_computed_with(op.result):
+        return
+    shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]
+    factors, before = split_factors(*shapes), op.operand.owner
+    if factors is None or all(len(each) == 1 for each in factors):
+        return
+    if not isinstance(before, ElementwiseInterface | ContractionInterface):
+        return
+    if op.operand.uses.get_length() > 1:
+        reason = "the result has other users"
+    elif is_planned(before):
+        reason = "it has a plan"
+    else:
+        reason = "it has windows, or starts from a tensor"
+    text = f"axes are split after {before.name.removeprefix('graph.')}: {reason}"
+    graph.remark(before, GraphHoistReshapesPass.name, "missed", text)
+
+
+def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
+    """
+    Whether an elementwise operation or a reduction reads a value, under whatever shape
+    and order of axes; `near`, whether a contraction does, or one of them a part of it.
+    """
+    readers = (
+        ElementwiseInterface,
+        ReductionInterface,
+        *((ContractionInterface,) if near else ()),
+    )
+    through = (ViewInterface, graph.TransposeOp, *((graph.SliceOp,) if near else ()))
+    users = [use.operation for use in value.uses]
+    return any(
+        isinstance(user, readers)
+        or (isinstance(user, through) and _is_computed_with(user.results[0], near))
+        for user in users
+    )
+
+
+@dataclass
+class SplitElementwisePattern(RewritePattern):
+    """
+    Split the operands of elementwise operations instead of their results, where the
+    split results are computed with further.
+    """
+
+    near: bool = False
+    """Whether tensors may stay near between groups."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ReshapeOp):
+            return
+        if (factors := splitting_with_reductions(op)) is None:
+            return
+        before = op.operand.owner
+        if not isinstance(before, ElementwiseInterface) or is_planned(before):
+            return
+        if isinstance(before, PositionInterface):
+            return
+        is_used = _is_computed_with(op.result, self.near)
+        if not (is_used or _follows_undone(before, factors)):
+            return
+        note_split(before)
+        rewriter.insertion_point = InsertPoint.before(before)
+        operands = [
+            reshaped(operand, _broadcast_shape(operand, factors), rewriter)
+            for operand in before.operands
+        ]
+        element = tensor_type(before.results[0]).element_type
+        shape = tensor_type(op.result).get_shape()
+        type_ = like(tensor_type(op.result), shape, element)
+        made = before.tiled(operands, [type_])
+        made.location = before.location
+        rewriter.insert(made)
+        replace_split(op, made.results[0], factors, rewriter)
+        rewriter.erase(before)
+
+
+def _broadcast_shape(operand: SSAValue, factors: Factors) -> list[int]:
+    """The shape of an operand that is broadcast along split axes."""
+    shape = tensor_type(operand).get_shape()
+    first = len(factors) - len(shape)
+    return [
+        extent if wanted != 1 else 1
+        for axis, wanted in enumerate(shape)
+        for extent in factors[first + axis]
+    ]
+
+
+@dataclass
+class SplitProductPattern(RewritePattern):
+    """
+    Split the operands of contractions instead of their results, where the split results
+    are computed with further or permuted, or where that undoes a reshape of an operand.
+    """
+
+    near: bool = False
+    """Whether tensors may stay near between groups."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ReshapeOp):
+            return
+        if (factors := splitting_with_reductions(op)) is None:
+            return
+        before = op.operand.owner
+        if not isinstance(before, Operation):
+            return
+        if (product := Product.of(before)) is None:
+            return
+        parts = dict(zip(product.result, factors, strict=True))
+        is_permuted = isinstance(only_user(op.result), graph.TransposeOp)
+        is_used = is_permuted or _is_computed_with(op.result, self.near)
+        if not (is_used or _undoes(product, parts)):
+            return
+        note_split(before)
+        rewriter.insertion_point = InsertPoint.before(before)
+        made = rewriter.insert(split_product(product, parts, rewriter).build())
+        replace_split(op, made.results[0], factors, rewriter)
+        rewriter.erase(before)
+
+
+@dataclass
+class SplitPermutedPattern(RewritePattern):
+    """
+    Split axes before they are permuted, if something computes with them: of a result,
+    they are a view.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.TransposeOp) or is_planned(before):
+            return
+        if all(isinstance(use.operation, func.ReturnOp) for use in op.result.uses):
+            return
+        of = dict(zip(before.axis_list, factors, strict=True))
+        source = tuple(of[axis] for axis in range(len(factors)))
+        split = reshaped(before.operand, flat(source), rewriter)
+        order = places(source, before.axis_list)
+        rewriter.replace(op, graph.TransposeOp(split, order))
+        rewriter.erase(before)
+
+
+@dataclass
+class CutPermutedPattern(RewritePattern):
+    """
+    Cut before axes are permuted, where nothing needs all of the permuted tensor.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.SliceOp) or is_planned(op):
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.TransposeOp):
+            return
+        users = [use.operation for use in before.result.uses]
+        if not all(isinstance(user, graph.SliceOp) for user in users):
+            return
+        back = inverse(before.axis_list)
+        shape = tensor_type(op.result).get_shape()
+        starts, sizes, steps = (
+            [each[place] for place in back] for each in (op.starts, shape, op.steps)
+        )
+        part = rewriter.insert(graph.SliceOp(before.operand, starts, sizes, steps))
+        rewriter.replace(op, graph.TransposeOp(part, before.axis_list))
+
+
+def _follows_undone(op: Operation, factors: Factors) -> bool:
+    """
+    Whether an elementwise operation follows a reshape that would be undone if its axes
+    were split, or a contraction of which an operand could then be read without one.
+    """
+    split = flat(factors)
+    for operand in op.operands:
+        before = operand.owner
+        if tensor_type(operand).get_shape() != tensor_type(op.results[0]).get_shape():
+            continue
+        if isinstance(before, graph.ReshapeOp):
+            if tensor_type(before.operand).get_shape() == split:
+                return True
+            continue
+        if not isinstance(before, Operation) or not others_follow(operand, op, factors):
+            continue
+        if isinstance(before, ElementwiseInterface):
+            if _follows_undone(before, factors):
+                return True
+        elif (product := Product.of(before)) is not None:
+            if _undoes(product, dict(zip(product.result, factors, strict=True))):
+                return True
+    return False
+
+
+def _undoes(product: Product, parts: Parts) -> bool:
+    """
+    Whether splitting an operand undoes a reshape of something that is computed, but for
+    axes of extent 1.
+    """
+    for value, axes in zip(product.values, product.axes, strict=True):
+        source = value.owner
+        if not isinstance(source, ViewInterface):
+            continue
+        moved = source.operands[0]
+        is_computed = isinstance(moved.owner, TilingInterface)
+        shape = _long(tensor_type(moved).get_shape())
+        if is_computed and shape == _long(split_shape(value, axes, parts)):
+            return True
+    return False
+
+
+def _long(shape: Sequence[int]) -> list[int]:
+    """The extents above 1."""
+    return [extent for extent in shape if extent > 1]
+
+
+@dataclass(frozen=True)
+class GraphHoistReshapesPass(ModulePass):
+    """
+    Split axes before they are computed with: a reshape that splits axes of a result of
+    elementwise operations and contractions becomes reshapes of their operands, which
+    often undo others. So a product and what follows it under another shape can run
+    together, and contractions can read through what is behind a reshape.
+
+    Reductions of the same tensor along other axes follow: they read the split tensor,
+    and what they make gets its shape back. An axis of a contraction is split where a
+    reshape merged it of what a broadcast repeats: that is read once.
+
+    A split stays where it is if nothing computes with its result element by element,
+    reduces or permutes it: it costs nothing there. Axes are split, and parts are cut,
+    before they are permuted, too.
+
+    Where a target brings tiles to more than one level, tensors may stay near between
+    groups, but not under another shape. There a contraction sums along several axes
+    instead of one that a reshape merged, and axes are split before parts are cut.
+    """
+
+    name = NAME
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        near = may_stay_near(op)
+        patterns: list[RewritePattern] = [
+            SplitElementwisePattern(near),
+            SplitProductPattern(near),
+            SplitReductionPattern(),
+            SplitRepeatedPattern(),
+            SplitBatchPattern(),
+            SplitPermutedPattern(),
+            MergePermutedPattern(),
+            CutPermutedPattern(),
+            *graph.ReshapeOp.get_canonicalization_patterns(),
+            *graph.TransposeOp.get_canonicalization_patterns(),
+        ]
+        if near:
+            patterns += (SplitCutPattern(), SplitSumPattern())
+        applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
+        PatternRewriteWalker(applier).rewrite_module(op)
+        for each in op.walk():
+            _note_left(each)

@@ -1,0 +1,47 @@
+"""Replacing operations on windows by movements and operations without windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+
+from tlf.dialects.interfaces import WindowInterface
+from tlf.dialects.replacement import is_planned, replace_by_program
+
+
+class UnfoldWindowsPattern(RewritePattern):
+    """
+    Replace an operation by the one on unfolded operands.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, WindowInterface) and not is_planned(op):
+            replace_by_program(op, rewriter, op.without_windows)
+
+
+@dataclass(frozen=True)
+class GraphUnfoldWindowsPass(ModulePass):
+    """
+    Replace convolutions and poolings by a `graph.unfold`, which gathers the elements of
+    every window, and a contraction or reduction of what it gathered. So they run on
+    targets whose tiles have no overlapping windows; the gathering can be left to the
+    moves that cut tiles. A convolution of 1x1 filters becomes a contraction alone.
+
+    Operations of a group that has a plan stay, because the plan counts their iterators.
+    """
+
+    name = "graph-unfold-windows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(
+            UnfoldWindowsPattern(), apply_recursively=False
+        ).rewrite_module(op)

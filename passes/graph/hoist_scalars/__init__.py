@@ -1,0 +1,1 @@
+"""Scale factors moved through linear operations."""

@@ -1,0 +1,126 @@
+"""
+Splitting axes so that no reshape stands between groups, where tensors could stay near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
+
+from tlf.dialects import graph
+from tlf.dialects.replacement import is_planned
+from tlf.dialects.target import Target
+from tlf.dialects.types import tensor_type
+from tlf.passes.graph.permutations import reshaped
+from tlf.passes.graph.product import Axes, Product
+from tlf.passes.graph.split_axes import (
+    Factors,
+    Parts,
+    is_split,
+    note_split,
+    split_factors,
+    split_product,
+    splitting,
+)
+
+
+def may_stay_near(module: ModuleOp) -> bool:
+    """Whether tensors of a program may stay in a level between groups."""
+    return Target.is_known(module) and len(Target.of(module).tile_levels) > 1
+
+
+@dataclass
+class SplitSumPattern(RewritePattern):
+    """
+    Sum along several axes instead of one that a reshape merged of them.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if (product := Product.of(op)) is None:
+            return
+        for value, axes in zip(product.values, product.axes, strict=True):
+            if parts := _summed_parts(value, axes, product.result):
+                note_split(op)
+                rewriter.insertion_point = InsertPoint.before(op)
+                rewriter.replace(op, split_product(product, parts, rewriter).build())
+                return
+
+
+def _summed_parts(value: SSAValue, axes: Axes, result: Axes) -> Parts:
+    """The parts of a sum along axes that a reshape merged; none if others were, too."""
+    if not isinstance(op := value.owner, graph.ReshapeOp):
+        return {}
+    shapes = [tensor_type(each).get_shape() for each in (op.result, op.operand)]
+    if (factors := split_factors(*shapes)) is None:
+        return {}
+    parts = dict(zip(axes, factors, strict=True))
+    split = {axis for axis, extents in parts.items() if is_split(extents)}
+    if split & {*result} or not all(factors):
+        return {}
+    return {axis: parts[axis] for axis in split}
+
+
+@dataclass
+class SplitCutPattern(RewritePattern):
+    """
+    Split axes before parts are cut of them, where these are whole in the split axes.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, graph.ReshapeOp) or (factors := splitting(op)) is None:
+            return
+        before = op.operand.owner
+        if not isinstance(before, graph.SliceOp) or is_planned(before):
+            return
+        if not _is_whole(before, factors):
+            return
+        shape: list[int] = []
+        starts: list[int] = []
+        steps: list[int] = []
+        whole = tensor_type(before.operand).get_shape()
+        axes = zip(factors, whole, before.starts, before.steps, strict=True)
+        for parts, extent, start, step in axes:
+            inner = prod(parts[1:])
+            shape += (extent // inner, *parts[1:])
+            starts += (start // inner, *(0 for _ in parts[1:]))
+            steps += (step, *(1 for _ in parts[1:]))
+        split = _shared_reshape(before.operand, shape, rewriter)
+        sizes = tensor_type(op.result).get_shape()
+        rewriter.insertion_point = InsertPoint.before(op)
+        rewriter.replace(op, graph.SliceOp(split, starts, sizes, steps))
+        rewriter.erase(before)
+
+
+def _is_whole(op: graph.SliceOp, factors: Factors) -> bool:
+    """Whether a slice of split axes is one of the first of their parts."""
+    extents = tensor_type(op.operand).get_shape()
+    axes = zip(factors, extents, op.starts, op.steps, strict=True)
+    return all(factors) and all(
+        len(parts) == 1
+        or (step == 1 and not extent % prod(parts[1:]) and not start % prod(parts[1:]))
+        for parts, extent, start, step in axes
+    )
+
+
+def _shared_reshape(
+    value: SSAValue, shape: Sequence[int], rewriter: PatternRewriter
+) -> SSAValue:
+    """A value under another shape: one reshape for all that is cut of it."""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, graph.ReshapeOp):
+            if tensor_type(user.result).get_shape() == tuple(shape):
+                return user.result
+    owner = value.owner
+    rewriter.insertion_point = (
+        InsertPoint.after(owner)
+        if isinstance(owner, Operation)
+        else InsertPoint.at_start(owner)
+    )
+    return reshaped(value, shape, rewriter)

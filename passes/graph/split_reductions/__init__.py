@@ -1,0 +1,1 @@
+"""Reductions split into partial ones."""

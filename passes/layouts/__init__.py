@@ -1,1 +1,0 @@
-"""In which order the axes of tensors lie in the outermost memory."""

@@ -1,0 +1,261 @@
+"""
+The pass `mem-plan`: an address for every buffer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.buffers.mem_liveness import Liveness, users
+from tlf.dialects import mem, target
+from tlf.dialects.types import byte_count
+from tlf.passes.mem.mem_early_waits import wait_for_room
+from tlf.support.affine.mixed_index import IntArray
+from tlf.support.allocation import (
+    Buffer,
+    Placement,
+    Use,
+    align,
+    engine_stage,
+    live_bytes,
+    placed,
+)
+
+ARGUMENTS = "tlf.arguments"
+"""The first byte of every argument of a function."""
+
+OFFSET = "tlf.offset"
+"""The first byte of a `memref.global`."""
+
+PEAK = "tlf.peak"
+"""The bytes that a function uses of every level."""
+
+
+def argument_offsets(op: func.FuncOp) -> tuple[int, ...]:
+    """
+    Return the first byte of every argument of a planned function.
+    """
+    offsets = cast(IntArray | None, op.attributes.get(ARGUMENTS))
+    if offsets is None or len(offsets) != len(op.args):
+        raise PassFailedException(
+            f"@{op.sym_name.data}: expected planned arguments (`{ARGUMENTS}`): "
+            "run `mem-plan` first"
+        )
+    return offsets.get_values()
+
+
+def global_offsets(function: func.FuncOp) -> dict[str, int]:
+    """
+    Return the first byte of every planned `memref.global` beside a function.
+    """
+    module = function.parent_op()
+    found: dict[str, int] = {}
+    for op in module.walk() if module else ():
+        if isinstance(op, memref.GlobalOp) and OFFSET in op.attributes:
+            offset = cast(IntegerAttr, op.attributes[OFFSET])
+            found[op.sym_name.data] = offset.value.data
+    return found
+
+
+@dataclass(frozen=True)
+class MemPlanPass(ModulePass):
+    """
+    Give every buffer an address in the level of its type.
+
+    Arguments come first in the outermost level, then constants, then allocations.
+    An allocation is live from its first use to its last, in a loop around its uses for
+    the whole loop, and until the wait for the moves from and to it. Buffers of one
+    level share bytes where they are not live together, but only if they would not fit
+    otherwise, and those of one loop only if what the loop uses would not; bytes that
+    were just in use are left alone where others are free. Where buffers still do not
+    fit, waits for moves out of the level come before more of it is allocated, so that
+    what moves out is free earlier. Sets `at` of every `mem.alloc`, `tlf.arguments` and
+    `tlf.peak` of every function, `tlf.offset` of every `memref.global`.
+
+    Raises `PassFailedException` when a level is too small.
+    """
+
+    name = "mem-plan"
+
+    share: bool = False
+    """Share bytes even where everything fits next to each other."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = target.Target.of(op)
+        functions = [
+            function
+            for function in op.walk()
+            if isinstance(function, func.FuncOp) and not function.is_declaration
+        ]
+        outer = machine.outermost
+        end = max((_place_arguments(each, outer) for each in functions), default=0)
+        for each in op.walk():
+            if isinstance(each, memref.GlobalOp):
+                end = _place_global(each, outer, end)
+        for function in functions:
+            _Planner(function, machine, self.share).plan(end)
+
+
+def _place_arguments(function: func.FuncOp, outer: target.Level) -> int:
+    """Place the arguments of a function one after the other; return their end."""
+    offsets: list[int] = []
+    end = 0
+    for argument in function.args:
+        if mem.level_of(argument.type) != outer.name:
+            raise PassFailedException(
+                f"@{function.sym_name.data}: expected arguments in {outer.name}, got "
+                f"{argument.type}"
+            )
+        offsets.append(align(end, outer.alignment))
+        end = offsets[-1] + _bytes(argument)
+    function.attributes[ARGUMENTS] = DenseArrayBase.from_list(i64, offsets)
+    return end
+
+
+def _place_global(op: memref.GlobalOp, outer: target.Level, end: int) -> int:
+    offset = align(end, outer.alignment)
+    op.attributes[OFFSET] = IntegerAttr(offset, i64)
+    return offset + byte_count(op.type)
+
+
+def _bytes(buffer: SSAValue) -> int:
+    return byte_count(cast(MemRefType[Attribute], buffer.type))
+
+
+@dataclass
+class _Planner:
+    """Plans the allocations of one function."""
+
+    function: func.FuncOp
+    machine: target.Target
+    share: bool
+
+    def plan(self, outer_end: int) -> None:
+        """Place every allocation; the outermost level is taken up to `outer_end`."""
+        allocations: dict[str, list[mem.AllocOp]] = {}
+        for each in self.function.body.walk():
+            if isinstance(each, mem.AllocOp):
+                allocations.setdefault(each.level, []).append(each)
+        peaks: dict[str, Attribute] = {}
+        for level in self.machine.levels.values():
+            start = outer_end if level is self.machine.outermost else 0
+            ops = allocations.pop(level.name, [])
+            peaks[level.name] = IntegerAttr(self.plan_level(level, ops, start), i64)
+        for ops in allocations.values():
+            _unknown_level(ops[0], self.machine)
+        self.function.attributes[PEAK] = DictionaryAttr(peaks)
+
+    def plan_level(
+        self,
+        level: target.Level,
+        ops: Sequence[mem.AllocOp],
+        start: int,
+    ) -> int:
+        """Place the allocations of one level from `start` on; return their end."""
+        start = align(start, level.alignment) if ops else start
+        room = level.capacity - start
+        placement = self._placement(ops, level, room)
+        if placement.peak > room and wait_for_room(self.function, level.name):
+            placement = self._placement(ops, level, room)
+        peak = start + placement.peak
+        if peak > level.capacity:
+            live = live_bytes(self._buffers(ops, level, self._liveness()))
+            _too_small(self.function, level, peak, start + live)
+        for op, offset in zip(ops, placement.offsets, strict=True):
+            op.offset = IntegerAttr(start + offset, i64)
+        return peak
+
+    def _placement(
+        self, ops: Sequence[mem.AllocOp], level: target.Level, room: int
+    ) -> Placement:
+        liveness = self._liveness()
+        buffers = self._buffers(ops, level, liveness)
+        levels = list(self.machine.levels)
+        uses = [planned_use(op, liveness, levels) for op in ops]
+        return placed(buffers, room, uses, share=self.share)
+
+    def _liveness(self) -> Liveness:
+        return Liveness.of(self.function.body)
+
+    @staticmethod
+    def _buffers(
+        ops: Sequence[mem.AllocOp], level: target.Level, liveness: Liveness
+    ) -> list[Buffer]:
+        return [planned_buffer(op, liveness, level.alignment) for op in ops]
+
+
+def _unknown_level(op: mem.AllocOp, machine: target.Target) -> NoReturn:
+    raise PassFailedException(
+        f"expected a level of {', '.join(machine.levels)}, got {op.level}"
+    )
+
+
+def _too_small(op: func.FuncOp, level: target.Level, peak: int, live: int) -> NoReturn:
+    raise PassFailedException(
+        f"@{op.sym_name.data}: expected buffers within the {level.capacity} bytes of "
+        f"{level.name}, got a peak of {peak} bytes ({live} live at once)"
+    )
+
+
+def planned_buffer(op: mem.AllocOp, liveness: Liveness, alignment: int) -> Buffer:
+    """
+    Return an allocation as the planner takes it: one without uses is live at its step.
+    """
+    interval = liveness.interval(op.buffer)
+    first, last = interval if interval is not None else liveness.spans[op]
+    return Buffer.during(_bytes(op.buffer), first, last + 1, alignment)
+
+
+def planned_use(op: mem.AllocOp, liveness: Liveness, levels: Sequence[str]) -> Use:
+    """
+    Return by which instructions an allocation is used; `levels` are the memory levels,
+    the nearest first.
+    """
+    waits = (mem.WaitOp, scf.ForOp)
+    used = [each for each in users(op.buffer) if not isinstance(each, waits)] or [op]
+    used.sort(key=liveness.spans.__getitem__)
+    first, last = used[0], used[-1]
+    return Use(
+        liveness.spans[first][0],
+        liveness.spans[last][0],
+        _engine_stage(first, levels),
+        _engine_stage(last, levels),
+        loops_around(op, liveness),
+    )
+
+
+def _engine_stage(op: Operation, levels: Sequence[str]) -> int:
+    move = None
+    if isinstance(op, mem.Move):
+        source, destination = (
+            levels.index(mem.level_of(end.type)) for end in (op.source, op.destination)
+        )
+        move = source, destination
+    return engine_stage(len(levels), move, product=isinstance(op, mem.ContractOp))
+
+
+def loops_around(op: mem.AllocOp, liveness: Liveness) -> list[tuple[int, int]]:
+    """
+    Return the steps of the loops around an allocation, outermost first.
+    """
+    found: list[tuple[int, int]] = []
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        first, last = liveness.spans[parent]
+        found.append((first, last + 1))
+        parent = parent.parent_op()
+    return found[::-1]

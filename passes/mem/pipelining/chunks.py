@@ -1,0 +1,111 @@
+"""Moves that are cut into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import gcd
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.buffers.chunks import Cut, P, best_cut
+from tlf.analysis.buffers.counters import applied, is_pure
+from tlf.analysis.buffers.residues import UNKNOWN, added, multiplied, residue_of
+from tlf.analysis.buffers.touches import VIEWS
+from tlf.dialects import mem
+from tlf.dialects.mem import Index
+from tlf.dialects.target import Level
+from tlf.dialects.types import dtype_of
+
+
+def is_quiet(op: Operation) -> bool:
+    """Whether an operation neither moves nor computes anything."""
+    return is_pure(op) or isinstance(op, (mem.WaitOp, mem.AllocOp, *VIEWS))
+
+
+def cut_of(
+    stored: MemRefType[Attribute],
+    offsets: Sequence[Index],
+    box: Sequence[int],
+    far: Level,
+    pace_of: Callable[[int, range], P | None],
+) -> Cut[P] | None:
+    """
+    How a move of a box from some offsets on is best cut that a level stores so; see
+    `best_cut`.
+    """
+    item = dtype_of(stored.element_type).itemsize
+    strides = stored.get_strides() or ()
+    steps = [each * item for each in strides if each is not None]
+    if len(steps) != len(box):
+        return None
+    first = stored.get_offset()
+    place = multiplied(UNKNOWN if first is None else (0, first), (0, item))
+    for offset, step in zip(offsets, steps, strict=True):
+        place = added(place, multiplied(residue_of(offset), (0, step)))
+    return best_cut(box, steps, item, gcd(*place), far, pace_of)
+
+
+def in_chunks(
+    move: mem.DmaOp, place: Operation, axis: int, size: int, clipped: bool = False
+) -> None:
+    """
+    Replace a move by a loop, before a place, over chunks of so many elements along an
+    axis. Whoever waits for the move need not: the loop does. What the last chunk has
+    beyond the buffers is not moved if that is so for the move, or `clipped`.
+    """
+    body = Block(arg_types=[IndexType()])
+    body.args[0].name_hint = "c"
+    inside = Builder(InsertPoint.at_end(body))
+    box = [size if number == axis else each for number, each in enumerate(move.box)]
+    there, here = move.mixed_source_offsets, move.mixed_destination_offsets
+    firsts = dict.fromkeys((there[axis], here[axis]))
+    starts = {each: _start(inside, each, size, body.args[0]) for each in firsts}
+    source, destination = (
+        [starts[each] if at == axis else each for at, each in enumerate(offsets)]
+        for offsets in (there, here)
+    )
+    clipped = move.clipped is not None or (clipped and move.box[axis] % size > 0)
+    chunk = mem.DmaOp(
+        move.source,
+        source,
+        move.destination,
+        destination,
+        box,
+        move.fill_value,
+        clipped,
+    )
+    chunk.location = move.location
+    body.add_ops([chunk, mem.WaitOp([chunk.token]), scf.YieldOp()])
+    before = Builder(InsertPoint.before(place))
+    count = -(-move.box[axis] // size)
+    bounds = [_number(before, number) for number in (0, count, 1)]
+    made = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
+    made.location = move.location
+    before.insert(made)
+    for use in list(move.token.uses):
+        _without(use.operation, move.token)
+    Rewriter.erase_op(move)
+
+
+def _start(inside: Builder, first: Index, size: int, number: SSAValue) -> SSAValue:
+    """Where the chunk of a number begins."""
+    place = AffineExpr.dimension(0) * size
+    if isinstance(first, int):
+        return applied(inside, place + first if first else place, [number])
+    return applied(inside, place + AffineExpr.dimension(1), [number, first])
+
+
+def _without(wait: Operation, token: SSAValue) -> None:
+    """Let a wait be for its other moves, if there are any."""
+    assert isinstance(wait, mem.WaitOp)
+    rest = [each for each in wait.tokens if each is not token]
+    Rewriter.replace_op(wait, [mem.WaitOp(rest)] if rest else [], [])
+
+
+def _number(builder: Builder, number: int) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -1,0 +1,188 @@
+"""
+Slots: as many copies of a buffer as iterations of a loop are under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.buffers.counters import Counter, applied, counters_of, number_of
+from tlf.analysis.buffers.dealt import is_for_cores
+from tlf.dialects import mem
+from tlf.dialects.cuts import row_major
+from tlf.dialects.types import byte_count, dtype_of
+
+
+def slot_number(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:
+    """
+    The slot of each iteration of a loop that counts from 0 in steps of 1.
+
+    It is the number of the iteration, counted on from one execution of the loop to the
+    next, modulo the slots: then a slot is used again after the same number of
+    iterations everywhere. Loops around it whose trips are no numbers start anew.
+    """
+    count = loop.body.block.args[0]
+    first = loop.body.block.first_op
+    assert first is not None
+    inside = Builder(InsertPoint.before(first))
+    number = AffineExpr.dimension(0)
+    if (start := _start(loop, trips, slots)) is None:
+        return applied(inside, number % slots, [count])
+    total = (number + AffineExpr.dimension(1)) % slots
+    return applied(inside, total, [count, start])
+
+
+def _start(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue | None:
+    """How many iterations, modulo the slots, there were before this execution."""
+    terms: list[tuple[int, Counter]] = []
+    executions = trips
+    for counter in _around(loop):
+        if executions is None or counter.numbers is None or counter.trips is None:
+            break
+        if executions % slots:
+            terms.append((executions % slots, counter))
+        executions *= counter.trips
+    if not terms:
+        return None
+    total: AffineExpr = AffineExpr.constant(0)
+    for position, (factor, counter) in enumerate(terms):
+        lower, step = number_of(counter.lower), number_of(counter.step)
+        assert lower is not None
+        assert step is not None
+        value: AffineExpr = AffineExpr.dimension(position)
+        value = value - lower if lower else value
+        value = value // step if step > 1 else value
+        value = value * factor if factor > 1 else value
+        total = value if position == 0 else total + value
+    before = Builder(InsertPoint.before(loop))
+    return applied(before, total % slots, [counter.variable for _, counter in terms])
+
+
+def _around(loop: Operation) -> list[Counter]:
+    """The loops around one, innermost first; a loop over cores is none."""
+    found: list[Counter] = []
+    parent = loop.parent_op()
+    while parent is not None:
+        if not is_for_cores(parent):
+            found += reversed(counters_of(parent))
+        parent = parent.parent_op()
+    return found
+
+
+def give_slots(
+    loop: scf.ForOp, alloc: mem.AllocOp, number: SSAValue, slots: int, alignment: int
+) -> None:
+    """
+    Replace a buffer of a loop's body by one before the loop with several slots, of
+    which each iteration uses the one of this number. Slots start at multiples of
+    `alignment` bytes.
+    """
+    found = Slots.before(loop, alloc, slots, alignment)
+    owner = number.owner
+    assert isinstance(owner, Operation)
+    inside = Builder(InsertPoint.after(owner))
+    for cast_ in list(_casts(alloc.buffer)):
+        (offset,) = cast_.static_offsets.get_values()
+        shape = cast_.static_sizes.get_values()
+        strides = cast_.static_strides.get_values()
+        _replace(cast_, found.view(inside, number, shape, strides, offset))
+    if not any(True for _ in alloc.buffer.uses):
+        Rewriter.erase_op(alloc)
+        return
+    shape, strides = alloc.buffer_type.get_shape(), alloc.buffer_type.get_strides()
+    known = [each for each in strides or () if each is not None]
+    _replace(alloc, found.view(inside, number, shape, known))
+
+
+def _casts(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
+    """The casts of a buffer, those of casts first: all count from its start."""
+    for use in list(buffer.uses):
+        if isinstance(op := use.operation, memref.ReinterpretCastOp):
+            yield from _casts(op.result)
+            yield op
+
+
+def _replace(op: Operation, value: SSAValue) -> None:
+    value.name_hint = op.results[0].name_hint
+    Rewriter.replace_op(op, [], [value])
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A buffer of several slots, before the loop that uses them."""
+
+    loop: scf.ForOp
+    buffer: SSAValue
+    apart: int
+    """The elements from one slot to the next."""
+
+    @staticmethod
+    def before(
+        loop: scf.ForOp, alloc: mem.AllocOp, slots: int, alignment: int
+    ) -> Slots:
+        """Allocate the slots of a buffer."""
+        type_ = alloc.buffer_type
+        item = dtype_of(type_.element_type).itemsize
+        apart = -(-byte_count(type_) // alignment) * alignment // item
+        shape = [slots, *type_.get_shape()]
+        if apart != type_.element_count() or not isinstance(type_.layout, NoneAttr):
+            shape = [slots, apart]
+        made = mem.AllocOp(
+            MemRefType(type_.element_type, shape, NoneAttr(), type_.memory_space)
+        )
+        made.location = alloc.location
+        made.buffer.name_hint = alloc.buffer.name_hint
+        buffer = Builder(InsertPoint.before(loop)).insert(made).buffer
+        return Slots(loop, buffer, apart)
+
+    @property
+    def type(self) -> MemRefType[Attribute]:
+        return cast(MemRefType[Attribute], self.buffer.type)
+
+    def view(
+        self,
+        builder: Builder,
+        number: SSAValue,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int = 0,
+    ) -> SSAValue:
+        """The slot of a number, of this shape, from an element of the slot on."""
+        whole = self._whole(shape, strides, offset)
+        result = MemRefType(
+            self.type.element_type,
+            shape,
+            StridedLayoutAttr(strides, None),
+            self.type.memory_space,
+        )
+        start: Sequence[SSAValue | int] = [number, *(0 for _ in shape)]
+        ones = [1] * len(start)
+        made = memref.SubviewOp.get(whole, start, [1, *shape], ones, result)
+        return builder.insert(made).result
+
+    def _whole(
+        self, shape: Sequence[int], strides: Sequence[int], offset: int
+    ) -> SSAValue:
+        """All slots, each of this shape."""
+        sizes = [self.type.get_shape()[0], *shape]
+        steps = [self.apart, *strides]
+        is_plain = not offset and steps == list(row_major(sizes))
+        if is_plain and sizes == list(self.type.get_shape()):
+            return self.buffer
+        layout = NoneAttr() if is_plain else StridedLayoutAttr(steps, offset)
+        type_ = MemRefType(
+            self.type.element_type, sizes, layout, self.type.memory_space
+        )
+        made = memref.ReinterpretCastOp.from_dynamic(
+            self.buffer, [offset], sizes, steps, type_
+        )
+        return Builder(InsertPoint.before(self.loop)).insert(made).result

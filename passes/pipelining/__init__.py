@@ -1,1 +1,0 @@
-"""Software pipelining: loops that count, and buffers with slots."""

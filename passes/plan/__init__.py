@@ -1,0 +1,1 @@
+"""Passes that write the decisions of the planner into the IR."""

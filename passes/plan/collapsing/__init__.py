@@ -1,0 +1,1 @@
+"""Neighbouring dimensions collapsed."""

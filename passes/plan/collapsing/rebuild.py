@@ -1,0 +1,144 @@
+"""A group whose values have two axes as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.affine import ApplyOp
+from xdsl.dialects.builtin import AffineMapAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
+
+from tlf.dialects import graph
+from tlf.dialects.collapsing import CollapsingInterface, collapsed_type
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.padded import PaddedInterface
+from tlf.dialects.types import tensor_type
+from tlf.passes.plan.collapsing.pairs import Pairs
+from tlf.support.affine.mixed_index import Index
+
+
+class _UnknownError(Exception):
+    """An operation cannot be told of axes that are one."""
+
+
+class CollapsedGroup:
+    """Builds a group like another one, on values whose pairs of axes are one axis."""
+
+    def __init__(self, group: graph.GroupOp, pairs: Pairs) -> None:
+        self.group = group
+        self.pairs = pairs
+        self.body = Block()
+        self.inputs: list[SSAValue] = []
+        self.made: dict[SSAValue, SSAValue] = {}
+        self.before: list[Operation] = []
+        """What computes the inputs."""
+
+    def replace(self) -> bool:
+        """Put it in the place of the other group, unless it cannot be built."""
+        try:
+            self._build()
+        except (_UnknownError, VerifyException):
+            return False
+        yielded = [self.made[value] for value in self.group.yielded]
+        self.body.add_op(graph.YieldOp(*yielded))
+        made = graph.GroupOp(self.inputs, [each.type for each in yielded], self.body)
+        made.location = self.group.location
+        Rewriter.insert_op([*self.before, made], InsertPoint.before(self.group))
+        results = map(self._seen, made.results, self.group.results)
+        Rewriter.replace_op(self.group, [], list(results))
+        return True
+
+    @staticmethod
+    def _seen(new: SSAValue, old: SSAValue) -> SSAValue:
+        """A result under the shape that others know."""
+        new.name_hint = old.name_hint
+        if new.type == old.type:
+            return new
+        view = graph.ReshapeOp.create(operands=[new], result_types=[old.type])
+        owner = new.owner
+        assert isinstance(owner, Operation)
+        Rewriter.insert_op(view, InsertPoint.after(owner))
+        return view.result
+
+    def _build(self) -> None:
+        inputs = zip(self.group.body.block.args, self.group.inputs, strict=True)
+        for argument, value in inputs:
+            if (axis := self.pairs.axes.get(argument)) is not None:
+                type_ = self._collapsed(argument, axis)
+                view = graph.ReshapeOp.create(operands=[value], result_types=[type_])
+                self.before.append(view)
+                value = view.result
+            self.made[argument] = self._argument(value, argument.name_hint)
+        for op in self.pairs.members.operations:
+            made = self._operation(op)
+            made.location = op.location
+            made.verify()
+            self.body.add_op(made)
+            for old, new in zip(op.results, made.results, strict=True):
+                new.name_hint = old.name_hint
+                self.made[old] = new
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Forget what was only needed to compute other inputs."""
+        for number, argument in reversed(list(enumerate(self.body.args))):
+            if not argument.uses:
+                self.body.erase_arg(argument)
+                del self.inputs[number]
+
+    def _argument(self, value: SSAValue, hint: str | None) -> SSAValue:
+        """What the body sees of an input."""
+        self.inputs.append(value)
+        made = self.body.insert_arg(value.type, len(self.body.args))
+        made.name_hint = hint
+        return made
+
+    def _collapsed(self, value: SSAValue, axis: int) -> TensorType[Attribute]:
+        if (type_ := collapsed_type(tensor_type(value), axis)) is None:
+            raise _UnknownError
+        return type_
+
+    def _operation(self, op: TilingInterface) -> Operation:
+        operands = [self.made[operand] for operand in op.operands]
+        if op not in self.pairs.iterators:
+            return op.tiled(operands, op.result_types)
+        types: list[Attribute] = [
+            self._collapsed(each, self.pairs.axes[each]) for each in op.results
+        ]
+        if isinstance(op, CollapsingInterface):
+            axis = self.pairs.axes[op.results[0]]
+            made = op.collapsed(operands, axis, self._scaled)
+            if made is None:
+                raise _UnknownError
+            return made
+        if isinstance(op, PaddedInterface):
+            return op.tiled_padded(operands, types, self._outside(op))
+        return op.tiled(operands, types)
+
+    def _outside(self, op: PaddedInterface) -> Sequence[tuple[int, int]]:
+        """How many elements the first operand lacks, before and behind its own."""
+        shape = tensor_type(op.operands[0]).get_shape()
+        found = [(0, 0)] * len(shape)
+        if (axis := self.pairs.axes.get(op.operands[0])) is None:
+            raise _UnknownError
+        access = (op.operand_accesses()[0] or ())[axis]
+        rows = op.iterators()[self.pairs.iterators[op][0]].extent
+        before = -access.offset
+        found[axis] = (
+            before * shape[axis + 1],
+            (rows - before - shape[axis]) * shape[axis + 1],
+        )
+        return found
+
+    def _scaled(self, index: Index, factor: int) -> Index:
+        """An index that comes into the body, times a number."""
+        if isinstance(index, int):
+            return index * factor
+        number = list[SSAValue](self.body.args).index(index)
+        product = AffineMapAttr(AffineMap(1, 0, (AffineExpr.dimension(0) * factor,)))
+        made = ApplyOp([self.inputs[number]], product)
+        self.before.append(made)
+        return self._argument(made.result, index.name_hint)

@@ -1,0 +1,58 @@
+"""Copy what is written to at indices but made elsewhere, or needed by others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tlf.dialects.graph import GroupOp
+from tlf.dialects.identity import copy_for
+from tlf.dialects.indexed_write import IndexedWriteInterface
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.planner.fusion.notes import Notes
+from tlf.planner.layout.joined_values import objection
+
+NEEDED = "others need it"
+
+
+@dataclass(frozen=True)
+class GraphCopyWrittenPass(ModulePass):
+    """
+    Copy what operations outside of groups write to where indices say, unless it is
+    theirs: computed in the block, and used by nothing else.
+
+    Arguments, constants of several values, views, and what is returned, seen under
+    another shape or needed by others get a copy, an operation that permutes no axes.
+    """
+
+    name = "graph-copy-written"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        notes = Notes(self.name)
+        for each in list(op.walk()):
+            if not isinstance(each, IndexedWriteInterface):
+                continue
+            if isinstance(each.parent_op(), GroupOp):
+                continue
+            if (reason := _objection(each)) is not None:
+                copy_for(each, 0)
+                notes.add(each, "missed", f"what it writes to is copied: {reason}")
+        notes.write()
+
+
+def _objection(op: IndexedWriteInterface) -> str | None:
+    """Why an operation cannot have what it writes to, if it cannot."""
+    value: SSAValue = op.operands[0]
+    if value.uses.get_length() > 1:
+        return NEEDED
+    owner, block = value.owner, op.parent
+    if isinstance(owner, ConstantInterface) and owner.splat() is not None:
+        return None
+    if isinstance(owner, Operation) and isinstance(owner, IndexedWriteInterface):
+        return None
+    assert block is not None
+    return objection(value, block)

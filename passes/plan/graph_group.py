@@ -1,0 +1,177 @@
+"""Choose which operations run together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.tiling.group import Members, members_of, rules_of, smallest
+from tlf.dialects import graph
+from tlf.dialects.block_order import sort_block
+from tlf.dialects.interfaces import (
+    ConstantInterface,
+    TilingInterface,
+)
+from tlf.dialects.returned_values import copy_returned_values
+from tlf.dialects.target import Level, Target
+from tlf.planner.cost.npu.estimators import estimator_of
+from tlf.planner.fusion.cascades import Cascades
+from tlf.planner.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
+from tlf.planner.fusion.witness import witness
+
+
+def build_group(members: Members, apart: Sequence[Operation] = ()) -> graph.GroupOp:
+    """
+    Put operations of one block into a group in their place, with constants of its own
+    but for those that stay apart.
+    """
+    inside = set[Operation](members.operations)
+    constants = [op for op in _constants(members.operations) if op not in apart]
+    inputs = list(
+        dict.fromkeys(
+            operand
+            for op in members.operations
+            for operand in op.operands
+            if operand.owner not in inside and operand.owner not in constants
+        )
+    )
+    root = members.root
+    body = Block(arg_types=[value.type for value in inputs])
+    for value, argument in zip(inputs, body.args, strict=True):
+        argument.name_hint = value.name_hint
+    group = graph.GroupOp(inputs, [value.type for value in members.results], body)
+    group.location = root.location
+    Rewriter.insert_op(group, InsertPoint.after(root))
+    for value, result in zip(members.results, group.results, strict=True):
+        result.name_hint = value.name_hint
+        value.replace_uses_with_if(result, lambda use: use.operation not in inside)
+    replaced = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
+    for constant in constants:
+        copy = constant.clone()
+        body.add_op(copy)
+        replaced[constant.results[0]] = copy.results[0]
+    for op in members.operations:
+        op.detach()
+        body.add_op(op)
+        op.operands = [replaced.get(operand, operand) for operand in op.operands]
+    body.add_op(graph.YieldOp(*members.results))
+    return group
+
+
+def _apart(
+    groups: Sequence[Sequence[TilingInterface]], grouping: Grouping
+) -> list[TilingInterface]:
+    """The constants that some group cannot compute, tile by tile, with the rest."""
+    apart: list[TilingInterface] = []
+    for operations in groups:
+        members = members_of(operations)
+        constants = _constants(operations)
+        tiled = [op for op in constants if isinstance(op, TilingInterface)]
+        if not tiled or not members.results:
+            continue
+        everything = Members((*tiled, *members.operations), members.results)
+        if smallest(everything, grouping.level, grouping.target) is None:
+            apart.extend(tiled)
+    return list(dict.fromkeys(apart))
+
+
+def _constants(operations: Sequence[TilingInterface]) -> list[Operation]:
+    """The constants of one value that operations use; every group has its own."""
+    owners = [operand.owner for op in operations for operand in op.operands]
+    return list(
+        dict.fromkeys(
+            owner
+            for owner in owners
+            if isinstance(owner, ConstantInterface)
+            and owner.splat() is not None
+            and owner not in operations
+        )
+    )
+
+
+def group_block(block: Block, grouping: Grouping) -> None:
+    """Group the operations of a block."""
+    copy_returned_values(block)
+    groups = grouping.partition(block)
+    apart = _apart(groups, grouping)
+    known = {op for operations in groups for op in operations}
+    groups += [[op] for op in apart if op not in known]
+    for operations in groups:
+        members = members_of(operations)
+        if members.results:
+            build_group(members, apart)
+            if grouping.cascades is not None:
+                witness(members, rules_of(grouping.target, grouping.level.name))
+    if groups:
+        sort_block(block)
+
+
+@dataclass(frozen=True)
+class GraphGroupPass(ModulePass):
+    """
+    Put operations that are to run together into `graph.group`s.
+
+    A group is a chain of elementwise operations, a contraction with what follows it
+    element by element, or row reductions with their elementwise neighbours; or several
+    of these whose reductions are one loop, where that takes less time. An
+    operation joins where the group stays connected without detours, and where the
+    smallest tiles of all its values fit into the memory level together.
+    """
+
+    name = "graph-group"
+
+    level: str | None = None
+    """The memory level that tiles are brought to; the outermost one unless given."""
+
+    contractions: int = CONTRACTIONS
+    """How many contractions a group may hold."""
+
+    operations: int = OPERATIONS
+    """How many operations a group may hold."""
+
+    cascades: bool = True
+    """Whether groups run as one if all their reductions fit into one loop, and that
+    pays. Only where the target's model of time knows what such loops cost."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = Target.of(op)
+        level = level_named(target, self.level)
+        grouping = Grouping(level, target, self.contractions, self.operations)
+        if level is not target.tile_levels[0]:
+            grouping.notes.level = level.name
+        estimator = estimator_of(target, level)
+        if self.cascades and estimator is not None and estimator.prices_cascades:
+            grouping.cascades = Cascades(target, estimator)
+        blocks = dict.fromkeys(
+            inner.parent
+            for inner in op.walk()
+            if isinstance(inner, TilingInterface | func.ReturnOp)
+            and not _in_group(inner)
+        )
+        for block in blocks:
+            if block is not None:
+                group_block(block, grouping)
+        grouping.notes.write()
+
+
+def _in_group(op: Operation) -> bool:
+    return isinstance(op.parent_op(), graph.GroupOp)
+
+
+def level_named(target: Target, name: str | None) -> Level:
+    """A memory level that tiles can be brought to, the outermost unless named."""
+    levels = {level.name: level for level in target.tile_levels}
+    if name is None:
+        return target.tile_levels[0]
+    if name not in levels:
+        known = ", ".join(levels)
+        raise PassFailedException(f"expected one of the levels {known}, got {name}")
+    return levels[name]

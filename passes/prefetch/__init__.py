@@ -1,1 +1,0 @@
-"""How far up loads may go."""

@@ -1,0 +1,1 @@
+"""Passes that annotate or verify and rewrite nothing."""

@@ -1,0 +1,123 @@
+"""Prove that tiles make up the results that they are put into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.affine_loops.counting import UncountedError
+from tlf.analysis.affine_loops.stitching import Destination, Stitching
+from tlf.dialects import graph
+from tlf.dialects.graph.remark import Kind
+
+ATTRIBUTE = "tlf.stitched"
+"""The attribute of a function that is proven: of how many tiles each result is made."""
+
+ONCE = "tiles write every element once"
+AGAIN = "tiles write every element, later iterations in order over earlier ones"
+PART = "tiles write into a tensor that is there, apart from each other"
+
+
+class CoverageError(PassFailedException):
+    """Tiles collide, or leave out elements. `op` is the operation at fault."""
+
+    def __init__(self, op: Operation, message: str) -> None:
+        super().__init__(f"{op.name}: {message}")
+        self.op = op
+
+
+@dataclass
+class _Prover:
+    """Examines one function."""
+
+    function: func.FuncOp
+
+    def run(self) -> None:
+        """Certify the function, or say what is missing. Raises `CoverageError`."""
+        self.function.attributes.pop(ATTRIBUTE, None)
+        self.stitching = Stitching.of(self.function)
+        if not self.stitching.found:
+            return
+        proven = [self._proven(each) for each in self.stitching.found]
+        results = [self._complete(each) for each in self._results()]
+        if all(proven) and all(results) and results:
+            tiles = [
+                IntegerAttr(self.stitching.tiles(each), i64) for each in self._results()
+            ]
+            self.function.attributes[ATTRIBUTE] = ArrayAttr(tiles)
+
+    def _results(self) -> Iterator[SSAValue]:
+        last = self.function.body.block.last_op
+        operands = () if last is None else last.operands
+        yield from (each for each in operands if isinstance(each.type, TensorType))
+
+    def _proven(self, destination: Destination) -> bool:
+        """Whether tiles are put into a tensor apart, and leave nothing of it out."""
+        nest, found = destination.nest, destination.collision
+        if destination.unknown is not None:
+            self._note(nest, "missed", f"cannot prove: {destination.unknown}")
+            return False
+        if found is not None and found.is_parallel:
+            raise CoverageError(
+                found.access.op, f"expected tiles apart from each other, got: {found}"
+            )
+        if not all([self._complete(each) for each in destination.sources]):
+            return False
+        if not destination.is_new:
+            self._note(nest, "passed", PART)
+            return True
+        if not self._complete(self.stitching.finished(destination.result)):
+            return False
+        self._note(nest, "passed", ONCE if found is None else AGAIN)
+        return True
+
+    def _complete(self, value: SSAValue) -> bool:
+        """Whether all elements of a tensor are written."""
+        owner = value.owner
+        op = owner if isinstance(owner, Operation) else self.function
+        try:
+            element = self.stitching.missing(value)
+        except UncountedError as reason:
+            self._note(op, "missed", f"cannot prove: {reason}")
+            return False
+        if element is None:
+            return True
+        place = ", ".join(str(each) for each in element)
+        if value in self._results():
+            raise CoverageError(
+                op, f"expected tiles that cover the result, got none at [{place}]"
+            )
+        self._note(op, "missed", f"cannot prove: no tile is put at [{place}]")
+        return False
+
+    @staticmethod
+    def _note(op: Operation, kind: Kind, text: str) -> None:
+        graph.remark(op, TileVerifyCoveragePass.name, kind, text)
+
+
+@dataclass(frozen=True)
+class TileVerifyCoveragePass(ModulePass):
+    """
+    Prove that tiles make up what they are put into, so that none needs to be copied.
+
+    For every tensor that nests of `tile.while` put tiles into, whatever their depth,
+    boxes are counted exactly, clipped to the tensor: parallel iterations write apart,
+    and no element is left out of a new tensor. Functions of which all is proven get the
+    attribute `tlf.stitched`. It is an error where parallel iterations write the same
+    element, which are then named, and where an element of a result is left out. What
+    cannot be proven is a remark.
+    """
+
+    name = "tile-verify-coverage"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp) and function.body.blocks:
+                _Prover(function).run()

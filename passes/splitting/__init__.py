@@ -1,1 +1,0 @@
-"""Reductions as several, of parts of their axis, and one of what these come to."""

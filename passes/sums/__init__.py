@@ -1,1 +1,0 @@
-"""Sums whose terms are sums themselves, as sums of their own."""

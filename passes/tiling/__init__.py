@@ -1,1 +1,0 @@
-"""Tile-and-fuse, the decisions: which tiles a group of operations needs."""

@@ -1,0 +1,1 @@
+"""Decisions on grouping, layouts and tile sizes; the planner changes no IR."""

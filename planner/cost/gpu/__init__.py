@@ -1,0 +1,1 @@
+"""Cost model of GPU kernels."""

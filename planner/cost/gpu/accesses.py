@@ -1,0 +1,341 @@
+"""What the programs of a kernel read and write of one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import gcd, prod
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.tiling.boxes import covering_all
+from tlf.analysis.tiling.model import (
+    GroupTiling,
+    Loop,
+    TiledOperation,
+    elements,
+    first_start,
+    last_end,
+)
+from tlf.dialects.tile import layout_of
+from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
+from tlf.machine.bursts import bus_bytes
+from tlf.planner.cost.npu.phases import phases
+from tlf.planner.cost.npu.traffic import covered_extent
+from tlf.support.affine.access import Access, Box, Interval, region
+
+VECTOR = 16
+"""The most bytes that a thread loads or stores at once."""
+
+ADDRESSES = 2
+"""Steps of a lane for the address of one access."""
+
+MASK = 2
+"""Steps of a lane for its mask, where there is one."""
+
+PARTIAL = 2
+"""Sectors that the cache could take in the time of a store to a part of one."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What all programs together do for one tile, in bytes unless it says otherwise."""
+
+    payload: float
+    bus: float
+    """In whole sectors."""
+    cached: float
+    """What all requests move between processors and the cache, in whole sectors."""
+    rows: float
+    """How many pieces there are that lie side by side."""
+    accesses: float
+    """How often threads load or store."""
+    steps: float
+    """Steps of lanes for addresses and masks."""
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What all programs together move of one tile, in bytes."""
+
+    moved: Moved
+    unique: float
+    """What one program moves, what it repeats counted once."""
+    touched: float
+    """What all programs move, what they repeat counted once."""
+    loops: frozenset[Loop]
+    """Loops over programs that move the tile."""
+    is_read: bool = True
+
+
+@dataclass
+class Accesses:
+    """Finds the traffic of the tiles of a group."""
+
+    tiling: GroupTiling
+    sector: int
+    threads: int = 1
+    """Of a program."""
+    warp: int = 32
+    """Threads that load or store together."""
+
+    _tensors: dict[SSAValue, _Tensor] = field(
+        init=False, default_factory=dict[SSAValue, "_Tensor"]
+    )
+
+    def __post_init__(self) -> None:
+        self.outer = tuple(self.tiling.loops.values())
+        self.inner = tuple(self.tiling.inner_loops.values())
+        self.within = (*self.inner, *self.tiling.nested_loops)
+        self.programs = prod(loop.trips for loop in self.outer)
+
+    def box(
+        self, value: SSAValue, box: Box, *, inner: bool = False, is_read: bool = True
+    ) -> Traffic:
+        """
+        A tile that is cut from a tensor, or put into one, in every iteration of the
+        reduction if it is `inner`, else once in every program.
+        """
+        tensor = self._tensor(value)
+        payload = self._payload(box, tensor.shape, inner) * tensor.item
+        apart, width = self.width(value, box), self.masked_width(value, box)
+        bus = payload * tensor.sectors(box, self.sector)
+        again = 1.0
+        if not is_read and width < apart:
+            # One store after the other leaves a part of every sector.
+            again = PARTIAL * apart / width
+        elif apart < VECTOR and tensor.is_ragged(box, self.sector):
+            again += self.sector / (apart * self.warp) - (bus / payload - 1)
+        return self._traffic(
+            tensor,
+            box,
+            Moved(
+                payload=payload,
+                bus=bus,
+                cached=bus * max(1.0, again),
+                rows=payload / max(self.sector, tensor.run(box)),
+                accesses=payload / width,
+                steps=(ADDRESSES + MASK * tensor.is_cut(box)) * payload / width,
+            ),
+            is_read,
+        )
+
+    def gathered(self, tiled: TiledOperation, *, inner: bool) -> Traffic:
+        """A tile of a movement's result, found element by element in its operand."""
+        tensor = self._tensor(tiled.op.operands[0])
+        result = self._tensor(tiled.op.results[0])
+        accesses = tiled.form.operands[0] or ()
+        payload = self._payload(tiled.result, result.shape, inner) * tensor.item
+        run = _run(accesses, tiled.box, tensor)
+        is_whole = run % self.sector == 0 and _is_plain(accesses)
+        extra = 0 if is_whole else self.sector - tensor.item
+        width = self.gathered_width(tiled)
+        terms = sum(1 + len(access.terms) for access in accesses)
+        # Every element has an address of its own.
+        bus = payload * (run + extra) / run
+        return self._traffic(
+            tensor,
+            region(accesses, tiled.box),
+            Moved(
+                payload=payload,
+                bus=bus,
+                cached=bus,
+                rows=payload / max(self.sector, run),
+                accesses=payload / width,
+                steps=terms * payload / (width if is_whole else tensor.item),
+            ),
+            is_read=True,
+        )
+
+    def width(self, value: SSAValue, box: Box) -> int:
+        """The bytes side by side that a thread has of a tile cut from a tensor."""
+        tensor = self._tensor(value)
+        return self._shared_out(tensor.width(box), box, tensor.item)
+
+    def masked_width(self, value: SSAValue, box: Box) -> int:
+        """
+        Those that it moves at once: as far as a border, where a mask stands for it, is
+        a multiple of them.
+        """
+        tensor = self._tensor(value)
+        return max(tensor.item, gcd(self.width(value, box), tensor.border(box)))
+
+    def gathered_width(self, tiled: TiledOperation) -> int:
+        """The bytes that a thread loads at once of a movement's operand."""
+        tensor = self._tensor(tiled.op.operands[0])
+        accesses = tiled.form.operands[0] or ()
+        if not _is_plain(accesses):
+            return tensor.item
+        width = gcd(_run(accesses, tiled.box, tensor), VECTOR)
+        return self._shared_out(width, tiled.result, tensor.item)
+
+    def _tensor(self, value: SSAValue) -> _Tensor:
+        if value not in self._tensors:
+            self._tensors[value] = _tensor(tensor_type(value))
+        return self._tensors[value]
+
+    def _shared_out(self, width: int, box: Box, item: int) -> int:
+        """A width, if every thread is to have a part of a tile."""
+        each = max(1, elements(box) // self.threads) * item
+        return max(item, min(width, each))
+
+    def _traffic(
+        self,
+        tensor: _Tensor,
+        box: Box,
+        moved: Moved,
+        is_read: bool,
+    ) -> Traffic:
+        once = tensor.bytes(covering_all(box, self.within))
+        touched = tensor.bytes(covering_all(box, (*self.outer, *self.within)))
+        symbols = _symbols(box)
+        moving = frozenset(loop for loop in self.outer if loop in symbols)
+        each = moved.payload / self.programs
+        return Traffic(
+            moved=moved,
+            unique=min(once, each),
+            touched=min(touched, moved.payload),
+            loops=moving,
+            is_read=is_read,
+        )
+
+    def _payload(self, box: Box, shape: Sequence[int], inner: bool) -> float:
+        """The elements of a box within a tensor, over all iterations that move it."""
+        within = (*self.outer, *self.inner) if inner else self.outer
+        covered = prod(
+            covered_extent(interval, extent)
+            for interval, extent in zip(box, shape, strict=True)
+        )
+        symbols = _symbols(box)
+        times = prod(loop.trips for loop in within if loop not in symbols)
+        return float(covered * times)
+
+
+def _symbols(box: Box) -> set[Hashable]:
+    """What moves a box."""
+    return {symbol for interval in box for symbol, _ in interval.offset.terms}
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """A tensor in memory: sizes in elements, strides in bytes."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    """Its axes as they lie in memory, the last one contiguous."""
+    strides: tuple[int, ...]
+    item: int
+
+    def bytes(self, box: Box) -> float:
+        """What there is of a box that no loop moves."""
+        inside = (
+            max(0, min(each.offset.constant + each.size, n) - max(0, start))
+            for each, n in zip(box, self.shape, strict=True)
+            for start in (each.offset.constant,)
+        )
+        return float(prod(inside) * self.item)
+
+    def sectors(self, box: Box, sector: int) -> float:
+        """Bytes in whole sectors for each byte of a box."""
+        sizes = [min(each.size, n) for each, n in zip(box, self.shape, strict=True)]
+        walked = tuple(sizes[axis] for axis in self.axes)
+        strides = tuple(self.strides[axis] for axis in self.axes)
+        starts = phases(box, self.strides, sector)
+        moved = sum(
+            bus_bytes(start, walked, strides, self.item, sector) for start in starts
+        )
+        return moved / (len(starts) * prod(sizes) * self.item)
+
+    def run(self, box: Box) -> int:
+        """The bytes of a box that lie side by side."""
+        run = self.item
+        for axis in reversed(self.axes):
+            if self.strides[axis] != run and box[axis].size > 1:
+                break
+            run = self.strides[axis] * min(box[axis].size, self.shape[axis])
+            if box[axis].size < self.shape[axis]:
+                break
+        return run
+
+    def border(self, box: Box) -> int:
+        """
+        Where masks end the rows of a box, in bytes; 0 where nothing can be beyond.
+        """
+        axis = self.axes[-1] if self.axes else None
+        if axis is None or not self._is_cut(box[axis], self.shape[axis]):
+            return 0
+        interval = box[axis]
+        end = gcd(self.shape[axis], interval.size if self._is_padded(interval) else 0)
+        return end * self.item
+
+    def is_cut(self, box: Box) -> bool:
+        """Whether a tile goes beyond a border somewhere, so that masks keep it in."""
+        return any(map(self._is_cut, box, self.shape))
+
+    def is_ragged(self, box: Box, sector: int) -> bool:
+        """Whether rows start anywhere in a sector."""
+        long = [axis for axis in self.axes[:-1] if box[axis].size > 1]
+        moves = [
+            axis for axis in self.axes[:-1] if box[axis].offset.terms or axis in long
+        ]
+        return any(self.strides[axis] % sector for axis in moves)
+
+    @staticmethod
+    def _is_padded(interval: Interval) -> bool:
+        return interval.room > interval.size
+
+    @classmethod
+    def _is_cut(cls, interval: Interval, extent: int) -> bool:
+        return first_start(interval) < 0 or last_end(interval) > extent
+
+    def width(self, box: Box) -> int:
+        """
+        The bytes that a thread moves at once: threads take elements that lie side by
+        side, as far as every row of the tile starts at a multiple of them.
+        """
+        width, run = VECTOR, 0
+        for axis in reversed(self.axes):
+            interval, extent = box[axis], self.shape[axis]
+            stride = self.strides[axis]
+            width = gcd(width, interval.offset.constant * stride)
+            for symbol, factor in interval.offset.terms:
+                step = symbol.tile if isinstance(symbol, Loop) else 1
+                width = gcd(width, factor * step * stride)
+            size = min(interval.size, extent)
+            if size > 1 and not run:
+                run = size * stride if stride == self.item else self.item
+            elif size > 1:
+                width = gcd(width, stride)
+        return max(self.item, gcd(width, run))
+
+
+@cache
+def _tensor(type_: AnyTensor) -> _Tensor:
+    """A tensor of a type in memory."""
+    shape = type_.get_shape()
+    axes = tuple(layout_of(type_)) or tuple(range(len(shape)))
+    item = dtype_of(type_.element_type).itemsize
+    strides, size = dict[int, int](), item
+    for axis in reversed(axes):
+        strides[axis] = size
+        size *= shape[axis]
+    along = tuple(strides[axis] for axis in range(len(shape)))
+    return _Tensor(shape, axes, along, item)
+
+
+def _run(accesses: Sequence[Access], box: Box, tensor: _Tensor) -> int:
+    """The bytes side by side that threads find of a gathered tile."""
+    long = [axis for axis in tensor.axes if tensor.shape[axis] > 1]
+    if not accesses or not long:
+        return tensor.item
+    last = accesses[long[-1]]
+    if last.index is not None:
+        return tensor.item
+    sizes = [box[iterator].size for iterator, step in last.terms if abs(step) == 1]
+    return tensor.item * max(sizes, default=1)
+
+
+def _is_plain(accesses: Sequence[Access]) -> bool:
+    """Whether every axis is one iterator, so that rows start where tiles do."""
+    return all(access.is_plain or not access.terms for access in accesses)

@@ -1,0 +1,56 @@
+"""
+How many different tiles of an operand the programs that run at once read.
+
+Programs are numbered along the axes of the grid, the last one fastest. So many in a row
+cover that axis first, then the one before it, and so on. With groups, some steps of the
+last axis but one go with each step of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tlf.analysis.tiling.model import Loop
+
+GROUP = 16
+"""Programs along the last axis but one that read the same columns of a product."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The axes of a grid of programs, the outermost first."""
+
+    loops: Sequence[Loop]
+    is_grouped: bool = False
+    """Whether programs of the last two axes run in groups."""
+
+    @property
+    def programs(self) -> int:
+        """How many programs there are."""
+        count = 1
+        for loop in self.loops:
+            count *= loop.trips
+        return count
+
+    def different(self, running: int, loops: Collection[Loop]) -> float:
+        """
+        Of tiles that move with some of the loops, how many are different among so many
+        programs in a row, on average and as if axes could be covered in part.
+        """
+        rest, found = float(min(running, self.programs)), 1.0
+        for loop, count in self._order():
+            covered = min(float(count), max(1.0, rest))
+            rest /= count
+            if loop in loops:
+                found *= covered
+        return found
+
+    def _order(self) -> Sequence[tuple[Loop, float]]:
+        """Steps along each axis, the fastest first."""
+        backwards = [(loop, float(loop.trips)) for loop in reversed(self.loops)]
+        if not self.is_grouped or len(backwards) < 2:
+            return backwards
+        columns, (rows, count), *others = backwards
+        group = min(float(GROUP), count)
+        return [(rows, group), columns, (rows, count / group), *others]

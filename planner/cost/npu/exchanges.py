@@ -1,0 +1,81 @@
+"""What nests over nearer tiles move, and which of them, for each operation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.model import TiledOperation
+from tlf.analysis.tiling.rounding import is_rounded_by
+from tlf.dialects.interfaces import ContractionInterface
+from tlf.planner.cost.npu.nests import Nests
+
+
+class Exchange(NamedTuple):
+    """What is done for an operation, whatever its tile."""
+
+    op: Operation
+    nest: int
+    computes: bool
+    """Whether it takes instructions of its own."""
+    loads: tuple[tuple[SSAValue, int], ...]
+    """The operands that are moved near for it, with their places."""
+    stores: tuple[SSAValue, ...]
+    """The results that are moved back."""
+
+
+def exchanges(
+    tiles: Mapping[Operation, TiledOperation],
+    nests: Nests,
+    without: Collection[object] = (),
+) -> Iterator[Exchange]:
+    """
+    What is done for operations in their order, each of them in one of the nests:
+    `without` some operations, and without moves of some values.
+    """
+    there: dict[int, set[object]] = {}
+    for op, tiled in tiles.items():
+        if tiled.form.is_seen or tiled.is_moved:
+            continue
+        own = nests[op]
+        near = there.setdefault(own, {*without})
+        read = {operand: n for n, operand in reversed([*enumerate(op.operands)])}
+        loads = [
+            (operand, number)
+            for operand, number in read.items()
+            if operand not in near and not _is_made(operand, nests, own)
+        ]
+        stores = [
+            result
+            for result in op.results
+            if result not in near and _is_used(result, nests, own)
+        ]
+        computes = op not in near and not _is_rounded(tiled, nests)
+        yield Exchange(op, own, computes, tuple(loads), tuple(stores))
+        near.update(op.operands)
+
+
+def _is_made(operand: SSAValue, nests: Nests, own: int) -> bool:
+    """Whether a nest makes a value."""
+    owner = operand.owner
+    return isinstance(owner, Operation) and nests.get(owner) == own
+
+
+def _is_used(result: SSAValue, nests: Nests, own: int) -> bool:
+    """Whether what uses a value is not in a nest alone."""
+    users = [use.operation for use in result.uses]
+    return not users or any(nests.get(user) != own for user in users)
+
+
+def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:
+    """Whether a product of the same nest rounds by itself what an operation rounds."""
+    if not tiled.form.rounds:
+        return False
+    product = tiled.op.operands[0].owner
+    return (
+        isinstance(product, ContractionInterface)
+        and nests.get(product) == nests[tiled.op]
+        and is_rounded_by(product, tiled.op)
+    )

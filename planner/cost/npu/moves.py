@@ -1,0 +1,152 @@
+"""What it costs to move boxes of tensors between two levels of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from tlf.dialects.encoding import layout_of
+from tlf.dialects.npu import dma_engine
+from tlf.dialects.types import dtype_of, tensor_type
+from tlf.machine.costs import Cost, Costs, End
+from tlf.planner.cost.npu.phases import phases
+from tlf.planner.layout.orders import orders, row_major
+from tlf.support.affine.access import Box
+from tlf.support.allocation.buffer import align
+
+Sizes: TypeAlias = tuple[int, ...]
+
+MoveKey: TypeAlias = tuple[str, Sizes, Sizes, int, Sizes, Sizes]
+"""An engine; the shapes of a tensor and of a box; bytes of an element; axes; phases."""
+
+
+class Moves:
+    """
+    What it costs to move boxes between two levels of memory. The axes of a tensor lie
+    in the farther one in the order of its layout; so do those of a box in the nearer
+    one, where tiles are `ordered`. Both are walked in this order.
+    """
+
+    def __init__(self, costs: Costs, near: str, far: str, *, ordered: bool) -> None:
+        self.costs = costs
+        self.near, self.far = near, far
+        self.ordered = ordered
+        self.layouts: Mapping[SSAValue, Sequence[int]] = {}
+        """The layouts of values that are not to be those of their types."""
+        self.free: AbstractSet[SSAValue] = frozenset()
+        """Values that may lie in any order: each box is moved in the best one."""
+        self.phased = False
+        """Whether it counts where in a burst the moves start, or all start at one."""
+        self.burst = costs.machine.levels[far].burst
+        levels = [costs.machine.levels[name] for name in (near, far)]
+        shared = [level.bandwidth for level in levels if level.shared]
+        self.bandwidth = min(shared) if shared else max(e.bandwidth for e in levels)
+        """The most bytes per cycle of what moves share with others."""
+        self.load = dma_engine(far, near)
+        self.store = dma_engine(near, far)
+        self._known: dict[MoveKey, Cost] = {}
+        self._orders: dict[Sizes, tuple[Sizes, ...]] = {}
+        self._measures: dict[SSAValue, tuple[Sizes, int, Sizes]] = {}
+
+    def into(self, value: SSAValue, box: Box) -> Cost:
+        """Bring a box of a tensor near."""
+        return self._move(self.load, value, box, inward=True)
+
+    def back(self, value: SSAValue, box: Box) -> Cost:
+        """Put a box of a tensor back."""
+        return self._move(self.store, value, box, inward=False)
+
+    def least(self, payload: int) -> float:
+        """The cycles of the channel that bytes take in whole bursts, at least."""
+        farther = self.costs.machine.levels[self.far]
+        bursts = align(payload, self.burst)
+        return max(payload / self.bandwidth, bursts / farther.bandwidth)
+
+    def measure(self, value: SSAValue) -> tuple[Sizes, int, Sizes]:
+        """The shape of a tensor, the bytes of an element, and its layout."""
+        if (known := self._measures.get(value)) is None:
+            type_ = tensor_type(value)
+            item = dtype_of(type_.element_type).itemsize
+            shape = type_.get_shape()
+            known = shape, item, tuple(layout_of(type_)) or row_major(len(shape))
+            self._measures[value] = known
+        return known
+
+    def _move(self, engine: str, value: SSAValue, box: Box, *, inward: bool) -> Cost:
+        whole, item, layout = self.measure(value)
+        rooms = [interval.room for interval in box]
+        shape = tuple(map(min, rooms, whole))
+        tried = self._tried(value, whole, layout)
+        starts: Sizes = (0,)
+        costs: list[Cost] = []
+        for axes in tried:
+            if self.phased and self.burst > item:
+                plain = range(len(whole))
+                starts = phases(box, _strides(whole, item, axes, plain), self.burst)
+            key = engine, whole, shape, item, axes, starts
+            if (known := self._known.get(key)) is None:
+                known = self._known[key] = self._cost(*key, inward=inward)
+            costs.append(known)
+        return min(costs, key=_busy) if len(costs) > 1 else costs[0]
+
+    def _tried(self, value: SSAValue, whole: Sizes, layout: Sizes) -> Sequence[Sizes]:
+        """The orders in which the axes of a tensor may lie."""
+        if not self.free or value not in self.free:
+            given = self.layouts.get(value) if self.layouts else None
+            return (tuple(given or layout),)
+        if whole not in self._orders:
+            self._orders[whole] = tuple(orders(whole))
+        return self._orders[whole]
+
+    def _cost(
+        self,
+        engine: str,
+        whole: Sizes,
+        shape: Sizes,
+        item: int,
+        axes: Sizes,
+        starts: Sizes,
+        *,
+        inward: bool,
+    ) -> Cost:
+        """A move of a box of some shape, on average over where it starts in a burst."""
+        walked = tuple(shape[axis] for axis in axes)
+        inner = axes if self.ordered else tuple(range(len(whole)))
+        near = End(0, walked, _strides(shape, item, inner, axes))
+        costs: list[Cost] = []
+        for start in starts:
+            far = End(start, walked, _strides(whole, item, axes, axes))
+            ends = (far, near) if inward else (near, far)
+            costs.append(self.costs.move(engine, *ends, item))
+        return _mean(costs)
+
+
+def _busy(cost: Cost) -> int:
+    """The cycles that a move takes of what it shares with others, or by itself."""
+    return max((busy for _, busy in cost.shared), default=cost.cycles)
+
+
+def _mean(costs: Sequence[Cost]) -> Cost:
+    """A move that takes as long as some moves by one engine do on average."""
+    first, count = costs[0], len(costs)
+    shared = tuple(
+        (channel, round(sum(each.shared[number][1] for each in costs) / count))
+        for number, (channel, _) in enumerate(first.shared)
+    )
+    cycles = round(sum(each.cycles for each in costs) / count)
+    return replace(first, cycles=cycles, shared=shared) if count > 1 else first
+
+
+def _strides(
+    shape: Sequence[int], item: int, axes: Sequence[int], walked: Sequence[int]
+) -> tuple[int, ...]:
+    """The strides of a contiguous array whose axes lie in an order, as it is walked."""
+    strides: dict[int, int] = {}
+    for axis in reversed(axes):
+        strides[axis] = item
+        item *= shape[axis]
+    return tuple(strides[axis] for axis in walked)

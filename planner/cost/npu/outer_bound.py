@@ -1,0 +1,243 @@
+"""
+What no tiles of a group beat at an outer level, from the largest and the smallest.
+
+Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each of
+them what all tiles together take at least.
+
+- *Moves.* A tile of `t` iterations of a loop needs `a (t - 1) + w` indices along an
+  axis, so all need the fewest where `t` is 1 or the extent. No tiling moves less
+  than the lesser of the two, axis by axis.
+- *Work.* Cycles of an engine are rounded up for each tile, so that one tile takes the
+  least, as long as nearer tiles may have any size. What smaller tiles leave out, as
+  every second row by a stride of 2, is not counted. `n` tiles add `n` times the
+  latencies of a nest, and what overlaps nothing in the first and the last of its nearer
+  tiles. Where they roll, the first windows are computed apart: up to `w - a` of the
+  iterations along an axis.
+- *Both.* In the formula of `tiled_group.py`, `n` tiles take at least the work and
+  `1 / n` of the moves, and the moves and `1 / n` of the work. One tile takes what it
+  takes. Pieces of a reduction are as many tiles that overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.tiling.model import Loop, Scope, first_start, last_end
+from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.planner.cost.npu.exchanges import exchanges
+from tlf.planner.cost.npu.keeping import Keeping
+from tlf.planner.cost.npu.nest_work import NestWork
+from tlf.planner.cost.npu.tiled_group import TiledGroup
+from tlf.planner.cost.npu.traffic import Traffic, clipped, covered_extent
+from tlf.support.affine.access import Box, Interval
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+MOST = 64
+"""More tiles than this count as so many."""
+
+EXACT = 1e-6
+"""Cycles that sums of rounded numbers are less exact than."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a group costs at least."""
+
+    cycles: int
+    """If early loads are over before."""
+    bytes: int
+    """Payload of the farther memory."""
+    moved: float
+    """Cycles of its channel."""
+
+    @property
+    def channel(self) -> int:
+        """Whole cycles of the channel."""
+        return round(self.moved)
+
+
+class OuterBound:
+    """
+    Bounds what a group costs, for any values that are in the level around it.
+    `largest` is the group in one tile, `smallest` in the smallest that there are.
+    """
+
+    def __init__(self, largest: TiledGroup, smallest: TiledGroup) -> None:
+        self.largest = largest
+        self.smallest = smallest
+        self.model = largest.model
+
+    def of(self, keeping: Keeping) -> Bound:
+        """What the group costs at least with some values in the level."""
+        near = keeping.near
+        loads = {v: n for v, n in self._loads.items() if v not in near}
+        loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
+        stores = [n for v, n in self._stores.items() if v not in keeping.unstored]
+        late = [n for value, n in loads.items() if value not in keeping.early]
+        waits = bool(late) + bool(stores)
+        moved = self._channel(late) + self._channel(stores)
+        cycles = waits * self.model.latency + self._several(moved)
+        return Bound(
+            round(min(cycles, self._one(keeping)) - EXACT),
+            sum(loads.values()) + sum(stores),
+            self._channel([*loads.values(), *stores]) - EXACT,
+        )
+
+    def streamable(self, values: AbstractSet[SSAValue]) -> int:
+        """The cycles of the channel for those of some inputs of which tiles are cut."""
+        return self._loaded(values & self._cut)
+
+    def early(self, keeping: Keeping) -> int:
+        """The least cycles of early loads: of inputs of which no tiles are cut."""
+        values = keeping.early - keeping.near - self._cut
+        return self._loaded(values)
+
+    def _loaded(self, values: AbstractSet[SSAValue]) -> int:
+        """The least cycles of the channel for loads of some inputs."""
+        known = [self._loads[value] for value in values if value in self._loads]
+        return round(self._channel(known) - EXACT)
+
+    def _channel(self, sizes: Sequence[int]) -> float:
+        """The least cycles of the channel for values of so many bytes each."""
+        return sum(map(self.model.far.least, sizes))
+
+    def _one(self, keeping: Keeping) -> float:
+        """The least cycles of the largest tile: whatever can is loaded early."""
+        loads: dict[SSAValue, Traffic] = {}
+        for value, _, moved in self.largest.all_loads(keeping):
+            if value not in keeping.early:
+                loads[value] = loads.get(value, Traffic()) + moved
+        stores = {v: n for v, n in self.largest.stores if v not in keeping.unstored}
+        return self.largest.time(1, loads, {}, stores)
+
+    def _several(self, moved: float) -> float:
+        """The least cycles of several tiles that move so long, without latencies."""
+        counts, works = self._works
+        times = np.maximum(works + moved / counts, moved + works[0] / counts)
+        times[-1] = max(works[-1], moved)
+        return float(times.min())
+
+    @cached_property
+    def _works(self) -> tuple[Numbers, Numbers]:
+        """Two tiles, three and up to the most, and the least cycles of computation."""
+        tiling, nests = self.largest.tiling, self.largest.nests
+        done = [*exchanges(tiling.tiles, nests, self._thinned)]
+        works = self.model.works(tiling, nests, done, self.model.least)
+        shares = [(each, self._share(number)) for number, each in works.items()]
+        counts = np.arange(2, MOST + 1, dtype=np.float64)
+        least = np.zeros_like(counts)
+        for each, share in shares:
+            least += self._least_work(each, share, counts)
+        return counts, least
+
+    def _least_work(self, work: NestWork, share: float, tiles: Numbers) -> Numbers:
+        """
+        The least cycles of a nest, of which this share is not computed apart, for
+        numbers of tiles.
+        """
+        most, others = work.parts()
+        all_, fill = most + others, work.around(self.model.pace)
+        issue = self.model.pace.issue
+        busy = np.maximum(
+            share * np.minimum(all_, most + tiles * fill),
+            work.instructions * issue * tiles,
+        )
+        least = np.maximum(busy, min(all_, most + fill))
+        return least + tiles * sum(work.latencies.values())
+
+    def _share(self, number: int) -> float:
+        """Of what a nest computes, how much at least tiles that roll do not first."""
+        large, small = self.largest, self.smallest.tiling
+        shares = [
+            _steady(least, whole)
+            for op, tiled in large.tiling.tiles.items()
+            if large.nests[op] == number
+            for least, whole in zip(small.tiles[op].box, tiled.box, strict=True)
+        ]
+        return min(shares, default=1.0)
+
+    @cached_property
+    def _cut(self) -> frozenset[SSAValue]:
+        """The inputs of which loops load tiles, were they small."""
+        loads = self.smallest.all_loads()
+        return frozenset(value for value, depth, _ in loads if depth)
+
+    @cached_property
+    def _loads(self) -> dict[SSAValue, int]:
+        """The least bytes that are loaded of each input."""
+        return {key[0]: self._least(key) for key in self.largest.tiling.reads}
+
+    @cached_property
+    def _stores(self) -> dict[SSAValue, int]:
+        """The bytes that are stored of each result."""
+        results = self.largest.tiling.results
+        return {value: byte_count(tensor_type(value)) for value in results}
+
+    @cached_property
+    def _thinned(self) -> set[Operation | SSAValue]:
+        """Operations of which small tiles compute less, and such values."""
+        large, small = self.largest.tiling, self.smallest.tiling
+        found = set[Operation | SSAValue]()
+        for op, tiled in large.tiles.items():
+            least = small.tiles[op]
+            if _is_less(least.box, tiled.box):
+                found.add(op)
+            if _is_less(least.result, tiled.result):
+                found.update(op.results)
+        for key, boxes in large.reads.items():
+            least = small.reads[key]
+            if len(least) > 1 or _is_less(least[0], boxes[0]):
+                found.add(key[0])
+        return found
+
+    def _least(self, key: tuple[SSAValue, Scope]) -> int:
+        """The least bytes of an input that any tiles read."""
+        type_ = tensor_type(key[0])
+        shape = type_.get_shape()
+        counts = [
+            prod(map(_least_extent, box, shape))
+            for box in self.smallest.tiling.reads[key]
+        ]
+        return max(counts) * dtype_of(type_.element_type).itemsize
+
+
+def _least_extent(interval: Interval, extent: int) -> int:
+    """The indices of an axis that tiles of any size hold, over all iterations."""
+    first = first_start(interval)
+    whole = clipped(first, last_end(interval) - first, extent)
+    return min(whole, covered_extent(interval, extent))
+
+
+def _steady(small: Interval, large: Interval) -> float:
+    """The share of an axis that tiles do not have in common with those before."""
+    steps = [
+        abs(factor) * symbol.tile
+        for symbol, factor in small.offset.terms
+        if isinstance(symbol, Loop)
+    ]
+    shared = small.room - min(steps, default=small.room)
+    return 1 - max(0, shared) / max(1, large.room)
+
+
+def _is_less(small: Box, large: Box) -> bool:
+    """Whether all iterations of a small tile hold less than the large one."""
+    pairs = zip(small, large, strict=True)
+    return any(_total(each) < whole.room for each, whole in pairs)
+
+
+def _total(interval: Interval) -> int:
+    """The indices that an interval holds in all iterations together."""
+    symbols = (symbol for symbol, _ in interval.offset.terms)
+    return interval.room * prod(
+        symbol.trips for symbol in symbols if isinstance(symbol, Loop)
+    )

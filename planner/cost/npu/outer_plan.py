@@ -1,0 +1,107 @@
+"""A plan of a group at an outer level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from tlf.dialects import graph
+from tlf.planner.cost.npu.footprint import Footprint
+from tlf.planner.cost.npu.tiled_group import OuterCost
+
+Sizes: TypeAlias = tuple[int, ...]
+
+PlanKey: TypeAlias = "tuple[Sizes, int | None, int, bool]"
+"""
+Tile sizes, the axis along which tiles roll, iterations in flight, and whether what is
+computed for windows leads.
+"""
+
+TRAFFIC = 3
+"""A cycle of the channel counts for one part in so many where nothing waits for it."""
+
+ENOUGH = 1.02
+"""A plan so near to what no tiling beats is good enough."""
+
+
+@dataclass(frozen=True)
+class OuterPlan:
+    """How a group is tiled, and what that costs."""
+
+    tile: Sizes
+    roll: int | None
+    stages: int
+    """Iterations in flight: over pieces of a reduction, or over tiles."""
+    cost: OuterCost
+    needed: int
+    """Bytes of the level."""
+    reduce: Sizes = ()
+    """The sizes of the pieces of a reduction, if it does not run whole."""
+    leads: bool = False
+    """Whether what is computed for windows is computed an iteration ahead."""
+
+    @property
+    def key(self) -> PlanKey:
+        """What `OuterSearch.plan` finds it by."""
+        return (*self.tile, *self.reduce), self.roll, self.stages, self.leads
+
+    @property
+    def floor(self) -> int:
+        """The first number of its rank, if nothing but moves took time."""
+        moved = round(self.cost.moved)
+        return moved + moved // TRAFFIC
+
+    @cached_property
+    def rank(self) -> tuple[int, int, int]:
+        """
+        Plans are better the faster they are, and a part of that the less they move;
+        then the less memory they need.
+        """
+        moved = round(self.cost.moved)
+        return self.cost.cycles + moved // TRAFFIC, self.cost.bytes, self.needed
+
+    def attribute(
+        self,
+        level: str,
+        keep: Sequence[int] = (),
+        hold: Sequence[int] = (),
+        reload: Sequence[int] = (),
+    ) -> graph.PlanAttr:
+        """
+        The plan of a group of which some results stay in the level, and some operands
+        lie there whole, brought anew where earlier groups held them.
+        """
+        return graph.PlanAttr(
+            level,
+            self.tile,
+            self.reduce,
+            stages=1 if self.reduce else self.stages,
+            pieces=self.stages,
+            roll=() if self.roll is None else (self.roll,),
+            keep=keep,
+            hold=hold,
+            reload=reload,
+            lead=int(self.leads),
+        )
+
+
+Known: TypeAlias = "dict[PlanKey, OuterPlan | None]"
+"""Plans by what tells them apart."""
+
+Rooms: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
+"""What such plans take: the buffers, and their bytes."""
+
+
+def floor_of(only: OuterCost | None) -> float:
+    """What no tiling beats that costs so much with one tile."""
+    if only is None:
+        return 0
+    return max(only.moved, only.compute)
+
+
+def is_enough(plan: OuterPlan, only: OuterCost) -> bool:
+    """Whether a plan can hardly be beaten, in what it moves as in its time."""
+    cost = plan.cost
+    return cost.cycles <= floor_of(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH

@@ -1,0 +1,51 @@
+"""
+Loops over the pieces of a reduction: which nests over nearer tiles run for each piece.
+
+What is summed up lies in the level of the loop. A nest of its own fills it before the
+loop, that of the sum brings it nearer and back for each piece, and what follows comes
+in another nest.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import Operation
+
+from tlf.analysis.tiling.model import GroupTiling, Scope
+from tlf.planner.cost.npu.nests import Nests
+
+BEFORE, IN_LOOP, BEHIND, PHASES = range(4)
+
+
+def piece_count(tiling: GroupTiling) -> int:
+    """Of how many pieces a reduction is the sum, for each tile; 1 if it is whole."""
+    return prod(loop.trips for loop in tiling.inner_loops.values())
+
+
+def is_summed(tiling: GroupTiling, op: Operation) -> bool:
+    """Whether an operation adds up what comes in pieces."""
+    return bool(tiling.inner_loops) and (op is tiling.anchor or tiling.is_step(op))
+
+
+def separated(tiling: GroupTiling, nests: Nests) -> Nests:
+    """The nests before the loop, in it and behind it."""
+    found: dict[Operation, int] = {}
+    phase = BEFORE
+    for op, tiled in tiling.tiles.items():
+        if is_summed(tiling, op) or tiled.scope is Scope.INNER:
+            found[op] = nests[op] * PHASES + IN_LOOP
+            phase = BEHIND
+        else:
+            found[op] = nests[op] * PHASES + phase
+    return found
+
+
+def is_in_loop(tiling: GroupTiling, number: int) -> bool:
+    """Whether a nest runs for each piece."""
+    return bool(tiling.inner_loops) and number % PHASES == IN_LOOP
+
+
+def filled_before(number: int) -> int:
+    """The nest that fills what another one adds to."""
+    return number - IN_LOOP + BEFORE

@@ -1,0 +1,61 @@
+"""What the steps of a cascade compute besides their terms: limits and corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Operation, SSAValue
+
+from tlf.analysis.recurrence.formula import Apply, Formula
+from tlf.analysis.tiling.cascading import limits_of
+from tlf.analysis.tiling.model import GroupTiling, elements
+from tlf.machine.costs import Cost, Costs
+
+SLOW = ("exp", "div")
+"""Operations of formulae that take an engine longer."""
+
+RESTARTS = ("compare", "compare", "or", "select")
+"""What keeps a total as long as an extreme is what it was."""
+
+
+@dataclass
+class Running:
+    """Prices one iteration, in the order in which the loop is built."""
+
+    tiling: GroupTiling
+    costs: Costs
+    _known: set[Formula] = field(default_factory=set[Formula])
+
+    def limited(self, op: Operation) -> Iterator[Cost]:
+        """What keeps a total in the finite numbers for those who compute with it."""
+        for _ in limits_of(self.tiling, op):
+            yield self.costs.elementwise(self._count(op.results[0]))
+
+    def corrected(self, op: Operation) -> Iterator[Cost]:
+        """What makes a total right for what its terms depend on now."""
+        if self.tiling.restart_of(op) is not None:
+            for _ in RESTARTS:
+                yield self.costs.elementwise(self._count(op.results[0]))
+        if (correction := self.tiling.correction_of(op)) is None:
+            return
+        count = max(map(self._count, correction.values))
+        for name in self._applied(correction.formula):
+            yield self.costs.elementwise(count, name in SLOW)
+        if not correction.is_bounded:
+            yield self.costs.elementwise(count)
+        yield self.costs.elementwise(self._count(op.results[0]))
+
+    def _applied(self, formula: Formula) -> Iterator[str]:
+        """The operations of a formula that has not been computed already."""
+        if not isinstance(formula, Apply) or formula in self._known:
+            return
+        self._known.add(formula)
+        for operand in formula.operands:
+            yield from self._applied(operand)
+        yield formula.name
+
+    def _count(self, value: SSAValue) -> int:
+        owner = value.owner
+        assert isinstance(owner, Operation)
+        return elements(self.tiling.tiles[owner].result)

@@ -1,0 +1,54 @@
+"""The best few of many choices of tiles, by estimate."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tlf.planner.cost.npu.in_flight import InFlight
+
+Sizes: TypeAlias = tuple[int, ...]
+"""Of the parallel axes, then of the reduction if it has a loop."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Tile sizes, and what they cost."""
+
+    tile: Sizes
+    reduce: Sizes
+    stages: InFlight
+    cycles: int
+    bytes: int
+
+
+class Shortlist:
+    """Keeps so many choices for each number of iterations in flight."""
+
+    def __init__(self, kinds: Iterable[InFlight], count: int) -> None:
+        self._count = count
+        self._best: dict[InFlight, list[Choice]] = {each: [] for each in kinds}
+
+    def __iter__(self) -> Iterator[Choice]:
+        for choices in self._best.values():
+            yield from choices
+
+    def add(self, choice: Choice) -> None:
+        """Keep a choice, if it is one of the best so far."""
+        known = self._best[choice.stages]
+        insort(known, choice, key=rank)
+        del known[self._count :]
+
+    def is_beaten(self, cycles: float) -> bool:
+        """Whether nothing of so many cycles would be kept."""
+        return all(
+            len(known) == self._count and known[-1].cycles < cycles
+            for known in self._best.values()
+        )
+
+
+def rank(choice: Choice) -> tuple[int, int]:
+    """By which choices are compared: less is better."""
+    return choice.cycles, choice.bytes

@@ -1,0 +1,69 @@
+"""What makes two groups cost the same: their operations, types and wiring."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tlf.analysis.tiling.kinds import Kinds
+
+
+def structure_of(
+    operations: Sequence[Operation], results: Sequence[SSAValue]
+) -> Hashable:
+    """
+    A key that is equal for groups that only differ in the names of values and in where
+    their inputs come from.
+    """
+    numbers: dict[SSAValue, int] = {}
+
+    def number(value: SSAValue) -> tuple[int, str]:
+        known = numbers.setdefault(value, len(numbers))
+        return known, _type_text(value.type)
+
+    return (
+        tuple(
+            (
+                op.name,
+                tuple(
+                    (name, str(each)) for name, each in sorted(op.properties.items())
+                ),
+                tuple(number(operand) for operand in op.operands),
+                tuple(number(result) for result in op.results),
+            )
+            for op in operations
+        ),
+        tuple(number(result) for result in results),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _type_text(type_: Attribute) -> str:
+    """How a type is written. Programs have few, of many values each."""
+    return str(type_)
+
+
+class Structures:
+    """
+    Tells groups apart by structure, many of the same operations: these, as long as they
+    stay what they are, are looked at once.
+    """
+
+    def __init__(self, kinds: Kinds | None = None) -> None:
+        self._kinds = kinds or Kinds()
+
+    def of(
+        self, operations: Sequence[Operation], results: Sequence[SSAValue]
+    ) -> Hashable:
+        """A key as `structure_of` makes, to be compared with those of this object."""
+        numbers: dict[SSAValue, int] = {}
+        wiring: list[int] = []
+        for op in operations:
+            wiring.append(self._kinds.of(op))
+            for value in (*op.operands, *op.results):
+                wiring.append(numbers.setdefault(value, len(numbers)))
+        wiring.append(-1)
+        wiring += (numbers.setdefault(value, len(numbers)) for value in results)
+        return tuple(wiring)

@@ -1,0 +1,1 @@
+"""Cycle estimates of tile programs on NPUs."""

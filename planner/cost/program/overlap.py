@@ -1,0 +1,333 @@
+"""
+Which loops overlap, which buffers have slots for that, and what is loaded ahead: as
+`mem-pipeline` decides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tlf.dialects.target import Level
+from tlf.planner.cost.program.products import early_products, with_waits
+from tlf.planner.cost.program.program import (
+    Access,
+    Buffer,
+    Item,
+    Nest,
+    Step,
+    steps_of,
+)
+from tlf.planner.cost.program.room import Room, Spans
+
+SLOTS = 2
+"""Of a tile that nests in a body use one is in use, and one on its way."""
+
+
+@dataclass
+class Overlaps:
+    """Lets iterations of the nests of a schedule overlap."""
+
+    items: Sequence[Item]
+    levels: Sequence[Level]
+    """The nearest first."""
+
+    def run(self) -> None:
+        """Outer nests first."""
+        self._names = [level.name for level in self.levels]
+        self._visit(self.items)
+
+    def _visit(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, Nest):
+                self._nest(item)
+                self._visit(item.body)
+                self._load_around(item)
+
+    def _load_around(self, nest: Nest) -> None:
+        """Let what a nest loads for those in its body start an iteration ahead."""
+        if nest.stages > 1 or nest.trips == 1:
+            return
+        buffers: list[Buffer] = []
+        for buffer in self._loaded(nest):
+            room = Room(Spans.of(self.items), nest, [*buffers, buffer], SLOTS)
+            if room.side_by_side(self.levels[0]):
+                buffers.append(buffer)
+        early = self._early(nest, buffers, SLOTS - 1)
+        moved = [step.moves[1] for step in early if step.moves is not None]
+        self._give_slots(nest, [each for each in buffers if each in moved], SLOTS)
+        self._issue_early(nest, early, SLOTS - 1)
+
+    def _loaded(self, nest: Nest) -> list[Buffer]:
+        """The buffers that a body fills in the nearest level, for overlapping nests."""
+        inner = [item for item in nest.body if isinstance(item, Nest)]
+        if not any(each.stages > 1 for each in inner):
+            return []
+        ends = (step.moves[1] for step in _steps(nest) if step.moves is not None)
+        nearest = self._names[0]
+        found = [each for each in ends if each.home is nest and each.level == nearest]
+        return list(dict.fromkeys(found))
+
+    def _early(
+        self, nest: Nest, slotted: Sequence[Buffer], iterations: int
+    ) -> list[Step]:
+        """The loads that may be issued so many iterations ahead."""
+        early: list[Step] = []
+        for step in _steps(nest):
+            if self._may_be_early(nest, step, slotted, early, iterations):
+                early.append(step)
+        return early
+
+    def _give_slots(self, nest: Nest, buffers: Sequence[Buffer], slots: int) -> None:
+        """Let iterations take slots of buffers in turn."""
+        if not buffers:
+            return
+        nest.slots = slots
+        for number, buffer in enumerate(buffers):
+            buffer.turns = nest
+            buffer.order = (nest.order - 1, 1, number)
+
+    @staticmethod
+    def _issue_early(nest: Nest, early: Sequence[Step], iterations: int) -> None:
+        """Issue loads so many iterations before their own."""
+        for step in early:
+            step.ahead = iterations
+        nest.body = _placed(nest, early)
+
+    def _nest(self, nest: Nest) -> None:
+        slots = min(nest.stages, nest.trips)
+        moved = self._moved(nest)
+        fills = any(_ring_filled(each, nest) for each in _steps(nest))
+        if slots < 2 or not (moved or fills):
+            return
+        summed = _summed(nest, moved)
+        buffers = self._with_room(nest, [*moved, *summed], slots)
+        if summed and not buffers:
+            buffers = self._with_room(nest, moved, slots)
+        if not (buffers or fills):
+            return
+        nest.slots = slots
+        self._give_slots(nest, buffers, slots)
+        early = self._early(nest, buffers, slots - 1)
+        products = early_products(nest, early, buffers)
+        self._issue_early(nest, early, slots - 1)
+        if products and self._is_apart(nest):
+            first = with_waits(products, nest)
+            for step in products:
+                step.ahead = slots - 1
+            chosen = [*early, *first]
+            nest.body = chosen + [each for each in nest.body if each not in chosen]
+
+    def _is_apart(self, nest: Nest) -> bool:
+        """Whether nothing that is live in a nest shares its place with anything."""
+        room = Room(Spans.of(self.items), nest, (), 1)
+        return room.side_by_side(self.levels[0])
+
+    def _moved(self, nest: Nest) -> list[Buffer]:
+        """The buffers of a body that moves in it fill or empty: their near ends."""
+        found: dict[Buffer, None] = {}
+        for step in _steps(nest):
+            if step.moves is not None:
+                near = min(step.moves, key=lambda each: self._names.index(each.level))
+                if near.home is nest:
+                    found[near] = None
+        return list(found)
+
+    def _with_room(
+        self, nest: Nest, moved: Sequence[Buffer], slots: int
+    ) -> list[Buffer]:
+        """Those in the farthest level, and nearer ones if the body has no loops."""
+        used = [
+            (level, [each for each in moved if each.level == level.name])
+            for level in self.levels
+        ]
+        used = [pair for pair in used if pair[1]]
+        if not used:
+            return []
+        room = Room(Spans.of(self.items), nest, moved, slots)
+        *nearer, (farthest, kept) = used
+        if not room.at_once(farthest):
+            return []
+        if any(isinstance(item, Nest) for item in nest.body):
+            return kept
+        near = [
+            each
+            for level, found in nearer
+            if room.side_by_side(level)
+            for each in found
+        ]
+        return [*kept, *near]
+
+    def _may_be_early(
+        self,
+        nest: Nest,
+        step: Step,
+        slotted: Sequence[Buffer],
+        early: Sequence[Step],
+        iterations: int,
+    ) -> bool:
+        """Whether a load may be issued iterations ahead."""
+        if step.moves is None:
+            return False
+        source, destination = step.moves
+        if self._names.index(source.level) <= self._names.index(destination.level):
+            return False
+        if _is_overwritten(nest, step, early):
+            return False
+        if _ring_filled(step, nest):
+            return _is_free(step, nest, iterations)
+        if destination not in slotted:
+            return False
+        for item in nest.body:
+            if item is step:
+                return True
+            if item not in early and _touches(item, destination):
+                return False
+        return False
+
+
+def _is_overwritten(nest: Nest, load: Step, early: Sequence[Step]) -> bool:
+    """
+    Whether other iterations may write what a load reads, or its own may before it, but
+    for what brings its indices as early, in its queue.
+    """
+    behind = False
+    for item in nest.body:
+        behind |= item is load
+        if _names(item, load, early):
+            continue
+        for write in (each for step in steps_of([item]) for each in step.writes):
+            for read in load.reads:
+                if read.meets_later(write) if behind else read.meets(write):
+                    return True
+    return False
+
+
+def _names(item: Item, load: Step, early: Sequence[Step]) -> bool:
+    """Whether an item brings the indices of a load as early, in its queue."""
+    if isinstance(item, Nest) or not load.indexed or item not in early:
+        return False
+    return item.queue == load.queue
+
+
+def _steps(nest: Nest) -> list[Step]:
+    return [item for item in nest.body if isinstance(item, Step)]
+
+
+def _placed(nest: Nest, early: Sequence[Step]) -> list[Item]:
+    """The body with early loads at its start, or behind nests they would hold up."""
+    rest = [item for item in nest.body if item not in early]
+    behind: dict[int, list[Item]] = {}
+    for step in early:
+        if nest.stages > 1:
+            place = _held_up(step, nest, rest)
+        else:
+            place = _last_of_queue(step, rest)
+        behind.setdefault(place, []).append(step)
+    body = behind.get(0, [])
+    for number, item in enumerate(rest, 1):
+        body += [item, *behind.get(number, ())]
+    return body
+
+
+def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
+    """
+    How many items of a body an early load goes behind: all up to the last nest before
+    its tile is used that loads in the same queue.
+    """
+    assert step.moves is not None
+    found = 0
+    if _ring_filled(step, nest):
+        return found
+    for number, item in enumerate(rest, 1):
+        if _touches(item, step.moves[1]) or _is_awaited(step, item):
+            break
+        if isinstance(item, Nest) and _shares_queue(item, step):
+            found = number
+    return found
+
+
+def _is_awaited(step: Step, item: Item) -> bool:
+    """Whether an item waits for a load and for other moves, too."""
+    return isinstance(item, Step) and len(item.finishes) > 1 and step in item.finishes
+
+
+def _last_of_queue(step: Step, rest: Sequence[Item]) -> int:
+    """How many items of a body are there up to the last nest that loads in a queue."""
+    nests = [
+        number
+        for number, item in enumerate(rest, 1)
+        if isinstance(item, Nest) and _shares_queue(item, step)
+    ]
+    return max(nests, default=0)
+
+
+def _shares_queue(nest: Nest, step: Step) -> bool:
+    return any(each.queue == step.queue for each in nest.steps())
+
+
+def _touches(item: Item, buffer: Buffer) -> bool:
+    steps = item.steps() if isinstance(item, Nest) else [item]
+    return any(each.buffer is buffer for step in steps for each in step.touched)
+
+
+def _summed(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
+    """The buffers of a body that products are summed up in."""
+    found = {
+        access.buffer: None
+        for step in nest.steps()
+        if step.product
+        for access in step.writes
+        if access.buffer.home is nest
+    }
+    return [each for each in found if each not in moved]
+
+
+def _ring_filled(step: Step, nest: Nest) -> bool:
+    """Whether a move fills slices of a ring from outside of a nest."""
+    if step.moves is None or step.moves[1].slices == 1:
+        return False
+    home = step.moves[1].home
+    return home is None or not home.is_in(nest)
+
+
+def _is_free(move: Step, nest: Nest, iterations: int) -> bool:
+    """Whether the place of a move in a ring is free so many iterations ahead."""
+    (place,) = move.writes
+    before = True
+    for item in nest.body:
+        if item is move:
+            before = False
+            continue
+        steps = item.steps() if isinstance(item, Nest) else [item]
+        for step in steps:
+            for read in step.touched:
+                if read.buffer is not place.buffer:
+                    continue
+                first = 0 if before else 1
+                for earlier in range(first, iterations + 1):
+                    if _meet(read, place, nest, earlier):
+                        return False
+    return True
+
+
+def _meet(read: Access, place: Access, nest: Nest, iterations: int) -> bool:
+    """Whether slices of an iteration are any of those so many iterations later."""
+    forms = [_form(each, nest) for each in (read, place)]
+    if forms[0] is None or forms[1] is None or forms[0][0] != forms[1][0]:
+        return True
+    factor, slices = forms[0][0], place.buffer.slices
+    apart = factor * iterations + forms[1][1] - forms[0][1]
+    return not read.extent <= apart % slices <= slices - place.extent
+
+
+def _form(access: Access, nest: Nest) -> tuple[int, int] | None:
+    """The slices that an access moves by in an iteration, and where it starts."""
+    factor, constant = 0, access.start.constant
+    for symbol, times in access.start.terms:
+        if nest.variables != (symbol,):
+            return None
+        (variable,) = nest.variables
+        factor += times * variable.step
+        constant += times * variable.lower
+    return factor, constant

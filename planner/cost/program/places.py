@@ -1,0 +1,108 @@
+"""Where tiles are: buffers, and parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from tlf.analysis.buffers.regions import Region
+from tlf.dialects.collapsing import collapsed_axis
+from tlf.dialects.cuts import reshaped_strides, row_major
+from tlf.planner.cost.program.program import Access, Buffer
+from tlf.support.affine.access import Linear
+
+Shape: TypeAlias = tuple[int, ...]
+
+ZERO = Linear()
+
+
+@dataclass(frozen=True)
+class Window:
+    """The slices of a ring that a place shows, along one axis."""
+
+    axis: int
+    start: Linear
+    extent: int
+    unit: int = 1
+    """The elements of a slice, where axes of it are seen as one with this axis."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A buffer, or part of it, in the shape of a tile."""
+
+    buffer: Buffer
+    shape: Shape
+    strides: Shape
+    """Bytes along each axis."""
+    item: int
+    """Bytes of an element."""
+    base: Linear = ZERO
+    """Bytes from the start of the buffer; a ring's slices are not counted."""
+    window: Window | None = None
+    region: Region = field(default_factory=Region)
+    """The part of the buffer, in bytes."""
+
+    @property
+    def access(self) -> Access:
+        """What is touched by whoever touches this."""
+        if self.window is None:
+            return Access(self.buffer, sections=self.region.sections)
+        return Access(self.buffer, self.window.start, self.window.extent)
+
+    def part(self, offsets: Sequence[Linear], shape: Shape) -> Place:
+        """A box of this."""
+        base, window = self.base, self.window
+        for axis, (offset, stride) in enumerate(
+            zip(offsets, self.strides, strict=True)
+        ):
+            if window is not None and axis == window.axis:
+                window = replace(
+                    window, start=window.start + offset, extent=shape[axis]
+                )
+            else:
+                base += offset * stride
+        region = self._region(offsets, shape)
+        return replace(self, shape=shape, base=base, window=window, region=region)
+
+    def _region(self, offsets: Sequence[Linear], shape: Shape) -> Region:
+        """The part of the buffer that a box of this is."""
+        if self.window is not None:
+            return self.region.somewhere()
+        known = [None if each.terms else each.constant for each in offsets]
+        return self.region.cut(self.shape, self.strides, known, shape)
+
+    def reshaped(self, shape: Shape) -> Place | None:
+        """The same elements under another shape, where strides reach them."""
+        if shape == self.shape:
+            return self
+        if self.window is not None:
+            return self._reshaped_window(self.window, shape)
+        strides = reshaped_strides(self.shape, self.strides, shape)
+        return None if strides is None else replace(self, shape=shape, strides=strides)
+
+    def _reshaped_window(self, window: Window, shape: Shape) -> Place | None:
+        """The same slices of a ring with two axes as one, or again as two."""
+        strides = list(self.strides)
+        if (axis := collapsed_axis(self.shape, shape)) is not None:
+            row, unit = self.shape[axis + 1], window.unit * self.shape[axis + 1]
+            strides[axis] = strides[axis + 1]
+            if self.strides[axis] != row * strides[axis]:
+                return None
+        elif (axis := collapsed_axis(shape, self.shape)) is not None:
+            row, unit = shape[axis + 1], window.unit // shape[axis + 1]
+            strides[axis] *= row
+        else:
+            return None
+        if window.axis == axis + 1:
+            return None
+        if window.axis == axis:
+            window = replace(window, unit=unit)
+        return replace(self, shape=shape, strides=tuple(strides), window=window)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether it is a whole buffer in row-major order."""
+        plain = tuple(each * self.item for each in row_major(self.shape))
+        return self.base == Linear() and self.strides == plain and not self.window

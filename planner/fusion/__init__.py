@@ -1,0 +1,1 @@
+"""Fusion: which operations may join a group, and which pay."""

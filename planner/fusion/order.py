@@ -1,0 +1,111 @@
+"""Whether operations can run together without waiting for what waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tlf.analysis.tiling.kinds import Kinds
+
+
+class Order:
+    """
+    Where the operations of a block are, and which others they use, while these stay
+    what they are. Each is looked at once, however many groups it is tried in.
+    """
+
+    def __init__(self, block: Block, kinds: Kinds | None = None) -> None:
+        self.position = {op: index for index, op in enumerate(block.ops)}
+        self._operands = {op: _operands(op, block) for op in self.position}
+        self._kinds = kinds or Kinds()
+        self._numbers: dict[SSAValue, int] = {}
+        self._wires: dict[Operation, tuple[int, ...]] = {}
+        self._readers: dict[Operation, list[tuple[SSAValue, frozenset[int]]]] = {}
+
+    def is_convex(
+        self,
+        operations: Sequence[Operation],
+        groups: Mapping[Operation, Sequence[Operation]],
+    ) -> bool:
+        """
+        Whether no value leaves the operations of the block, given in program order, and
+        comes back to them, be it by way of another group. `groups` says with which
+        others, in program order, each operation is.
+        """
+        inside = set(operations)
+        position, operands = self.position, self._operands
+        first = position[operations[0]]
+        pending = [op for each in operations for op in operands[each]]
+        pending = [op for op in pending if op not in inside]
+        seen = set[Operation]()
+        while pending:
+            op = pending.pop()
+            together = groups.get(op, (op,))
+            # What comes before all of the group uses nothing of it.
+            if op in seen or position[together[-1]] < first:
+                continue
+            seen.update(together)
+            for producer in (p for each in together for p in operands[each]):
+                if producer in inside:
+                    return False
+                pending.append(producer)
+        return True
+
+    def results_of(self, operations: Sequence[Operation]) -> list[SSAValue]:
+        """The values of some operations that others use, that of the last one first."""
+        inside = {self.position[op] for op in operations}
+        return [
+            result
+            for op in reversed(operations)
+            for result, readers in self._read(op)
+            if not readers <= inside
+        ]
+
+    def structure_of(
+        self, operations: Sequence[Operation], results: Sequence[SSAValue]
+    ) -> Hashable:
+        """The key of `Structures.of` for operations of the block."""
+        numbers: dict[int, int] = {}
+        wiring: list[int] = []
+        for op in operations:
+            kind, *values = self._wired(op)
+            wiring.append(kind)
+            wiring += [numbers.setdefault(value, len(numbers)) for value in values]
+        wiring.append(-1)
+        wiring += [
+            numbers.setdefault(self._numbers[value], len(numbers)) for value in results
+        ]
+        return tuple(wiring)
+
+    def _read(self, op: Operation) -> list[tuple[SSAValue, frozenset[int]]]:
+        """Results, with the places of their readers; -1 for those elsewhere."""
+        if (known := self._readers.get(op)) is None:
+            known = self._readers[op] = [
+                (
+                    result,
+                    frozenset(
+                        self.position.get(use.operation, -1) for use in result.uses
+                    ),
+                )
+                for result in op.results
+            ]
+        return known
+
+    def _wired(self, op: Operation) -> tuple[int, ...]:
+        """The kind of an operation, and numbers for its values."""
+        if (known := self._wires.get(op)) is None:
+            values = (*op.operands, *op.results)
+            numbers = self._numbers
+            known = self._wires[op] = (
+                self._kinds.of(op),
+                *(numbers.setdefault(each, len(numbers)) for each in values),
+            )
+        return known
+
+
+def _operands(op: Operation, block: Block) -> list[Operation]:
+    """The operations of a block that an operation, or what is inside of it, uses."""
+    owners = (operand.owner for inner in op.walk() for operand in inner.operands)
+    found = dict.fromkeys(each for each in owners if isinstance(each, Operation))
+    return [each for each in found if each.parent is block and each is not op]

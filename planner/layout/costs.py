@@ -1,0 +1,277 @@
+"""What a group costs, by the layouts of the tensors that it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from xdsl.ir import Block, SSAValue
+from xdsl.utils.exceptions import PassFailedException
+
+from tlf.analysis.tiling.group import Members
+from tlf.dialects import graph
+from tlf.dialects.encoding import layout_of
+from tlf.dialects.graph.held import brings, is_kept, is_read_near
+from tlf.dialects.interfaces import ConstantInterface
+from tlf.dialects.layouts import ANY, Layout
+from tlf.dialects.target import Level, Target
+from tlf.dialects.types import tensor_type
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
+from tlf.planner.cost.npu.keeping import Keeping
+from tlf.planner.cost.npu.nests import Nests
+from tlf.planner.cost.npu.outer import OuterModel
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.cost.npu.outer_search import OuterSearch
+from tlf.planner.cost.npu.structure import structure_of
+from tlf.planner.cost.npu.tile_search import Tilings
+from tlf.planner.cost.npu.timed import nests_of
+from tlf.planner.layout.orders import Order, row_major
+
+KnownPlans: TypeAlias = dict[Hashable, OuterPlan | None]
+"""The plans of groups, by structure and layouts, on one level with some freedom."""
+
+
+class LayoutCosts:
+    """
+    Prices groups, each with the tiles that are best for it, by the model of a memory
+    level. Groups of one structure are priced once, and where several programs have
+    them, in all that share what is `known`.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        level: Level,
+        freedom: Freedom = ANYTHING,
+        known: KnownPlans | None = None,
+    ) -> None:
+        self.target = target
+        self.level = level
+        self.freedom = freedom
+        self.free: AbstractSet[SSAValue] = frozenset()
+        """What the plans that groups have were made to find in any order."""
+        self.model = OuterModel(target, level)
+        self.model.far.phased = True
+        self._groups: dict[graph.GroupOp, _Priced | None] = {}
+        self._known: KnownPlans = {} if known is None else known
+
+    def plan(
+        self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
+    ) -> OuterPlan | None:
+        """
+        The best plan of a group with some layouts of tensors, by their names inside of
+        it; None where the model has none.
+        """
+        if (priced := self._of(group)) is None:
+            return None
+        return self._planned(priced, _changes(layouts), frozenset())
+
+    def limit(
+        self,
+        group: graph.GroupOp,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue],
+    ) -> OuterPlan | None:
+        """
+        The best plan of a group each of whose moves has the best order of the axes of
+        tensors that are free: no layouts of these have a better one.
+        """
+        if (priced := self._of(group)) is None:
+            return None
+        return self._planned(priced, _changes(layouts), free)
+
+    def estimate(
+        self,
+        group: graph.GroupOp,
+        layouts: Mapping[SSAValue, Order],
+        plans: Sequence[OuterPlan],
+    ) -> OuterPlan | None:
+        """The best of some plans of a group, with some layouts of tensors."""
+        if (priced := self._of(group)) is None:
+            return None
+        layouts = _changes(layouts)
+        sizes = tuple(plan.key for plan in plans)
+        key = sizes, priced.key, priced.near, priced.orders(layouts)
+        if key not in self._known:
+            search = self._search(priced)
+            with self._stored(layouts):
+                tried = [search.plan(*each) for each in sizes]
+            known = (plan for plan in tried if plan is not None)
+            self._known[key] = min(known, key=lambda plan: plan.rank, default=None)
+        return self._known[key]
+
+    def _of(self, group: graph.GroupOp) -> _Priced | None:
+        if group not in self._groups:
+            self._groups[group] = self._priced(group)
+        return self._groups[group]
+
+    def _planned(
+        self,
+        priced: _Priced,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue],
+    ) -> OuterPlan | None:
+        orders = priced.orders(layouts, free)
+        key = priced.key, priced.near, priced.given, orders
+        if key not in self._known:
+            with self._stored(layouts, free):
+                self._known[key] = self._found(priced)
+        return self._known[key]
+
+    @contextmanager
+    def _stored(
+        self,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue] = frozenset(),
+    ) -> Generator[None]:
+        """Let the model take values to lie in some layouts, others in any order."""
+        far, near = self.model.far, self.model.near
+        far.layouts, near.layouts, far.free = layouts, layouts, free
+        yield
+        far.layouts, near.layouts, far.free = {}, {}, frozenset()
+
+    def own(
+        self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
+    ) -> OuterPlan | None:
+        """The plan that a group has, if it is the model's own, with some layouts."""
+        priced = self._of(group)
+        if priced is None or priced.own is None:
+            return None
+        return self.estimate(group, layouts, [priced.own])
+
+    def is_open(self, group: graph.GroupOp) -> bool:
+        """Whether a group may get another plan: it has none, or the model's own."""
+        priced = self._groups.get(group)
+        return priced is not None and priced.given is None
+
+    def _found(self, priced: _Priced) -> OuterPlan | None:
+        search = self._search(priced)
+        if (given := priced.given) is None:
+            return search.best()
+        sizes = (*given.tile_sizes, *given.reduce_sizes)
+        return search.plan(
+            sizes, given.rolled_axis, given.innermost_stages, given.leads
+        )
+
+    def _search(self, priced: _Priced) -> OuterSearch:
+        return OuterSearch(
+            priced.members,
+            priced.nests,
+            self.model,
+            self.level.capacity,
+            priced.keeping,
+            self.freedom,
+            tilings=priced.tilings,
+        )
+
+    def _priced(self, group: graph.GroupOp) -> _Priced | None:
+        try:
+            members = members_of_group(group)
+            keeping = keeping_of(group)
+            priced = _Priced(members, nests_of(members, self.target), keeping)
+        except PassFailedException:
+            return None
+        if group.plan is not None and not self._is_own(group, priced):
+            priced.given = group.plan
+        return priced
+
+    def _is_own(self, group: graph.GroupOp, priced: _Priced) -> bool:
+        """Whether the plan of a group is what the model finds for it alone."""
+        if priced.keeping.kept or priced.keeping.near:
+            return False
+        best = self._alone(priced, frozenset(self._free_in(group)))
+        if best is None or best.attribute(self.level.name) != group.plan:
+            return False
+        priced.own = best
+        return True
+
+    def _alone(self, priced: _Priced, free: AbstractSet[SSAValue]) -> OuterPlan | None:
+        """What the model finds for a group, were orders as good as they may be."""
+        key = "alone", priced.key, priced.near, priced.orders({}, free)
+        if key not in self._known:
+            far = self.model.far
+            far.phased, far.free = False, free
+            self._known[key] = self._search(priced).best()
+            far.phased, far.free = True, frozenset()
+        return self._known[key]
+
+    def _free_in(self, group: graph.GroupOp) -> Iterator[SSAValue]:
+        """The values inside of a group that stand for what may lie in any order."""
+        for outside, inside in (
+            *zip(group.inputs, group.body.block.args, strict=True),
+            *zip(group.results, group.yielded, strict=True),
+        ):
+            if outside in self.free:
+                yield inside
+
+
+class _Priced:
+    """A group, as the model takes it."""
+
+    def __init__(self, members: Members, nests: Nests, keeping: Keeping) -> None:
+        self.members = members
+        self.nests = nests
+        self.keeping = keeping
+        self.key = structure_of(members.operations, members.results)
+        used = (value for op in members.operations for value in op.operands)
+        self.values = tuple(dict.fromkeys((*used, *members.results)))
+        """What may have a layout, in an order that the structure tells."""
+        self.near = tuple(map(self._place, self.values))
+        """Of each of them, where it lies around the group."""
+        self.tilings: Tilings = {}
+        self.given: graph.PlanAttr | None = None
+        """The plan that stays."""
+        self.own: OuterPlan | None = None
+        """The plan that the model found, were orders as good as they may be."""
+
+    def orders(
+        self,
+        layouts: Mapping[SSAValue, Order],
+        free: AbstractSet[SSAValue] = frozenset(),
+    ) -> tuple[Layout | None, ...]:
+        """The layout of each of the values, where it is not that of its type."""
+        return tuple(
+            ANY if value in free else layouts.get(value) for value in self.values
+        )
+
+    def _place(self, value: SSAValue) -> tuple[bool, ...]:
+        near = self.keeping
+        sets = near.resident, near.kept, near.unstored, near.loaded, near.early
+        return tuple(value in each for each in sets)
+
+
+def keeping_of(group: graph.GroupOp) -> Keeping:
+    """Which values are in the level around a group, as its plan says."""
+    inputs = list(zip(group.inputs, group.body.block.args, strict=True))
+    plan = group.plan
+    held = () if plan is None else plan.held
+    loaded = {number for number in held if brings(group, number)}
+    results = list(zip(group.results, group.yielded, strict=True))
+    kept = [pair for pair in results if is_kept(pair[0])]
+    given = [
+        inside
+        for outside, inside in inputs
+        if isinstance(outside.owner, Block | ConstantInterface)
+    ]
+    early = () if len(given) == len(inputs) else given
+    return Keeping(
+        frozenset(inputs[n][1] for n in held if n not in loaded),
+        frozenset(inside for _, inside in kept),
+        frozenset(inside for outside, inside in kept if is_read_near(outside)),
+        frozenset(inputs[n][1] for n in loaded),
+        frozenset(early),
+    )
+
+
+def _changes(layouts: Mapping[SSAValue, Order]) -> Mapping[SSAValue, Order]:
+    """The layouts that are not those of the types."""
+    return {value: each for value, each in layouts.items() if each != _order(value)}
+
+
+def _order(value: SSAValue) -> Order:
+    """The order in which the axes of a tensor lie as its type says."""
+    type_ = tensor_type(value)
+    return layout_of(type_) or row_major(type_.get_num_dims())

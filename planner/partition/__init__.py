@@ -1,0 +1,1 @@
+"""Partition of graphs into groups for a level of memory."""

@@ -1,0 +1,95 @@
+"""Tiles near the engines, chosen for a whole program by the event model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import graph
+from tlf.planner.cost.npu.rehearsal import Rehearsal
+
+TRIES = 24
+"""How many programs are rehearsed at most,"""
+
+STEPS = 800_000
+"""and how many instructions are run for that."""
+
+SMALL = 64
+"""Operations of a program that is rehearsed at all."""
+
+Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
+"""Groups of the same structure, by the plans that they may have, the fastest first."""
+
+
+@dataclass
+class TileRefinement:
+    """
+    Rehearses a program with other plans of its groups than those that are the fastest
+    by themselves: what a group loads and stores may be hidden behind others, and takes
+    room that these need. Groups of the same structure keep the same plan.
+
+    The number of rehearsals is limited, not their time, so that the same program gets
+    the same plans on every machine.
+    """
+
+    module: ModuleOp
+    """All groups have plans."""
+    rehearsal: Rehearsal
+    tries: int = TRIES
+
+    def apply(self, families: Families) -> None:
+        """Give families of groups the plans with which the program is the fastest."""
+        if not any(len(plans) > 1 for plans in families):
+            return
+        if (best := self._cycles()) is None:
+            return
+        for plans, groups in families.items():
+            best = self._improve(best, plans, groups)
+
+    def _improve(
+        self,
+        best: int,
+        plans: Sequence[graph.PlanAttr],
+        groups: Sequence[graph.GroupOp],
+    ) -> int:
+        """Give groups the best of some plans, the first of which they have."""
+        kept = plans[0]
+        for plan in plans[1:]:
+            _give(groups, plan)
+            cycles = self._cycles()
+            if cycles is not None and cycles < best:
+                best, kept = cycles, plan
+        _give(groups, kept)
+        return best
+
+    def _cycles(self) -> int | None:
+        """What the program takes as it is, unless enough was tried."""
+        if not self.tries:
+            return None
+        self.tries -= 1
+        return self.rehearsal.tiled_cycles(self.module.clone())
+
+
+def _give(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
+    for group in groups:
+        group.plan = plan
+
+
+def is_small(groups: Iterable[graph.GroupOp]) -> bool:
+    """Whether groups have few enough operations to be rehearsed."""
+    return sum(len(group.body.block.ops) - 1 for group in groups) <= SMALL
+
+
+def families_of(
+    groups: Sequence[graph.GroupOp],
+    plans_of: Callable[[graph.GroupOp], Sequence[graph.PlanAttr]],
+) -> Families:
+    """Groups that may have the same plans; none where there are too many of them."""
+    if not is_small(groups):
+        return {}
+    found: dict[Sequence[graph.PlanAttr], list[graph.GroupOp]] = {}
+    for group in groups:
+        found.setdefault(plans_of(group), []).append(group)
+    return found

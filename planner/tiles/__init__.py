@@ -1,0 +1,1 @@
+"""Tile sizes for groups that no cost model prices."""

@@ -1,0 +1,176 @@
+"""
+Places with few hazards: each buffer where it is least in the way of what is there.
+
+Which buffers are placed first decides how good that gets. Some simple orders are tried,
+and then others in which buffers that are in the way of others have moved.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tlf.support.allocation.buffer import Buffer, Placement, align
+from tlf.support.allocation.hazards import Hazards, Use, hazards
+
+ROUNDS = 100
+"""How many other orders are tried,"""
+
+WORK = 20_000
+"""and how many buffers are placed for that, at most."""
+
+
+def settled(
+    buffers: Sequence[Buffer], uses: Sequence[Use], capacity: int
+) -> Placement | None:
+    """
+    Return a placement within `capacity` bytes in which buffers that engines use shortly
+    after one another seldom share bytes, or None if none was found.
+
+    Lifetimes are of whole buffers and have no gaps, and all offsets are free.
+    """
+    together = _together(buffers)
+    settling = _Settling(buffers, together, hazards(uses, together), capacity)
+    if (best := settling.run()) is None:
+        return None
+    ends = (at + each.size for at, each in zip(best.offsets, buffers, strict=True))
+    return Placement(tuple(best.offsets), max(ends, default=0), method="hazards")
+
+
+def _together(buffers: Sequence[Buffer]) -> list[set[int]]:
+    """The buffers that are live when one is, by number."""
+    found: list[set[int]] = [set() for _ in buffers]
+    live: list[int] = []
+    for number in sorted(range(len(buffers)), key=lambda n: _start(buffers[n])):
+        live = [each for each in live if _end(buffers[each]) > _start(buffers[number])]
+        for other in live:
+            found[number].add(other)
+            found[other].add(number)
+        live.append(number)
+    return found
+
+
+def _start(buffer: Buffer) -> int:
+    return min(span.start for span in buffer.spans)
+
+
+def _end(buffer: Buffer) -> int:
+    return max(span.end for span in buffer.spans)
+
+
+@dataclass
+class _Attempt:
+    """Buffers that were placed in some order."""
+
+    order: Sequence[int]
+    offsets: list[int]
+    cost: int = 0
+    """What hazards cost in all."""
+    blamed: set[int] = field(default_factory=set[int])
+    """Buffers with a part in that."""
+
+
+@dataclass
+class _Settling:
+    """Places buffers in many orders."""
+
+    buffers: Sequence[Buffer]
+    together: Sequence[set[int]]
+    hazards: Hazards
+    capacity: int
+
+    def run(self) -> _Attempt | None:
+        """The best attempt, if there is one that fits."""
+        best: _Attempt | None = None
+        for key in self._keys():
+            found = self._place(sorted(range(len(self.buffers)), key=key))
+            if found and (best is None or found.cost < best.cost):
+                best = found
+        if best is None:
+            return None
+        numbers = random.Random(0)
+        for _ in range(min(ROUNDS, WORK // max(1, len(self.buffers)))):
+            if not best.cost:
+                break
+            best = self._place(_moved(best, numbers), best.cost) or best
+        return best
+
+    def _keys(self) -> Iterator[Callable[[int], tuple[int, ...]]]:
+        """Keys to sort buffers by: large ones first, or early ones."""
+        rooms = [each.room for each in self.buffers]
+        starts = [_start(each) for each in self.buffers]
+        areas = [each.room * (_end(each) - _start(each)) for each in self.buffers]
+        crowds = [
+            rooms[number] + sum(rooms[other] for other in others)
+            for number, others in enumerate(self.together)
+        ]
+        yield lambda number: (-rooms[number],)
+        yield lambda number: (starts[number], -rooms[number])
+        yield lambda number: (-areas[number],)
+        yield lambda number: (-crowds[number], -rooms[number])
+
+    def _place(self, order: Sequence[int], most: int | None = None) -> _Attempt | None:
+        """
+        Place buffers in an order; None if one of them has no room, or if that costs
+        more than is given.
+        """
+        attempt = _Attempt(order, [-1] * len(self.buffers))
+        for number in order:
+            near = self._placed(attempt, self.hazards[number])
+            if (at := self._best_place(attempt, number, near)) is None:
+                return None
+            attempt.offsets[number] = at
+            end = at + self.buffers[number].room
+            met = [other for other, low, high in near if low < end and at < high]
+            if met:
+                attempt.cost += sum(self.hazards[number][other] for other in met)
+                if most is not None and attempt.cost > most:
+                    return None
+                attempt.blamed.update(met, (number,))
+        return attempt
+
+    def _placed(
+        self, attempt: _Attempt, numbers: Iterable[int]
+    ) -> list[tuple[int, int, int]]:
+        """Which of some buffers have been placed, and the bytes they take."""
+        offsets, buffers = attempt.offsets, self.buffers
+        return [
+            (number, at, at + buffers[number].room)
+            for number in numbers
+            if (at := offsets[number]) >= 0
+        ]
+
+    def _best_place(
+        self, attempt: _Attempt, number: int, near: Sequence[tuple[int, int, int]]
+    ) -> int | None:
+        """Where a buffer is least in the way, as low as that goes."""
+        buffer, costs = self.buffers[number], self.hazards[number]
+        taken = self._placed(attempt, self.together[number])
+        room, alignment = buffer.room, buffer.alignment
+        places = {0, self.capacity - room}
+        for _, low, high in (*taken, *near):
+            places |= {align(high, alignment), low - room}
+        best: tuple[int, int] | None = None
+        for at in sorted({place - place % alignment for place in places}):
+            end = at + room
+            if at < 0 or end > self.capacity:
+                continue
+            if any(low < end and at < high for _, low, high in taken):
+                continue
+            cost = sum(costs[o] for o, low, high in near if low < end and at < high)
+            if best is None or cost < best[0]:
+                best = cost, at
+            if not cost:
+                break
+        return None if best is None else best[1]
+
+
+def _moved(attempt: _Attempt, numbers: random.Random) -> list[int]:
+    """The order of an attempt, with up to three buffers moved that are to blame."""
+    order, blamed = list(attempt.order), sorted(attempt.blamed)
+    for _ in range(numbers.randrange(1, 4)):
+        number = numbers.choice(blamed)
+        order.remove(number)
+        order.insert(numbers.randrange(len(order) + 1), number)
+    return order

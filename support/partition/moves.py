@@ -1,0 +1,64 @@
+"""Where a search can go from a state."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tlf.support.partition.costs import Context
+from tlf.support.partition.outcomes import Outcome, Outcomes
+
+State = tuple[int, int]
+"""The values in the retained memory, and those of them that are nowhere else."""
+
+NOTHING: State = (0, 0)
+"""Nothing is retained."""
+
+
+class Move(NamedTuple):
+    """A group that runs, with what is in memory before and after."""
+
+    group: int
+    resident: int
+    taken: int
+    outcome: Outcome
+
+    @property
+    def context(self) -> Context:
+        """What is in memory around the group."""
+        return Context(
+            self.resident, self.outcome.kept, self.outcome.stored, self.taken
+        )
+
+
+@dataclass
+class Moves:
+    """Finds the moves from the states of a downset, and where they lead."""
+
+    outcomes: Outcomes
+    _sizes: dict[int, int] = field(default_factory=dict[int, int])
+
+    def after(self, state: State, move: Move) -> State:
+        """Where a move leads."""
+        inputs = self.outcomes.memo.groups.boundary(move.group).inputs
+        others, outcome = state[0] & ~inputs, move.outcome
+        return others | outcome.kept, (others & state[1]) | outcome.only
+
+    def of(
+        self, group: int, done: int, states: Iterable[State]
+    ) -> Iterator[tuple[State, Move, State]]:
+        """The moves that run a group next."""
+        groups = self.outcomes.memo.groups
+        inputs = groups.boundary(group).inputs
+        fates = self.outcomes.fates(group, done | group)
+        known: dict[tuple[int, int, int], list[Outcome]] = {}
+        for state in states:
+            retained, only = state
+            others = retained & ~inputs
+            if (taken := self._sizes.get(others)) is None:
+                taken = self._sizes[others] = groups.problem.size_of(others)
+            local = (retained & inputs, only & inputs, taken)
+            if (outcomes := known.get(local)) is None:
+                outcomes = known[local] = self.outcomes.of(group, fates, *local)
+            for outcome in outcomes:
+                after = (others | outcome.kept, (only & others) | outcome.only)
+                yield state, Move(group, local[0], taken, outcome), after

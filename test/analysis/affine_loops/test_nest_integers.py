@@ -1,0 +1,86 @@
+"""Integers within bounds that satisfy inequalities, against trying all of them."""
+
+import random
+from itertools import product
+
+import pytest
+
+from tlf.analysis.affine_loops.integers import (
+    FAR,
+    Constraint,
+    Domains,
+    UndecidedError,
+    solution,
+)
+from tlf.support.affine.access import Linear
+
+NAMES = "ijkl"
+
+
+def form(generator: random.Random, names: str) -> Linear:
+    """A random linear form."""
+    total = Linear(generator.randint(-4, 4))
+    for name in names:
+        total += Linear.of(name) * generator.choice([0, 0, 1, 1, -1, 2, -3, 4, 6])
+    return total
+
+
+def value(of: Linear, point: dict[str, int]) -> int:
+    """What a form is at a point."""
+    return of.substitute({key: Linear(each) for key, each in point.items()}).constant
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_agrees_with_trying_all(seed: int):
+    generator = random.Random(seed)
+    names = NAMES[: generator.randint(1, 4)]
+    bounds: Domains = {
+        name: (low := generator.randint(-3, 2), low + generator.randint(-1, 5))
+        for name in names
+    }
+    constraints = [
+        Constraint(
+            form(generator, names),
+            low := generator.randint(-6, 6),
+            low + generator.randint(-1, 4),
+        )
+        for _ in range(generator.randint(0, 4))
+    ]
+    points = (
+        dict(zip(names, each, strict=True))
+        for each in product(*(range(low, high + 1) for low, high in bounds.values()))
+    )
+
+    def satisfies(point: dict[str, int]) -> bool:
+        return all(
+            each.low <= value(each.form, point) <= each.high for each in constraints
+        )
+
+    found = solution(bounds, constraints)
+
+    assert (found is not None) == any(map(satisfies, points))
+    if found is not None:
+        assert satisfies({name: found[name] for name in names})
+        assert all(low <= found[name] <= high for name, (low, high) in bounds.items())
+
+
+def test_far_variables_that_contradict():
+    """What creeps over a long way by bounds alone is found at once."""
+    i, j = Linear.of("i"), Linear.of("j")
+    domains: Domains = {"i": (-FAR, FAR), "j": (-FAR, FAR)}
+
+    assert (
+        solution(domains, [Constraint(i - j, 1, FAR), Constraint(j - i, 0, FAR)])
+        is None
+    )
+    assert solution(domains, [Constraint(i * 2 - j * 4, 1, 1)]) is None
+
+
+def test_undecided():
+    """No bound tells that twice the sum of integers is never odd."""
+    i, j, k = (Linear.of(name) for name in "ijk")
+    domains: Domains = {name: (-FAR, FAR) for name in "ijk"}
+    constraints = [Constraint(i - j + k * 2, 0, 0), Constraint(i + j, 1, 1)]
+
+    with pytest.raises(UndecidedError):
+        solution(domains, constraints)

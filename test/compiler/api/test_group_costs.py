@@ -1,0 +1,71 @@
+"""The cycles of groups, of a run and by the model."""
+
+from pathlib import Path
+
+import pytest
+
+from tlf.compiler.api.compiled import CompiledProgram, read_program
+from tlf.compiler.api.group_costs import figures_of, simulated
+from tlf.runtime import npu
+from tlf.runtime.npu.figures import Stretch
+from tlf.tools.tlf_opt import main as opt
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def stretch(end: int, *origins: str) -> Stretch:
+    return Stretch(1, end, frozenset(origins))
+
+
+def test_cycles_belong_to_the_group_that_moves_the_end():
+    groups = [frozenset({"a:1:1", "both"}), frozenset({"a:2:1", "a:3:1", "both"})]
+    parts = [
+        stretch(5, "function"),
+        stretch(100, "a:1:1", "both"),
+        stretch(110, "both"),
+        stretch(150, "a:2:1", "a:3:1", "a:1:1"),
+        stretch(150, "a:1:1"),
+        stretch(160),
+    ]
+
+    assert simulated(groups, parts) == {0: 120, 1: 40}
+
+
+def test_a_gap_is_told_of_what_takes_longer_than_its_bound():
+    assert figures_of(100, 150, 120).endswith("simulated 120; gap 1.20x")
+    assert figures_of(100, 150, None).endswith("predicted 150; gap 1.50x")
+    assert figures_of(100, 150, 80).endswith("simulated 80 beside others")
+
+
+def test_nothing_is_told_of_groups_that_are_not_found():
+    same = [frozenset({"a:1:1"}), frozenset({"a:1:1"})]
+
+    assert simulated(same, [stretch(100, "a:1:1")]) == {}
+    assert simulated(same, []) == {}
+
+
+@pytest.mark.parametrize("example", ["rolling_bottleneck", "attention"])
+def test_stretches_are_those_of_a_run_step_by_step(example: str, tmp_path: Path):
+    text = tmp_path / "program.npu"
+    options = f"npu{{origins=true function={example}}}"
+    if example == "rolling_bottleneck":
+        options = "npu{origins=true}"
+    file = str(EXAMPLES / f"{example}.mlir")
+    opt([file, "--target", "npu", "-p", "npu-pipeline", "-t", options, "-o", str(text)])
+    program = npu.parse(text.read_text(encoding="utf-8"), tmp_path)
+    fast = npu.run(program, {}, functional=False)
+    slow = npu.run(program, {}, functional=False, step_by_step=True)
+
+    assert fast.stretches == slow.stretches
+    assert fast.stretches[-1].end == fast.cycles
+    ends = [each.end for each in fast.stretches]
+    assert ends == sorted(ends)
+
+
+def test_a_compiled_program_tells_of_costs():
+    module, base = read_program(EXAMPLES / "matmul_bias_relu.mlir")
+    text = CompiledProgram(module, "npu", base=base).explain()
+
+    assert text.startswith("group 0: ")
+    assert "at least" in text.splitlines()[1]
+    assert "cycles, predicted" in text.splitlines()[1]

@@ -1,0 +1,32 @@
+"""What operations are called in the source."""
+
+from pathlib import Path
+
+from xdsl.dialects import func
+
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import read_source
+from tlf.compiler.driver.source_names import SourceNames, spelled
+
+PROGRAM = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %a = graph.mul %x, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = graph.exp %a : tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
+"""
+
+
+def test_constants_name_no_group_that_computes(tmp_path: Path):
+    file = tmp_path / "program.mlir"
+    file.write_text(PROGRAM, encoding="utf-8")
+    source = read_source(str(file))
+    (function,) = parse(new_context(), source).ops
+    assert isinstance(function, func.FuncOp)
+    half, a, b, _ = function.body.block.ops
+    names = SourceNames(source)
+
+    assert spelled(names, [half, a, b]) == "%a to %b"
+    assert spelled(names, [half, a]) == "%a"
+    assert spelled(names, [half]) == "%half"

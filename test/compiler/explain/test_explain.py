@@ -1,0 +1,277 @@
+"""What is told of groups: memory, work that is done again, why groups are apart."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+import pytest
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.source import Source
+from tlf.compiler.explain.apart import Binding, Verdict, why_apart
+from tlf.compiler.explain.choices import Choice, Cost, RecordingPartitionPass
+from tlf.compiler.explain.memory import Use
+from tlf.compiler.explain.pricing import Pricing
+from tlf.compiler.explain.report import FunctionReport, reports
+from tlf.dialects import graph
+from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.planner.layout.declared import free_values
+from tlf.planner.partition.merged import MergedGroup
+from tlf.planner.partition.problem import problems_of
+from tlf.planner.partition.refinement import Rehearsed
+from tlf.support.partition import search
+
+PAIR = """
+  func.func @f(%x: tensor<1x8x20x16xf32>, %w: tensor<8x8x3x3xf32> {tlf.parameter},
+      %v: tensor<8x8x3x3xf32> {tlf.parameter}) -> tensor<1x8x20x16xf32> {
+    %a = graph.conv2d %x, %w padding [1, 1, 1, 1]
+        : (tensor<1x8x20x16xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x20x16xf32>
+    %b = graph.conv2d %a, %v padding [1, 1, 1, 1]
+        : (tensor<1x8x20x16xf32>, tensor<8x8x3x3xf32>) -> tensor<1x8x20x16xf32>
+    %y = graph.add %b, %x
+        : (tensor<1x8x20x16xf32>, tensor<1x8x20x16xf32>) -> tensor<1x8x20x16xf32>
+    func.return %y : tensor<1x8x20x16xf32>
+  }
+"""
+APART = """
+  func.func @f(%x: tensor<64x64xf32>, %z: tensor<64x64xf32>)
+      -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    %a = graph.exp %x : tensor<64x64xf32>
+    %b = graph.exp %z : tensor<64x64xf32>
+    func.return %a, %b : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+"""
+WHOLE = """
+  func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x64xf32>)
+      -> tensor<64x64xf32> {
+    %a = graph.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>)
+        -> tensor<64x64xf32>
+    %b = graph.matmul %a, %v : (tensor<64x64xf32>, tensor<64x64xf32>)
+        -> tensor<64x64xf32>
+    func.return %b : tensor<64x64xf32>
+  }
+"""
+
+
+def grouped(program: str, target: str, passes: str = "") -> ModuleOp:
+    """A program after `graph-group` and other passes."""
+    context = new_context()
+    module = parse(context, Source(program, "program.mlir"))
+    load(target).attach(module)
+    pipeline = f"graph-pipeline,graph-group{{level=L2}}{passes}"
+    PassManager(build_passes(pipeline, PASSES, PIPELINES)).run(context, module)
+    return module
+
+
+def plan_of(rows: int, stages: int = 1, roll: tuple[int, ...] = ()) -> graph.PlanAttr:
+    """A plan for `PAIR` in one group: tiles of so many rows."""
+    return graph.PlanAttr("L2", (1, 8, rows, 16), stages=stages, roll=roll)
+
+
+def one_group(plan: graph.PlanAttr) -> FunctionReport:
+    """The report on `PAIR` on `npu`, in one group with a plan."""
+    module = grouped(PAIR, "npu")
+    first, second = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    merged = MergedGroup([first, second]).operation()
+    merged.plan = plan
+    Rewriter.insert_op(merged, InsertPoint.after(second))
+    second.results[0].replace_all_uses_with(merged.results[0])
+    Rewriter.erase_op(second)
+    Rewriter.erase_op(first)
+    (report,) = reports(module)
+    return report
+
+
+def test_the_parts_of_a_peak_make_up_what_is_live():
+    # One tile needs the weights of one product after the other, loops need all.
+    for plan, count in (plan_of(5, 2, (2,)), 2), (plan_of(5, 2), 2), (plan_of(20), 1):
+        (group,) = one_group(plan).groups
+        peak = group.peak
+
+        assert sum(peak.uses.values()) == peak.live
+        assert peak.live <= peak.height == peak.live + peak.fragmentation
+        assert peak.uses[Use.WEIGHTS] == count * 8 * 8 * 9 * 4
+
+
+def test_what_overlaps_is_halo_and_what_waits_is_a_skip():
+    uses = one_group(plan_of(5, 2, (2,))).groups[0].peak.uses
+    row = 8 * 16 * 4
+
+    # Of the image, nine rows are read for a tile of five, and five of them are new; the
+    # first nest reads it, and the second one, that adds.
+    assert uses[Use.HALO] >= 2 * row
+    assert uses[Use.OUTPUTS] == 5 * row
+    assert uses[Use.DOUBLE_BUFFERS] > uses[Use.OUTPUTS]
+    assert uses[Use.KEPT] == 0
+
+
+def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
+    """What is computed in all iterations, counted one by one, and the least."""
+    price = report.groups[0].price
+    done = once = 0
+    loops = list(price.tiling.loops.values())
+    assert len(loops) == 1
+    for tiled in price.tiling.tiles.values():
+        if not isinstance(tiled.op, of):
+            continue
+        terms = 72 if isinstance(tiled.op, ContractionInterface) else 1
+        for trip in range(loops[0].trips):
+            done += terms * prod(
+                max(0, min(first + each.size, extent) - max(first, 0))
+                for each, extent in zip(tiled.computed, (1, 8, 20, 16), strict=True)
+                for first in [
+                    each.offset.constant
+                    + sum(f * trip * loops[0].tile for _, f in each.offset.terms)
+                ]
+            )
+        once += terms * 8 * 20 * 16
+    return done, once
+
+
+@pytest.mark.parametrize("rows", [5, 7])
+def test_what_is_computed_again_is_counted(rows: int):
+    report = one_group(plan_of(rows))
+    found = report.groups[0].recomputed
+
+    assert (found.products, found.products_once) == brute(report, ContractionInterface)
+    assert (found.elements, found.elements_once) == brute(report, ElementwiseInterface)
+    assert 0 < found.product_share < 0.5
+    assert found.element_share == 0
+
+
+def test_nothing_is_computed_again_where_tiles_roll():
+    for plan in plan_of(5, 1, (2,)), plan_of(20):
+        assert one_group(plan).groups[0].recomputed.product_share == 0
+
+
+def test_bounds_of_groups_leave_out_what_stays_near():
+    module = grouped(WHOLE, "npu", ",graph-partition{level=L2 strategy=unfused}")
+    first, second = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    assert first.plan is not None
+    tensor = 64 * 64 * 4
+    pricing = Pricing(load("npu"))
+    apart = [pricing.price(each) for each in (first, second)]
+    first.plan = graph.PlanAttr("L2", first.plan.tile_sizes, keep=[0])
+    second.plan = graph.PlanAttr("L2", first.plan.tile_sizes, hold=[0])
+    near = [pricing.price(each) for each in (first, second)]
+
+    assert [p.bounds.payload_bytes for p in apart if p] == [3 * tensor, 3 * tensor]
+    assert [p.bounds.payload_bytes for p in near if p] == [2 * tensor, 2 * tensor]
+    assert [p.spent.bytes for p in near if p] == [2 * tensor, 2 * tensor]
+    (report,) = reports(module)
+    assert [each.peak.uses[Use.KEPT] for each in report.groups] == [tensor, tensor]
+    assert report.bounds.payload_bytes == report.bytes == 4 * tensor
+
+
+def verdict(
+    program: str, target: str, of: Callable[[Operation], bool], **options: int
+) -> Verdict:
+    """Why the first two operations of a kind are apart."""
+    module = grouped(program, target)
+    first, second, *_ = [op for op in module.walk() if of(op)]
+    partitioner = replace(GraphPartitionPass(level="L2"), **options)
+    return why_apart(module, (first, second), load(target), partitioner)
+
+
+@pytest.mark.parametrize("is_chosen", [True, False])
+def test_what_the_event_model_decided(is_chosen: bool):
+    """It may choose what is not the best by the formula."""
+    module = grouped(PAIR, "npu")
+    first, second, *_ = (op for op in module.walk() if is_product(op))
+    target = load("npu")
+    (function,) = (op for op in module.walk() if isinstance(op, func.FuncOp))
+    free = frozenset(free_values(function))
+    (stated,) = problems_of(function.body.block, target.levels["L2"], free)
+    partitioner = GraphPartitionPass(level="L2")
+    costs = partitioner.costs(stated, target, target.levels["L2"])
+    best, apart = (search(stated.problem, costs, each) for each in ("dp", "unfused"))
+    chosen = best.schedule if is_chosen else apart.schedule
+    cost = Cost(chosen.time, chosen.bytes)
+    told = Rehearsed(5, 100, 120)
+    choice = Choice((), (), cost, None, best.statistics, stated.problem, chosen, told)
+    found = why_apart(module, (first, second), target, partitioner, [choice])
+
+    if is_chosen:
+        assert found.binding is Binding.NOTHING
+        return
+    assert found.binding is Binding.COST
+    assert "another of 5 that were rehearsed" in found.reason
+    assert found.stake == 20
+    assert found.change is not None
+    assert found.change.text == "graph-partition{tries=0}"
+
+
+def is_product(op: Operation) -> bool:
+    return isinstance(op, ContractionInterface)
+
+
+def test_nothing_leads_from_one_to_the_other():
+    found = verdict(APART, "npu", lambda op: op.name == "graph.exp")
+
+    assert found.binding is Binding.LEGALITY
+    assert found.stake is None
+
+
+def test_a_limit_of_the_search():
+    found = verdict(PAIR, "npu:L2=16K", is_product, contractions=1)
+
+    assert found.binding is Binding.LIMIT
+    assert found.change is not None
+    assert found.change.text == "graph-partition{groups=2 contractions=2}"
+
+
+def test_a_capacity_that_is_too_small():
+    found = verdict(PAIR, "npu:L2=4800", is_product)
+
+    assert found.binding is Binding.CAPACITY
+    assert "bytes of L2" in found.reason
+    if found.change is not None:
+        assert found.change.after.cycles < found.change.before.cycles
+
+
+def test_cost_and_the_capacity_with_which_it_pays():
+    found = verdict(PAIR, "npu:L2=16K", is_product)
+
+    assert found.binding is Binding.COST
+    assert found.best is not None
+    assert found.together is not None
+    assert found.stake == found.together.cycles - found.best.cycles > 0
+
+
+def test_what_was_rehearsed():
+    """What the event model found fastest, though the formula does not."""
+    module = grouped(PAIR, "npu:L2=16K")
+    recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2"))
+    PassManager([recording]).run(new_context(), module)
+    (choice,) = recording.choices
+
+    assert choice.rehearsed is not None
+    assert choice.rehearsed.cycles < choice.rehearsed.first
+    assert choice.rehearsed.programs > 2
+
+
+def test_what_was_chosen_from():
+    module = grouped(PAIR, "npu:L2=16K")
+    recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2", tries=0))
+    PassManager([recording]).run(new_context(), module)
+    (choice,) = recording.choices
+
+    assert choice.unfused is not None
+    assert choice.cost.cycles <= choice.unfused.cycles
+    assert all(
+        choice.cost.cycles <= other.cost.cycles
+        for others in choice.others
+        for other in others
+    )
+    (report,) = reports(module)
+    assert report.cycles == choice.cost.cycles
+    assert report.bytes == choice.cost.bytes

@@ -1,0 +1,219 @@
+"""Programs whose reductions along one axis need each other's results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.analysis.tiling.group import members_of
+from tlf.compiler.driver.driver import PASSES, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.compiler.driver.source import Source
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
+from tlf.dialects.target import load
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.passes.plan.graph_group import build_group
+from tlf.planner.fusion.cascades import is_piece
+
+BODIES: Mapping[str, str] = {
+    "attention": """
+  %p = graph.softmax %t axis 1 : ({S}) -> {S}
+  %y = graph.matmul %p, %v : ({S}, {V}) -> {Y}""",
+    "negative exponents": """
+  %m = graph.reduce %t <min> axes [1] keepdims : ({S}) -> {R}
+  %d = graph.sub %m, %t : ({R}, {S}) -> {S}
+  %e = graph.exp %d : {S}
+  %y = graph.matmul %e, %v : ({S}, {V}) -> {Y}""",
+    "rectified": """
+  %p = graph.relu %t : {S}
+  %y = graph.matmul %p, %v : ({S}, {V}) -> {Y}""",
+    "gated": """
+  %l = graph.reduce %t <sum> axes [1] keepdims : ({S}) -> {R}
+  %h = graph.tanh %t : {S}
+  %o = graph.matmul %h, %v : ({S}, {V}) -> {Y}
+  %y = graph.mul %o, %l : ({Y}, {R}) -> {Y}""",
+    "logarithm": """
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %d = graph.sub %t, %m : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %l = graph.reduce %e <sum> axes [1] keepdims : ({S}) -> {R}
+  %g = graph.log %l : {R}
+  %y = graph.add %g, %m : ({R}, {R}) -> {R}""",
+    "moments": """
+  %m = graph.reduce %t <sum> axes [1] keepdims : ({S}) -> {R}
+  %u = graph.mul %t, %t : ({S}, {S}) -> {S}
+  %l = graph.reduce %u <sum> axes [1] keepdims : ({S}) -> {R}
+  %n = graph.mul %m, %m : ({R}, {R}) -> {R}
+  %y = graph.sub %l, %n : ({R}, {R}) -> {R}""",
+    "extra exponent": """
+  %c = graph.constant dense<0.5> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %n = graph.maximum %m, %c : ({R}, tensor<{E}>) -> {R}
+  %d = graph.sub %t, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %l = graph.reduce %e <sum> axes [1] keepdims : ({S}) -> {R}
+  %f = graph.sub %c, %n : (tensor<{E}>, {R}) -> {R}
+  %g = graph.exp %f : {R}
+  %w = graph.add %l, %g : ({R}, {R}) -> {R}
+  %o = graph.matmul %e, %v : ({S}, {V}) -> {Y}
+  %y = graph.div %o, %w : ({Y}, {R}) -> {Y}""",
+    "steep": """
+  %c = graph.constant dense<3.0> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %n = graph.mul %m, %c : ({R}, tensor<{E}>) -> {R}
+  %u = graph.mul %t, %c : ({S}, tensor<{E}>) -> {S}
+  %d = graph.sub %u, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %y = graph.matmul %e, %v : ({S}, {V}) -> {Y}""",
+    "guarded logarithm": """
+  %c = graph.constant dense<0x{INF}> : tensor<{E}>
+  %z = graph.constant dense<0.0> : tensor<{E}>
+  %m = graph.reduce %t <max> axes [1] keepdims : ({S}) -> {R}
+  %a = graph.abs %m : {R}
+  %h = graph.compare %a, %c <eq> : ({R}, tensor<{E}>) -> {B}
+  %n = graph.select %h, %z, %m : ({B}, tensor<{E}>, {R}) -> {R}
+  %d = graph.sub %t, %n : ({S}, {R}) -> {S}
+  %e = graph.exp %d : {S}
+  %l = graph.reduce %e <sum> axes [1] : ({S}) -> {U}
+  %g = graph.log %l : {U}
+  %w = graph.reshape %g : ({U}) -> {R}
+  %y = graph.add %w, %n : ({R}, {R}) -> {R}""",
+}
+"""What follows scores `t`, of rows and columns, with values `v` for each column."""
+
+ROWS = ("logarithm", "moments", "guarded logarithm")
+"""Those of which one number comes for each row."""
+
+
+INFINITY = {"f32": "7F800000", "f16": "7C00", "bf16": "7F80"}
+"""The bits of infinity."""
+
+
+def program(body: str, sizes: Sequence[int], element: str) -> str:
+    """
+    The scores of some queries and keys, with a bias, and what follows. `sizes` are
+    rows, columns, and how long queries and values are.
+    """
+    rows, columns, inner, depth = sizes
+    shapes = {
+        "Q": (rows, inner),
+        "K": (inner, columns),
+        "S": (rows, columns),
+        "V": (columns, depth),
+        "R": (rows, 1),
+        "Y": (rows, 1 if body in ROWS else depth),
+    }
+    types = {name: f"tensor<{m}x{n}x{element}>" for name, (m, n) in shapes.items()}
+    types |= {"U": f"tensor<{rows}x{element}>", "B": f"tensor<{rows}x1xi1>"}
+    types |= {"E": element, "INF": INFINITY[element]}
+    lines = """
+  %s = graph.matmul %q, %k : ({Q}, {K}) -> {S}
+  %t = graph.add %s, %b : ({S}, {S}) -> {S}"""
+    arguments = "%q: {Q}, %k: {K}, %b: {S}, %v: {V}".format(**types)
+    if body in ROWS:
+        arguments = arguments.rpartition(",")[0]
+    text = (lines + BODIES[body] + "\n  func.return %y : {Y}").format(**types)
+    return f"func.func @main({arguments}) -> {types['Y']} {{{text}\n}}\n"
+
+
+def in_one_loop(text: str, rows: int, columns: int) -> ModuleOp:
+    """
+    A program as one group for a GPU, in tiles of so many rows, in steps of so many
+    columns.
+    """
+    context, module = _decomposed(text, "h200")
+    in_one_group(context, module, rows, columns)
+    return module
+
+
+def in_one_group(context: Context, module: ModuleOp, rows: int, columns: int) -> None:
+    """Let all operations of a program run like this."""
+    _group(module, "L1", rows, (columns,), mapping=tile.Mapping.GRID)
+    run("convert-graph-to-tile", context, module)
+
+
+def near_engines(
+    text: str, rows: int, columns: int, stages: int = 1, pieces: int | None = None
+) -> tuple[Context, ModuleOp]:
+    """
+    A program whose tensors are brought to L2 of an NPU whole, and computed near the
+    engines as one group, in tiles of so many rows, in steps of so many columns.
+    """
+    context, module = _decomposed(text, "npu")
+    _group(module, "L2", None, ())
+    run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    _group(module, "L1", rows, (columns,), stages=stages, pieces=pieces)
+    run("convert-graph-to-tile,canonicalize,tlf-cse,dce", context, module)
+    return context, module
+
+
+def at_two_levels(
+    text: str, far: tuple[int, int], near: tuple[int, int]
+) -> tuple[Context, ModuleOp]:
+    """
+    A program as one group of an NPU whose tiles are brought to L2, of so many rows in
+    steps of so many columns, and are tiled again for L1.
+    """
+    context, module = _decomposed(text, "npu")
+    _group(module, "L2", far[0], far[1:])
+    run("convert-graph-to-tile,tlf-cse,dce,graph-group{level=L1}", context, module)
+    for op in module.walk():
+        if not isinstance(op, graph.GroupOp):
+            continue
+        members = members_of_group(op)
+        if is_piece(members, op.parent_op()):
+            _, *others = members.forms.of(members.root).parallel_extents
+            op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
+    chosen = "graph-choose-tiles{strategy=largest level=L1}"
+    run(f"{chosen},dce,convert-graph-to-tile", context, module)
+    run("canonicalize,tlf-cse,dce", context, module)
+    return context, module
+
+
+def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
+    context = new_context()
+    module = parse(context, Source(text, "cascade"))
+    load(target).attach(module)
+    run("graph-decompose,graph-move-factors", context, module)
+    return context, module
+
+
+def assert_alike(found: Array, right: Array, element: str) -> None:
+    """Check numbers, infinities and NaN against what they should be."""
+    wide, same = right.astype(np.float64), found.astype(np.float64)
+    unit = {"f32": 1e-4, "f16": 2e-2}[element]
+    size = np.abs(wide[np.isfinite(wide)]).max(initial=1.0)
+    np.testing.assert_allclose(same, wide, rtol=unit, atol=unit * size, equal_nan=True)
+
+
+def run(passes: str, context: Context, module: ModuleOp) -> None:
+    """Run passes on a program."""
+    PassManager(build_passes(passes, PASSES, {})).run(context, module)
+
+
+def _group(
+    module: ModuleOp,
+    level: str,
+    rows: int | None,
+    reduce: Sequence[int],
+    mapping: tile.Mapping = tile.Mapping.LOOP,
+    stages: int = 1,
+    pieces: int | None = None,
+) -> None:
+    """Put all operations into one group, in tiles of so many rows, or all of them."""
+    operations = [
+        op
+        for op in module.walk()
+        if isinstance(op, TilingInterface) and not isinstance(op, ConstantInterface)
+    ]
+    members = members_of(operations)
+    extent, *others = members.forms.of(members.root).parallel_extents
+    group = build_group(members)
+    tiles = rows or extent, *others
+    plan = graph.PlanAttr(level, tiles, reduce, mapping, stages=stages, pieces=pieces)
+    group.plan = plan

@@ -1,0 +1,360 @@
+"""
+Compare what the compiler makes of a program, level by level, with the program itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from random_plans import scramble
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.compiler.api.backends import (
+    CompilingBackend,
+    lowered_results,
+    lowered_signature,
+)
+from tlf.compiler.api.executables import Signature
+from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.compiler.driver.snapshot import snapshot
+from tlf.compiler.driver.source import Source
+from tlf.dialects.entry import entry_point
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.npu import ProgramOp
+from tlf.dialects.prepared import PREPARES
+from tlf.dialects.target import Target, load
+from tlf.dialects.triton import KERNEL
+from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.plan.graph_choose_tiles import GraphChooseTilesPass
+from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.runtime import npu, triton
+from tlf.runtime.npu.errors import NPUError
+from tlf.runtime.triton.errors import TritonRuntimeError
+from tlf.tools.run_check import LARGEST, TOLERANCES
+from tlf.tools.run_inputs import make_inputs
+
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What went wrong, and after which step."""
+
+    kind: str
+    """One of `refused`, `internal`, `runtime` and `wrong`."""
+    step: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} after {self.step}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A program after a pass: whether it was interpreted, and what is wrong with it."""
+
+    name: str
+    runs: bool
+    fault: Fault | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with inputs, what comes of it, and how far off that may be."""
+
+    text: str
+    inputs: Arrays
+    expected: tuple[Array, ...]
+    noise: tuple[float, ...]
+    """By how much results change when inputs change in their last place."""
+
+    def module(self) -> tuple[Context, ModuleOp]:
+        """The program, parsed and verified."""
+        return parsed(self.text)
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    """A context and the module of a text in it."""
+    context = new_context()
+    module = parse(context, Source(text, "program.mlir"))
+    verify(module)
+    return context, module
+
+
+def make_case(text: str, seed: int = 0, entry: str | None = None) -> Case:
+    """Run a program of the graph dialect by its reference."""
+    _, module = parsed(text)
+    inputs = make_inputs(entry_point(module, entry), (), seed)
+    expected = interpret(module, inputs, entry)
+    noise = [0.0] * len(expected)
+    generator = np.random.default_rng(seed + 1)
+    for _ in range(2):
+        near = {name: _nudged(array, generator) for name, array in inputs.items()}
+        for position, array in enumerate(interpret(module, near, entry)):
+            change = _norm(_difference(array, expected[position]))
+            noise[position] = max(noise[position], change)
+    return Case(text, inputs, expected, tuple(noise))
+
+
+def _nudged(array: Array, generator: np.random.Generator) -> Array:
+    """The array with each float changed by half a unit in the last place or so."""
+    if array.dtype not in TOLERANCES:
+        return array
+    unit = 2.0**-23 if array.dtype.itemsize == 4 else TOLERANCES[array.dtype] / 2
+    factor = 1 + unit * generator.uniform(-1, 1, array.shape)
+    return (array.astype(np.float64) * factor).astype(array.dtype)
+
+
+def _difference(left: Array, right: Array) -> Array:
+    difference = left.astype(np.float64) - right.astype(np.float64)
+    same = np.isclose(left.astype(np.float64), right.astype(np.float64), 0, 0, True)
+    return np.where(same, 0.0, difference)
+
+
+def _norm(array: Array) -> float:
+    return float(np.linalg.norm(array.astype(np.float64)))
+
+
+def disagreement(case: Case, results: Sequence[Array]) -> str | None:
+    """What is wrong with results, in one line."""
+    if len(results) != len(case.expected):
+        return f"expected {len(case.expected)} results, got {len(results)}"
+    for position, (found, wanted) in enumerate(
+        zip(results, case.expected, strict=True)
+    ):
+        if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+            return (
+                f"result {position}: expected {wanted.dtype} {wanted.shape}, "
+                f"got {found.dtype} {found.shape}"
+            )
+        if (text := _distance(found, wanted, case.noise[position])) is not None:
+            return f"result {position}: {text}"
+    return None
+
+
+def _distance(found: Array, wanted: Array, noise: float) -> str | None:
+    tolerance = TOLERANCES.get(wanted.dtype, 0.0)
+    difference = _difference(found, wanted)
+    finite = wanted.astype(np.float64)
+    finite = finite[np.isfinite(finite)]
+    error, norm = _norm(difference), _norm(finite)
+    scale = float(np.abs(finite).max(initial=0.0))
+    largest = float(np.abs(difference).max(initial=0.0))
+    allowed = tolerance * norm + 20 * noise
+    spike = LARGEST * tolerance * scale + 20 * noise
+    if error <= allowed and largest <= spike:
+        return None
+    return (
+        f"error {error:.2e} (at most {allowed:.2e}), "
+        f"{largest:.2e} in one element (at most {spike:.2e})"
+    )
+
+
+def steps_of(target: Target, pipeline: str | None = None) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline, that of the target unless given."""
+    text = pipeline or f"{target.backend}-pipeline"
+    return build_passes(text, PASSES, pipelines_for(target))
+
+
+def with_and_without(
+    text: str, target: Target, name: str
+) -> tuple[Context, ModuleOp, ModuleOp]:
+    """A program compiled with a pass and without it, and once for both before it."""
+    context, module = parsed(text)
+    target.attach(module)
+    passes = steps_of(target)
+    at = [each.name for each in passes].index(name)
+    PassManager(passes[:at]).run(context, module)
+    without = module.clone()
+    PassManager(passes[at:]).run(context, module)
+    PassManager(passes[at + 1 :]).run(context, without)
+    return context, module, without
+
+
+def runnable(module: ModuleOp) -> bool:
+    """Whether an interpreter knows all operations of a program."""
+    names = {op.name.partition(".")[0] for op in module.walk()}
+    return not names & {"npu", "triton"}
+
+
+def lowered(
+    case: Case,
+    target: Target,
+    context: Context,
+    module: ModuleOp,
+    stages: bool = True,
+    plans: random.Random | None = None,
+    search: bool = True,
+) -> Iterator[Stage]:
+    """
+    Apply a target's pipeline to a program, pass by pass, with random plans if there is
+    a generator for them, or with the first ones that are found if there is to be no
+    long search. A fault of the compiler is the last stage; one of the program is not.
+    """
+    target.attach(module)
+    known = snapshot(module)
+    manager = PassManager(())
+    steps = steps_of(target)
+    for each in steps if search and plans is None else map(_hasty, steps):
+        manager.passes = [each]
+        try:
+            manager.run(context, module)
+        except CompileError as error:
+            yield Stage(each.name, False, _compile_fault(each.name, error))
+            return
+        if plans is not None and each.name == "graph-choose-tiles":
+            scramble(module, plans)
+        fault, runs = None, stages and runnable(module)
+        if runs and (now := snapshot(module)) != known:
+            known, fault = now, _interpreted(case, each.name, module)
+        yield Stage(each.name, runs, fault)
+
+
+def _hasty(step: ModulePass) -> ModulePass:
+    """The pass, without comparing what is near its best choice."""
+    match step:
+        case GraphPartitionPass():
+            return replace(step, tries=1)
+        case GraphChooseTilesPass():
+            return replace(step, tries=0)
+        case _:
+            return step
+
+
+def _compile_fault(step: str, error: CompileError) -> Fault:
+    message = error.diagnostic.message
+    internal = message.startswith("internal error")
+    return Fault("internal" if internal else "refused", step, message)
+
+
+def _interpreted(case: Case, step: str, module: ModuleOp) -> Fault | None:
+    try:
+        with errors_located(module, "the interpreter"):
+            results = interpret(module, case.inputs)
+    except CompileError as error:
+        return Fault("internal", step, error.diagnostic.message)
+    message = disagreement(case, results)
+    return None if message is None else Fault("wrong", step, message)
+
+
+def printed(context: Context, module: ModuleOp, target: Target) -> str:
+    """The text that a target makes of a lowered program. Raises `CompileError`."""
+    with errors_located(module, "the target"):
+        return emit(context, module, build_target(target.backend, TARGETS))
+
+
+def executed(text: str, target: Target, inputs: Arrays) -> tuple[Array, ...]:
+    """Run what a target printed; `inputs` are in order. Raises what the runtimes do."""
+    values = list(inputs.values())
+    if target.backend == "npu":
+        program = npu.parse(text, Path())
+        report = npu.run(program, dict(zip(program.inputs, values, strict=True)))
+        return tuple(report.outputs.values())
+    outputs = triton.run(triton.load_plan(text), values)
+    return tuple(np.asarray(each) for each in outputs.values())
+
+
+def run_lowered(
+    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+) -> tuple[Array, ...]:
+    """
+    Run a lowered program, with what it computes once, on inputs in order. Raises
+    `CompileError` and what the runtimes do.
+    """
+    (entry,) = (
+        op
+        for op in module.ops
+        if isinstance(op, ProgramOp | func.FuncOp)
+        and not {PREPARES, KERNEL} & {*op.attributes}
+    )
+    outputs = tuple(f"result {n}" for n in range(lowered_results(entry)))
+    signature = Signature(tuple(inputs), outputs, entry.sym_name.data)
+    backend = CompilingBackend(target, None, Path())
+    program = backend.build(context, module, lowered_signature(module, signature))
+    return tuple(np.asarray(each) for each in program(inputs).results.values())
+
+
+def tiled(text: str, target: Target, pipeline: str | None = None) -> ModuleOp:
+    """A program after the last pass that makes loops over tiles."""
+    context, module = parsed(text)
+    target.attach(module)
+    passes = steps_of(target, pipeline)
+    names = [each.name for each in passes]
+    count = len(names) - names[::-1].index("convert-graph-to-tile")
+    PassManager(passes[:count]).run(context, module)
+    return module
+
+
+def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
+    """
+    What a target, by the name of its description, makes of a program, with its own
+    pipeline or a given one. Raises `CompileError`.
+    """
+    context, module = parsed(text)
+    target = load(name)
+    target.attach(module)
+    PassManager(steps_of(target, pipeline)).run(context, module)
+    return printed(context, module, target)
+
+
+def compiled_results(
+    text: str, inputs: Arrays, name: str, pipeline: str | None = None
+) -> tuple[Array, ...]:
+    """
+    The results of a program, on `reference` or on a target by name, with the first
+    plans that are found.
+    """
+    if name == "reference":
+        return interpret(parsed(text)[1], inputs)
+    target = load(name)
+    context, module = parsed(text)
+    target.attach(module)
+    steps = tuple(map(_hasty, steps_of(target, pipeline)))
+    PassManager(steps).run(context, module)
+    return run_lowered(context, module, target, inputs)
+
+
+def _run(
+    case: Case, target: Target, context: Context, module: ModuleOp
+) -> Fault | None:
+    step = f"running on {target.name}"
+    try:
+        results = run_lowered(context, module, target, case.inputs)
+    except CompileError as error:
+        return _compile_fault(step, error)
+    except (NPUError, TritonRuntimeError) as error:
+        return Fault("runtime", step, " ".join(str(error).split())[:300])
+    message = disagreement(case, results)
+    return None if message is None else Fault("wrong", step, message)
+
+
+def check(
+    case: Case,
+    name: str,
+    stages: bool = True,
+    plans: int | None = None,
+    search: bool = False,
+) -> Fault | None:
+    """
+    The first fault of a program on a target, by the name of its description; `plans` is
+    the seed of random plans. With `search`, plans near the best are compared, which
+    takes most of the time.
+    """
+    target = load(name)
+    context, module = case.module()
+    generator = None if plans is None else random.Random(plans)
+    for stage in lowered(case, target, context, module, stages, generator, search):
+        if stage.fault is not None:
+            return stage.fault
+    return _run(case, target, context, module)

@@ -1,0 +1,52 @@
+"""What a program computes after every pass, and on a target: bit for bit."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from differential import Arrays, executed, parsed, printed, runnable, steps_of
+
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import load
+from tlf.runtime.triton.sanitizers import sanitize
+
+Results = tuple[np.ndarray, ...]
+
+
+def every_result(text: str, inputs: Arrays, name: str) -> Iterator[tuple[str, Results]]:
+    """
+    The results after every pass that changes a program, as long as it can be
+    interpreted, and those of a target.
+    """
+    target = load(name)
+    context, module = parsed(text)
+    target.attach(module)
+    before = ""
+    for step in steps_of(target):
+        PassManager([step]).run(context, module)
+        if runnable(module) and (after := str(module)) != before:
+            before = after
+            yield step.name, interpret(module, inputs)
+    program = printed(context, module, target)
+    if name == "h200":
+        with sanitize():
+            yield name, executed(program, target, inputs)
+    else:
+        yield name, executed(program, target, inputs)
+
+
+def bits(array: np.ndarray) -> bytes:
+    """The array's bytes, with one NaN for all."""
+    if array.dtype.kind in "ib":
+        return array.tobytes()
+    return np.where(np.isnan(array), array.dtype.type(np.nan), array).tobytes()
+
+
+def check(text: str, inputs: Arrays, name: str = "h200") -> None:
+    """Compare all stages with the reference."""
+    expected = interpret(parsed(text)[1], inputs)
+    for step, results in every_result(text, inputs, name):
+        for found, wanted in zip(results, expected, strict=True):
+            same = (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+            assert same, step
+            assert bits(found) == bits(wanted), f"after {step}"

@@ -1,0 +1,142 @@
+"""
+Compile random programs for all targets and compare the results.
+
+    python test/helpers/fuzz.py --seeds 0:100 --targets npu,npu-tiny,h200 --plans
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from differential import Fault, check, make_case
+from graph_program import Program
+from random_chains import random_chain
+from random_programs import random_program
+from random_weights import random_weighted
+
+SHOWN = 3
+"""How many faults that look alike are made small and shown."""
+
+
+class Options(argparse.Namespace):
+    """The command line, as parsed."""
+
+    seeds: str
+    targets: str
+    steps: int
+    largest: int
+    seconds: float
+    fast: bool
+    plans: bool
+    chains: bool
+    weights: bool
+    folder: Path | None
+
+
+def _words(message: str) -> list[str]:
+    """The words of a message that are not about one program."""
+    return [word for word in message.split() if word.isalpha()]
+
+
+def _kind(fault: Fault) -> str:
+    """What faults that look alike have in common."""
+    if fault.kind == "wrong":
+        return f"wrong {fault.step}"
+    return " ".join([fault.kind, *_words(fault.message)])
+
+
+@dataclass
+class Fuzzer:
+    """Tries programs, and remembers what went wrong."""
+
+    options: Options
+    counts: Counter[str] = field(default_factory=Counter[str])
+    faults: Counter[str] = field(default_factory=Counter[str])
+
+    def attempt(self, seed: int) -> None:
+        """Try the program of a seed on all targets."""
+        make = random_chain if self.options.chains else random_program
+        make = random_weighted if self.options.weights else make
+        program = make(seed, self.options.steps, self.options.largest)
+        for target in self.options.targets.split(","):
+            fault = self.fault(program, target, seed)
+            self.counts[f"{target} {fault.kind if fault else 'right'}"] += 1
+            if fault is None:
+                continue
+            key = f"{target} {_kind(fault)}"
+            self.faults[key] += 1
+            if self.faults[key] <= SHOWN:
+                self._show(program, target, seed, fault)
+
+    def fault(self, program: Program, target: str, seed: int) -> Fault | None:
+        """What goes wrong with a program on a target."""
+        plans = seed if self.options.plans else None
+        return check(make_case(program.text()), target, not self.options.fast, plans)
+
+    def reduced(
+        self, program: Program, target: str, seed: int, fault: Fault
+    ) -> Program:
+        """A small program with a fault that looks alike."""
+        for smaller in program.smaller():
+            found = self.fault(smaller, target, seed)
+            if found is not None and _kind(found) == _kind(fault):
+                return self.reduced(smaller, target, seed, fault)
+        return program
+
+    def _show(self, program: Program, target: str, seed: int, fault: Fault) -> None:
+        small = self.reduced(program, target, seed, fault)
+        found = self.fault(small, target, seed)
+        planned = f", plans of seed {seed}" if self.options.plans else ""
+        text = f"// {target}{planned}: {found}\n{small.text()}"
+        print(f"seed {seed} on {target}: {fault}", flush=True)
+        if self.options.folder is None:
+            print(text, flush=True)
+            return
+        self.options.folder.mkdir(parents=True, exist_ok=True)
+        name = f"{Path(target).stem}-{fault.kind}-{seed}.mlir"
+        (self.options.folder / name).write_text(text, encoding="utf-8")
+
+    def report(self) -> str:
+        """How many programs went which way, and which faults are how frequent."""
+        lines = [f"{key}: {count}" for key, count in sorted(self.counts.items())]
+        lines += [f"{count:4} {key}" for key, count in self.faults.most_common()]
+        return "\n".join(lines)
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> Options:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", default="0:20", help="FIRST:LAST")
+    parser.add_argument("--targets", default="npu-tiny,npu,h200")
+    parser.add_argument("--steps", type=int, default=6, help="operations a program")
+    parser.add_argument("--largest", type=int, default=2000, help="elements a tensor")
+    parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
+    parser.add_argument("--fast", action="store_true", help="only the final results")
+    parser.add_argument("--plans", action="store_true", help="with random plans")
+    parser.add_argument("--chains", action="store_true", help="mostly of movements")
+    parser.add_argument("--weights", action="store_true", help="mostly of weights")
+    parser.add_argument("--folder", type=Path, help="for small programs with faults")
+    return parser.parse_args(arguments, namespace=Options())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    options = parse_arguments(arguments)
+    fuzzer = Fuzzer(options)
+    first, last = map(int, options.seeds.split(":"))
+    end = time.monotonic() + options.seconds
+    for seed in range(first, last):
+        if time.monotonic() > end:
+            break
+        fuzzer.attempt(seed)
+    print(fuzzer.report())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,92 @@
+"""Programs of one kernel for a GPU, and what they cost by its model."""
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.analysis.tiling.group import Members, members_of, rules_of
+from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.source import Source
+from tlf.dialects.interfaces import TilingInterface
+from tlf.dialects.target import Target, from_data, load
+from tlf.dialects.target.description import Data
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.kernel import Kernels
+from tlf.planner.cost.gpu.price import Price
+
+Sizes = Sequence[int]
+
+H200 = load("h200")
+
+
+def changed(target: Target, path: str, times: float) -> Target:
+    """A target with one figure multiplied; numbers in its path count in lists."""
+    return from_data(_changed(target.data, path.split("."), times))
+
+
+def _changed(data: Data, path: Sequence[str], times: float) -> Mapping[str, Data]:
+    assert isinstance(data, Mapping)
+    key, *rest = path
+    inner = data[key]
+    if rest and not isinstance(inner, Mapping):
+        assert isinstance(inner, Sequence)
+        items = list(inner)
+        items[int(rest[0])] = _changed(items[int(rest[0])], rest[1:], times)
+        return {**data, key: items}
+    if rest:
+        return {**data, key: _changed(inner, rest, times)}
+    assert isinstance(inner, int | float)
+    return {**data, key: type(inner)(inner * times)}
+
+
+def parsed(text: str) -> ModuleOp:
+    return parse(new_context(), Source(text, "program.mlir"))
+
+
+def members(text: str) -> tuple[ModuleOp, Members]:
+    """All operations of a function as one group."""
+    module = parsed(text)
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    found = [op for op in function.body.block.ops if isinstance(op, TilingInterface)]
+    return module, members_of(found)
+
+
+def price(text: str, tile: Sizes, reduce: Sizes = (), target: Target = H200) -> Price:
+    """What a function costs as one kernel."""
+    chip = Chip.of(target)
+    assert chip is not None
+    _, group = members(text)
+    tiling = group.tiling(tile, reduce, rules_of(target, "L1"))
+    return Kernels(chip, target).price(tiling)
+
+
+def product(rows: int, columns: int, depth: int, element: str = "bf16") -> str:
+    left, right = f"{rows}x{depth}x{element}", f"{depth}x{columns}x{element}"
+    out = f"tensor<{rows}x{columns}x{element}>"
+    types = f"(tensor<{left}>, tensor<{right}>) -> {out}"
+    return (
+        f"func.func @f(%x: tensor<{left}>, %w: tensor<{right}>) -> {out} {{\n"
+        f"%y = graph.matmul %x, %w : {types}\n"
+        f"func.return %y : {out}\n}}"
+    )
+
+
+def elementwise(rows: int, columns: int, element: str = "f32") -> str:
+    type_ = f"tensor<{rows}x{columns}x{element}>"
+    return (
+        f"func.func @f(%x: {type_}, %w: {type_}) -> {type_} {{\n"
+        f"%0 = graph.exp %x : {type_}\n"
+        f"%y = graph.add %0, %w : ({type_}, {type_}) -> {type_}\n"
+        f"func.return %y : {type_}\n}}"
+    )
+
+
+def rows_sum(rows: int, columns: int, axis: int = 1) -> str:
+    left = rows if axis == 1 else columns
+    whole, out = f"tensor<{rows}x{columns}xf32>", f"tensor<{left}xf32>"
+    return (
+        f"func.func @f(%x: {whole}) -> {out} {{\n"
+        f"%y = graph.reduce %x <sum> axes [{axis}] : ({whole}) -> {out}\n"
+        f"func.return %y : {out}\n}}"
+    )

@@ -1,0 +1,130 @@
+"""Functions of several groups that hand values on in L2, with random plans."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from differential import Array, Arrays, run_lowered
+from numpy.random import Generator
+from random_stacks import stack
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+
+from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.rules import Rules
+from tlf.compiler.driver.driver import PASSES
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.dialects import graph
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import Target
+from tlf.lowering.pipelines import pipelines_for
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+
+TILES = (
+    "graph-mark-in-place,convert-graph-to-tile,graph-decompose,tidy,"
+    "graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy"
+)
+BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps"
+INSTRUCTIONS = "mem-plan,convert-mem-to-npu,tidy"
+
+
+def run_passes(context: Context, module: ModuleOp, target: Target, passes: str) -> None:
+    made = build_passes(passes, PASSES, pipelines_for(target))
+    PassManager(made).run(context, module)
+
+
+def ungrouped(context: Context, rng: Generator, results: int = 1) -> ModuleOp:
+    """A random stack of operations on whole tensors, with so many results or fewer."""
+    module = Parser(context, stack(rng, results)).parse_module()
+    (group,) = groups_of(module)
+    values = dict[SSAValue, SSAValue](
+        zip(group.body.block.args, group.inputs, strict=True)
+    )
+    block = group.parent
+    assert block is not None
+    for op in group.body.block.ops:
+        if not isinstance(op, graph.YieldOp):
+            block.insert_op_before(op.clone(values), group)
+    for result, value in zip(group.results, group.yielded, strict=True):
+        result.replace_all_uses_with(values[value])
+    group.detach()
+    group.erase()
+    return module
+
+
+def groups_of(module: ModuleOp) -> list[graph.GroupOp]:
+    return [op for op in module.walk() if isinstance(op, graph.GroupOp)]
+
+
+def plan_all(module: ModuleOp, target: Target, rng: Generator) -> int:
+    """Give all groups random plans for L2. Returns how many results they keep."""
+    kept = 0
+    for group in groups_of(module):
+        group.plan = next(_plans(group, rules_of(target, "L2"), rng))
+        kept += len(group.plan.kept)
+    return kept
+
+
+def _plans(
+    group: graph.GroupOp, rules: Rules, rng: Generator
+) -> Iterator[graph.PlanAttr]:
+    """Random plans, those that are legal."""
+    members = members_of_group(group)
+    axes = members.axes(rules)
+    wanted = [
+        number
+        for number, result in enumerate(group.results)
+        if any(isinstance(use.operation, graph.GroupOp) for use in result.uses)
+        and rng.random() < 0.8
+    ]
+    while True:
+        sizes = [
+            int(rng.integers(1, extent + 1)) if free and rng.random() < 0.7 else extent
+            for extent, free in zip(axes.parallel, axes.free, strict=True)
+        ]
+        held = [n for n in range(len(group.inputs)) if rng.random() < 0.6]
+        again = [n for n in held if rng.random() < 0.2]
+        roll = [2] if len(sizes) == 4 and rng.random() < 0.3 else []
+        stages = int(rng.integers(1, 4))
+        plan = graph.PlanAttr(
+            "L2",
+            sizes,
+            stages=stages,
+            roll=roll,
+            keep=wanted,
+            hold=held,
+            reload=again,
+        )
+        try:
+            members.tiling(sizes, (), rules)
+        except TilingError:
+            continue
+        yield plan
+
+
+def lowered(
+    context: Context,
+    module: ModuleOp,
+    target: Target,
+    arguments: Arrays,
+    expected: Sequence[Array],
+) -> Iterator[None]:
+    """
+    Lower planned groups to tiles, to buffers and to instructions. After each step, once
+    the next one is asked for, what is computed is compared with what is expected.
+    """
+    for passes in (TILES, BUFFERS, INSTRUCTIONS):
+        run_passes(context, module, target, passes)
+        yield
+        if passes == INSTRUCTIONS:
+            results = run_lowered(context, module, target, arguments)
+        else:
+            results = tuple(interpret(module, arguments))
+        for found, wanted in zip(results, expected, strict=True):
+            bound = 2e-2 * np.abs(wanted.astype(float)).max()
+            np.testing.assert_allclose(
+                found.astype(float), wanted.astype(float), 0, bound
+            )

@@ -1,0 +1,248 @@
+"""
+Planted faults: each damages a correct program at one stage of its compilation, and a
+run has to notice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum, auto
+from functools import cache, wraps
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tlf.compiler.driver.diagnostics import CompileError, errors_located
+from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
+from tlf.compiler.driver.pass_manager import PassManager, verify
+from tlf.compiler.driver.pipeline import build_passes, build_target
+from tlf.compiler.driver.source import Source
+from tlf.dialects.entry import argument_names, entry_point
+from tlf.dialects.interfaces import Array
+from tlf.dialects.interpreters.run import interpret
+from tlf.dialects.target import load
+from tlf.lowering.pipelines import PIPELINES
+from tlf.runtime import npu, triton
+from tlf.runtime.npu.errors import NPUParseError, NPUTrap
+from tlf.runtime.triton.errors import KernelError, PlanError
+from tlf.runtime.triton.sanitizers import sanitize
+from tlf.tools.run_check import compare
+from tlf.tools.run_inputs import make_inputs
+
+OperationT = TypeVar("OperationT", bound=Operation)
+
+
+class Stage(StrEnum):
+    """The text that a fault is planted in."""
+
+    GRAPH = auto()
+    GROUPS = auto()
+    """Groups with their plans, in the loops of outer levels."""
+    TILE = auto()
+    MEM = auto()
+    PLANNED = auto()
+    """The mem level with addresses."""
+    TEXT = auto()
+    """The text of the target: a program of the NPU, or kernels with their plan."""
+
+
+class Kind(StrEnum):
+    """What becomes of a run."""
+
+    RIGHT = auto()
+    REFUSED = auto()
+    """The text is not accepted: by a parser, a verifier or a conversion."""
+    TRAP = auto()
+    """The simulator traps, or a sanitizer of the kernels' interpreter finds a fault."""
+    WRONG = auto()
+    """`compare` rejects a result."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """
+    A correct program, and the passes that bring it to each stage and to its target.
+    """
+
+    name: str
+    source: str
+    target: str
+    pipelines: tuple[tuple[Stage, str], ...]
+    """The passes between a stage and the one before it; `TEXT` has those left."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A fault: where it is planted, what does it, and how a run fails of it."""
+
+    stage: Stage
+    program: Program
+    kind: Kind
+    says: str
+    """A part of the message that comes with it."""
+    change: Callable[[str], str]
+
+    def __str__(self) -> str:
+        return f"{self.program}-{self.stage}-{self.change.__name__}"
+
+
+@cache
+def inputs_of(program: Program) -> Mapping[str, Array]:
+    """The random arguments of a program."""
+    return make_inputs(entry_point(_module(program.source)), (), 0)
+
+
+@cache
+def references_of(program: Program) -> tuple[Array, ...]:
+    """The results of a program, by its reference."""
+    return interpret(_module(program.source), inputs_of(program))
+
+
+@cache
+def text_at(program: Program, stage: Stage) -> str:
+    """The text of a correct program at a stage."""
+    if stage is Stage.GRAPH:
+        return program.source
+    before = list(Stage)[list(Stage).index(stage) - 1]
+    return _advance(program, text_at(program, before), stage)
+
+
+def outcome(program: Program, stage: Stage, text: str) -> tuple[Kind, str]:
+    """Compile a text at a stage further and run it: what becomes of it, and why."""
+    stages = list(Stage)
+    try:
+        for later in stages[stages.index(stage) + 1 :]:
+            text = _advance(program, text, later)
+        results = _execute(program, text)
+    except (CompileError, NPUParseError, PlanError) as error:
+        return Kind.REFUSED, str(error)
+    except (NPUTrap, KernelError) as error:
+        return Kind.TRAP, str(error)
+    return _compared(program, results)
+
+
+def interpreted(program: Program, text: str) -> tuple[Kind, str]:
+    """
+    Run a text of the tile or mem level by the interpreter of its dialect, for which
+    what is undefined spoils every result.
+    """
+    try:
+        module = _module(text)
+        with errors_located(module, "the interpreter"):
+            results = interpret(module, inputs_of(program))
+    except CompileError as error:
+        return Kind.REFUSED, str(error)
+    return _compared(program, results)
+
+
+def _compared(program: Program, results: Sequence[Array]) -> tuple[Kind, str]:
+    comparisons = [
+        compare(f"result {position}", result, reference)
+        for position, (result, reference) in enumerate(
+            zip(results, references_of(program), strict=True)
+        )
+    ]
+    agree = all(comparison.agrees for comparison in comparisons)
+    rows = "; ".join(": ".join(comparison.row()) for comparison in comparisons)
+    return (Kind.RIGHT if agree else Kind.WRONG), rows
+
+
+def _parsed(text: str) -> tuple[Context, ModuleOp]:
+    context = new_context()
+    with errors_located(None, "the parser"):
+        module = parse(context, Source(text, "program.mlir"))
+    with errors_located(module, "the verifier"):
+        verify(module)
+    return context, module
+
+
+def _module(text: str) -> ModuleOp:
+    return _parsed(text)[1]
+
+
+def _advance(program: Program, text: str, stage: Stage) -> str:
+    """The text of the next stage."""
+    context, module = _parsed(text)
+    target = load(program.target)
+    target.attach(module)
+    passes = build_passes(dict(program.pipelines).get(stage, ""), PASSES, PIPELINES)
+    PassManager(passes).run(context, module)
+    if stage is not Stage.TEXT:
+        return str(module) + "\n"
+    with errors_located(module, "the target"):
+        return emit(context, module, build_target(target.backend, TARGETS))
+
+
+def _execute(program: Program, text: str) -> Sequence[Array]:
+    """The results of a text of the target."""
+    inputs = inputs_of(program)
+    names = argument_names(entry_point(_module(program.source)))
+    values = [inputs[name] for name in names]
+    if load(program.target).backend == "npu":
+        parsed = npu.parse(text, Path())
+        report = npu.run(parsed, dict(zip(parsed.inputs, values, strict=True)))
+        return tuple(report.outputs.values())
+    with sanitize():
+        outputs = triton.run(triton.load_plan(text), values)
+        return [np.asarray(each) for each in outputs.values()]
+
+
+@dataclass
+class Faults:
+    """Collects the faults of one stage."""
+
+    stage: Stage
+    planted: list[Mutation] = field(default_factory=list[Mutation])
+
+    def in_text(
+        self, program: Program, kind: Kind, says: str = ""
+    ) -> Callable[[Callable[[str], str]], Callable[[str], str]]:
+        """A decorator of functions that change a text."""
+
+        def plant(change: Callable[[str], str]) -> Callable[[str], str]:
+            self.planted.append(Mutation(self.stage, program, kind, says, change))
+            return change
+
+        return plant
+
+    def in_module(
+        self, program: Program, kind: Kind, says: str = ""
+    ) -> Callable[[Callable[[ModuleOp], None]], Callable[[str], str]]:
+        """A decorator of functions that change operations."""
+
+        def plant(change: Callable[[ModuleOp], None]) -> Callable[[str], str]:
+            @wraps(change)
+            def changed(text: str) -> str:
+                module = _module(text)
+                change(module)
+                return str(module) + "\n"
+
+            return self.in_text(program, kind, says)(changed)
+
+        return plant
+
+
+def find(module: ModuleOp, kind: type[OperationT], number: int = 0) -> OperationT:
+    """The operation of a kind with a number, in program order."""
+    return [op for op in module.walk() if isinstance(op, kind)][number]
+
+
+def replaced(text: str, pattern: str, by: str, number: int = 0) -> str:
+    """
+    The text with one match of a pattern, by its number, replaced. Raises `ValueError`
+    where there is none, so that a fault is never planted in vain.
+    """
+    matches = list(re.finditer(pattern, text, re.MULTILINE))
+    if not -len(matches) <= number < len(matches):
+        raise ValueError(f"expected match {number} of `{pattern}`, got {len(matches)}")
+    match = matches[number]
+    return text[: match.start()] + match.expand(by) + text[match.end() :]

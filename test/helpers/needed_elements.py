@@ -1,0 +1,77 @@
+"""What single elements of a program need and what needs them, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from tlf.analysis.bounds.dataflow import Dataflow
+from tlf.analysis.bounds.reads import shape_of
+from tlf.dialects.interfaces import ContractionInterface, TilingInterface
+
+Element: TypeAlias = tuple[SSAValue, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of an operation: what it reads, and what it goes into."""
+
+    reads: tuple[tuple[Element, ...], ...]
+    """By operand."""
+    written: Element
+    is_product: bool
+
+
+@dataclass
+class Elements:
+    """The iterations of a program whose accesses are one element wide."""
+
+    flow: Dataflow
+    iterations: list[Iteration] = field(default_factory=list[Iteration])
+
+    def __post_init__(self) -> None:
+        for op in self.flow.operations:
+            assert isinstance(op, TilingInterface)
+            self.iterations += self._of(op)
+
+    def _of(self, op: TilingInterface) -> Iterator[Iteration]:
+        is_product = isinstance(op, ContractionInterface)
+        shapes = [shape_of(value) for value in op.operands]
+        for at in product(*(range(each.extent) for each in op.iterators())):
+            reads: list[tuple[Element, ...]] = []
+            sides = zip(
+                self.flow.operands(op), op.operand_accesses(), shapes, strict=True
+            )
+            for value, accesses, shape in sides:
+                index = tuple(
+                    each.offset + sum(c * at[number] for number, c in each.terms)
+                    for each in accesses or ()
+                )
+                is_there = all(0 <= i < n for i, n in zip(index, shape, strict=True))
+                reads.append(((value, index),) if is_there else ())
+            written = tuple(at[each.terms[0][0]] for each in op.result_accesses()[0])
+            if not is_product or all(reads[:2]):
+                yield Iteration(tuple(reads), (op.results[0], written), is_product)
+
+    def before(self, element: Element) -> tuple[set[Element], int]:
+        """All that an element needs, and how many products."""
+        needed, products = {element}, 0
+        for each in reversed(self.iterations):
+            if each.written in needed:
+                products += each.is_product
+                needed.update(read for side in each.reads for read in side)
+        return needed, products
+
+    def after(self, element: Element) -> tuple[set[Element], int]:
+        """What else the iterations read that need an element; how many products."""
+        late, others, products = {element}, set[Element](), 0
+        for each in self.iterations:
+            if any(read in late for side in each.reads for read in side):
+                products += each.is_product
+                late.add(each.written)
+                others.update(read for side in each.reads for read in side)
+        return others - late, products

@@ -1,0 +1,22 @@
+"""Random orders in which the axes of tensors lie in memory."""
+
+from numpy.random import Generator
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.types import tensor_type
+from tlf.planner.layout.tensors import stored_tensors, update_signature
+
+
+def shuffle(module: ModuleOp, rng: Generator) -> int:
+    """Let the axes of all tensors lie in a random order. Returns how many there are."""
+    count = 0
+    for function in module.walk():
+        if not isinstance(function, func.FuncOp):
+            continue
+        for tensor in list(stored_tensors(function)):
+            rank = tensor_type(tensor.value).get_num_dims()
+            tensor.store_in([int(axis) for axis in rng.permutation(rank)])
+            count += 1
+        update_signature(function)
+    return count

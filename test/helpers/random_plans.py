@@ -1,0 +1,54 @@
+"""Random plans for groups, in place of the ones that the compiler chose."""
+
+from __future__ import annotations
+
+import random
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.model import TilingError
+from tlf.dialects import graph
+from tlf.dialects.target import Target
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+
+TRIES = 20
+"""Tiles of a random size may cut through what a reshape joins."""
+
+
+def scramble(module: ModuleOp, generator: random.Random) -> None:
+    """
+    Give every group that has a plan another one that is legal: tile sizes from 1 to the
+    whole axis wherever an axis may be cut, another order of loops, and other stages.
+    """
+    target = Target.of(module)
+    for op in module.walk():
+        if isinstance(op, graph.GroupOp) and op.plan is not None:
+            op.plan = _random_plan(op, op.plan, target, generator)
+
+
+def _random_plan(
+    group: graph.GroupOp,
+    plan: graph.PlanAttr,
+    target: Target,
+    generator: random.Random,
+) -> graph.PlanAttr:
+    members, rules = members_of_group(group), rules_of(target, plan.level.data)
+    axes = members.axes(rules)
+
+    def cut(size: int, free: bool) -> int:
+        return generator.randint(1, size) if free else size
+
+    for _ in range(TRIES):
+        tile = tuple(map(cut, axes.parallel, axes.free))
+        sums = tuple(map(cut, axes.reduction, axes.reduction_free))
+        reduce = generator.choice([(), sums, sums])
+        try:
+            members.tiling(tile, reduce, rules)
+        except TilingError:
+            continue
+        order = generator.sample(range(len(tile)), len(tile))
+        stages = generator.choice([1, 1, 2, 3])
+        level, mapping = plan.level.data, plan.loop_mapping
+        return graph.PlanAttr(level, tile, reduce, mapping, order, stages)
+    return plan

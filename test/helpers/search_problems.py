@@ -1,0 +1,142 @@
+"""Random graphs to cut into groups, and cost models of them."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tlf.support.partition import (
+    Context,
+    Costs,
+    Node,
+    Option,
+    Problem,
+    Value,
+    mask_of,
+    members,
+)
+
+
+@dataclass
+class Arbitrary(Costs):
+    """Any numbers, told apart by operations, not by their structure."""
+
+    problem: Problem
+    seed: int
+    refused: int = 10
+    """Of a hundred groups and contexts, how many cannot run."""
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        key = (self.seed, group, context.resident, context.kept, context.stored)
+        generator = random.Random(hash(key))
+        alone = not (group & (group - 1) or context.kept or context.resident)
+        if not alone and generator.randrange(100) < self.refused:
+            return []
+        options = [
+            Option(
+                generator.randrange(1, 40) + 10 * group.bit_count(),
+                generator.randrange(1, 40),
+                0 if alone else generator.randrange(self.problem.capacity + 5),
+            )
+            for _ in range(generator.randrange(1, 4))
+        ]
+        free = self.problem.capacity - context.taken
+        return [option for option in options if option.footprint <= free]
+
+
+def with_labels(problem: Problem) -> Problem:
+    """A problem all of whose operations differ."""
+    nodes = [replace(node, label=str(n)) for n, node in enumerate(problem.nodes)]
+    return replace(problem, nodes=tuple(nodes))
+
+
+def irregular(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
+    """Operations that read one or two of the last few values, and their work."""
+    values = [Value(generator.choice((4, 8, 16)), label="given") for _ in range(2)]
+    nodes: list[Node] = []
+    for _ in range(count):
+        near = range(max(0, len(values) - generator.choice((1, 2, 4))), len(values))
+        operands = {generator.choice(near) for _ in range(generator.choice((1, 1, 2)))}
+        if generator.random() < 0.2:
+            operands.add(generator.randrange(len(values)))
+        values.append(Value(generator.choice((4, 8, 16))))
+        label = generator.choice(("a", "b"))
+        nodes.append(Node(tuple(sorted(operands)), (len(values) - 1,), label))
+    return _finished(generator, nodes, values)
+
+
+def series_parallel(generator: random.Random, count: int) -> tuple[Problem, list[int]]:
+    """Branches that part and meet again, up to a number of operations."""
+    values = [Value(8, label="given")]
+    nodes: list[Node] = []
+
+    def run(*operands: int) -> int:
+        values.append(Value(generator.choice((4, 8, 16))))
+        nodes.append(Node(operands, (len(values) - 1,), generator.choice(("a", "b"))))
+        return len(values) - 1
+
+    def branch(entry: int, budget: int) -> int:
+        if budget < 4 or generator.random() < 0.4:
+            for _ in range(generator.randrange(1, max(2, budget))):
+                entry = run(entry)
+            return entry
+        left = branch(entry, (budget - 1) // 2)
+        right = branch(entry, (budget - 1) // 2)
+        return run(left, right)
+
+    end = 0
+    while len(nodes) < count:
+        end = branch(end, count - len(nodes))
+    return _finished(generator, nodes, values)
+
+
+def _finished(
+    generator: random.Random, nodes: list[Node], values: list[Value]
+) -> tuple[Problem, list[int]]:
+    read = mask_of(value for node in nodes for value in node.operands)
+    written = mask_of(value for node in nodes for value in node.results)
+    for number in members(written):
+        if not read >> number & 1 or generator.random() < 0.1:
+            values[number] = replace(values[number], is_output=True)
+    capacity = generator.choice((16, 32, 64))
+    siblings = generator.random() < 0.5
+    work = [generator.choice((2, 10, 30)) for _ in nodes]
+    labelled = [
+        replace(node, label=f"{node.label}{amount}")
+        for node, amount in zip(nodes, work, strict=True)
+    ]
+    return Problem(tuple(labelled), tuple(values), capacity, siblings), work
+
+
+def random_problem(seed: int, most: int) -> tuple[Problem, list[int]]:
+    """A graph of up to `most` operations, and the work of each."""
+    generator = random.Random(seed)
+    make = generator.choice((irregular, series_parallel))
+    return make(generator, generator.randrange(2, most + 1))
+
+
+def renumbered(problem: Problem, seed: int) -> tuple[Problem, list[int]]:
+    """The same problem with other numbers, and the old number of each operation."""
+    generator = random.Random(seed)
+    order: list[int] = []
+    while len(order) < len(problem.nodes):
+        done = mask_of(order)
+        ready = [
+            number
+            for number in range(len(problem.nodes))
+            if not done >> number & 1 and not problem.predecessors[number] & ~done
+        ]
+        order.append(generator.choice(ready))
+    values = list(range(len(problem.values)))
+    generator.shuffle(values)
+    where = {old: new for new, old in enumerate(values)}
+    nodes = [problem.nodes[number] for number in order]
+    moved = [
+        replace(
+            node,
+            operands=tuple(where[value] for value in node.operands),
+            results=tuple(where[value] for value in node.results),
+        )
+        for node in nodes
+    ]
+    sizes = tuple(problem.values[value] for value in values)
+    return replace(problem, nodes=tuple(moved), values=sizes), order

@@ -1,0 +1,44 @@
+"""Functions that are one group: their arguments, their tiles, their results."""
+
+from collections.abc import Sequence
+
+import ml_dtypes
+import numpy as np
+from numpy.random import Generator
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.compiler.driver.driver import new_context
+from tlf.dialects.entry import argument_types, entry_point
+from tlf.dialects.interfaces import Array
+from tlf.dialects.target import Target
+from tlf.dialects.types import dtype_of
+from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
+
+
+def arguments_of(module: ModuleOp, rng: Generator) -> dict[str, Array]:
+    """Random arrays for the arguments."""
+    made: dict[str, Array] = {}
+    function = entry_point(module)
+    pairs = zip(function.body.block.args, argument_types(function), strict=True)
+    for argument, type_ in pairs:
+        shape, dtype = type_.get_shape(), dtype_of(type_.element_type)
+        scale = 100 if dtype.kind == "i" else 1
+        array = scale * rng.uniform(-1, 1, shape)
+        made[argument.name_hint or ""] = array.astype(dtype)
+    return made
+
+
+def tiled(module: ModuleOp, target: Target) -> None:
+    """Turn the group into loops, or raise `TilingError`."""
+    target.attach(module)
+    ConvertGraphToTilePass().apply(new_context(), module)
+    module.verify()
+
+
+def check_equal(found: Sequence[Array], expected: Sequence[Array]) -> None:
+    for left, right in zip(found, expected, strict=True):
+        assert left.dtype == right.dtype
+        near = 2e-2 if right.dtype == ml_dtypes.bfloat16 else 1e-4
+        np.testing.assert_allclose(
+            left.astype(float), right.astype(float), rtol=near, atol=near
+        )

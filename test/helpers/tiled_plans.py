@@ -1,0 +1,103 @@
+"""Programs of one group under given tiles of L2, and random tiles of L1 within."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from differential import Arrays, parsed, run_lowered
+from kept_groups import BUFFERS, INSTRUCTIONS, groups_of, run_passes
+from numpy.random import Generator
+from planned_groups import parallel_sizes, reduction_sizes
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.rules import Rules
+from tlf.dialects import graph, tile
+from tlf.dialects.interfaces import Array
+from tlf.dialects.target import Target
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.partition.merged import MergedGroup
+
+
+def far_tiles(
+    text: str,
+    target: Target,
+    sizes: Sequence[int],
+    reduce: Sequence[int],
+    stages: int = 1,
+) -> tuple[Context, ModuleOp]:
+    """A program as one group, as loops over tiles of L2 with given sizes."""
+    context, module = parsed(text)
+    target.attach(module)
+    run_passes(context, module, target, "graph-pipeline,graph-group{level=L2}")
+    group = _together(groups_of(module))
+    group.plan = graph.PlanAttr("L2", sizes, reduce, stages=stages)
+    module.verify()
+    run_passes(context, module, target, "graph-mark-in-place,convert-graph-to-tile")
+    return context, module
+
+
+def _together(groups: Sequence[graph.GroupOp]) -> graph.GroupOp:
+    """Groups of a block as one, in their place."""
+    merged, block = MergedGroup(groups), groups[-1].parent_block()
+    assert block is not None
+    group = merged.operation()
+    block.insert_op_before(group, groups[-1])
+    for old, new in zip(merged.results, group.results, strict=True):
+        old.replace_all_uses_with(new)
+    for each in reversed(groups):
+        each.detach()
+        each.erase()
+    return group
+
+
+def trips(module: ModuleOp) -> list[int]:
+    """How many iterations each loop over tiles has."""
+    return [
+        len(range(low, high, step))
+        for op in module.walk()
+        if isinstance(op, tile.WhileOp)
+        for low, high, step in zip(
+            op.mixed_lower, op.mixed_upper, op.step_values, strict=True
+        )
+        if isinstance(low, int) and isinstance(high, int)
+    ]
+
+
+def near_tiles(
+    context: Context, module: ModuleOp, target: Target, rng: Generator
+) -> None:
+    """Cut tiles of L2 into random tiles of L1."""
+    steps = "graph-decompose,tidy,graph-group{level=L1}"
+    run_passes(context, module, target, steps)
+    for group in groups_of(module):
+        group.plan = next(_plans(group, rules_of(target, "L1"), rng))
+    module.verify()
+    run_passes(context, module, target, "dce,convert-graph-to-tile,tidy")
+
+
+def _plans(
+    group: graph.GroupOp, rules: Rules, rng: Generator
+) -> Iterator[graph.PlanAttr]:
+    """Random plans of tiles no larger than the whole, those that are legal."""
+    members = members_of_group(group)
+    axes = members.axes(rules)
+    while True:
+        sizes = tuple(map(min, parallel_sizes(group, rules, rng), axes.parallel))
+        reduce = tuple(map(min, reduction_sizes(group, rng), axes.reduction))
+        try:
+            members.tiling(sizes, reduce, rules)
+        except TilingError:
+            continue
+        stages, pieces = map(int, rng.integers(1, 4, 2))
+        yield graph.PlanAttr("L1", sizes, reduce, stages=stages, pieces=pieces)
+
+
+def results_of(
+    context: Context, module: ModuleOp, target: Target, inputs: Arrays
+) -> tuple[Array, ...]:
+    """What tiles of L1 compute as instructions of the simulated NPU."""
+    run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")
+    return run_lowered(context, module, target, inputs)

@@ -1,0 +1,161 @@
+"""
+What the kernels of the examples take of a GPU: registers, shared memory, instructions.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from differential import parsed
+from example_variants import (
+    Variant,
+    gelu,
+    layer_norm,
+    matmul_bias_relu,
+    softmax,
+    weighted_sum,
+)
+
+from tlf.compiler.driver.driver import PASSES
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
+from tlf.dialects import graph
+from tlf.dialects.target import load
+from tlf.dialects.tile.attributes import Mapping
+from tlf.lowering.mem_to_triton.triton_target import build_plan
+from tlf.lowering.pipelines import PIPELINES
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.gpu.tiles import GpuTiles
+from tlf.runtime.triton.assembly import Assembly
+from tlf.runtime.triton.offline import SHARED_LIMITS, OfflineCompiler, Resources
+from tlf.runtime.triton.plan import load_plan
+
+Make = Callable[[int, int, str], Variant]
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def kernels(text: str, compiler: OfflineCompiler) -> Sequence[Resources]:
+    """
+    Compile a program as the triton pipeline does for an H200.
+    """
+    context, module = parsed(text)
+    load("h200").attach(module)
+    passes = build_passes("triton-pipeline", PASSES, PIPELINES)
+    PassManager(passes).run(context, module)
+    return compiler.compile(load_plan(build_plan(module).json))
+
+
+def assemblies(variant: Variant, compiler: OfflineCompiler) -> list[Assembly]:
+    found = kernels(variant.program.text(), compiler)
+    return [each.assembly for each in found if each.assembly is not None]
+
+
+ON_TRITON = (
+    "attention",
+    "bottleneck",
+    "gelu",
+    "layer_norm",
+    "matmul_bias_relu",
+    "residual_mlp",
+    "softmax",
+    "transformer_layer",
+    "weighted_sum",
+)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("name", ON_TRITON)
+def test_examples(name: str, compiler: OfflineCompiler) -> None:
+    text = (EXAMPLES / f"{name}.mlir").read_text(encoding="utf-8")
+    for found in kernels(text, compiler):
+        assert found.assembly is not None
+        assert found.assembly.spilled_bytes == 0, found
+        assert found.shared <= SHARED_LIMITS[90], found
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("extents", [(512, 512, 512), (4096, 4096, 1024)])
+def test_large_products_of_16_bits(
+    element: str, extents: tuple[int, int, int], compiler: OfflineCompiler
+) -> None:
+    variant = matmul_bias_relu(*extents, element)
+    for found in kernels(variant.program.text(), compiler):
+        assert found.assembly is not None
+        assert found.assembly.wgmma > 0
+        assert found.assembly.mma == 0
+        assert not found.assembly.is_serialised
+        assert found.assembly.spilled_bytes == 0
+        assert found.shared <= SHARED_LIMITS[90]
+        # Tiles go to shared memory 16 bytes at a time; the bias is smaller.
+        assert found.assembly.loads[128] > sum(found.assembly.loads.values()) // 2
+
+
+@pytest.mark.parametrize("element", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("make", [gelu, softmax, layer_norm])
+def test_wide_accesses(make: Make, element: str, compiler: OfflineCompiler) -> None:
+    """
+    Rows that are a multiple of 16 bytes are loaded and stored 16 bytes at a time.
+    """
+    for assembly in assemblies(make(64, 1024, element), compiler):
+        assert set(assembly.loads) == {128}
+        assert set(assembly.stores) == {128}
+        assert assembly.spilled_bytes == 0
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16"])
+def test_sum_of_rows(element: str, compiler: OfflineCompiler) -> None:
+    (assembly,) = assemblies(weighted_sum(64, 1024, element), compiler)
+    assert set(assembly.loads) == {128}
+    assert assembly.spilled_bytes == 0
+
+
+ATTENTION = """
+func.func @main(%q: tensor<64x512x{d}xbf16>, %k: tensor<64x{d}x512xbf16>,
+    %v: tensor<64x512x{d}xbf16>) -> tensor<64x512x{d}xbf16> {{
+  %0 = graph.matmul %q, %k : (tensor<64x512x{d}xbf16>, tensor<64x{d}x512xbf16>)
+      -> tensor<64x512x512xbf16>
+  %1 = graph.softmax %0 axis 2 : (tensor<64x512x512xbf16>) -> tensor<64x512x512xbf16>
+  %2 = graph.matmul %1, %v : (tensor<64x512x512xbf16>, tensor<64x512x{d}xbf16>)
+      -> tensor<64x512x{d}xbf16>
+  func.return %2 : tensor<64x512x{d}xbf16>
+}}
+"""
+
+PLANS = [(64, 64, 3), (128, 64, 3), (64, 128, 2), (128, 128, 2)]
+"""Rows, columns of scores, and how many iterations are in flight."""
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize(("rows", "columns", "stages"), PLANS)
+def test_what_loops_of_several_reductions_take_is_estimated(
+    rows: int, columns: int, stages: int, depth: int, compiler: OfflineCompiler
+) -> None:
+    context, module = parsed(ATTENTION.format(d=depth))
+    target = load("h200")
+    target.attach(module)
+    passes = build_passes("triton-pipeline", PASSES, PIPELINES)
+    names = [each.name for each in passes]
+    at = names.index("graph-choose-tiles")
+    PassManager(passes[:at]).run(context, module)
+    (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
+    tiles, (level,) = (1, rows, depth), target.tile_levels
+    group.plan = graph.PlanAttr(
+        level.name, tiles, (columns,), Mapping.GRID, stages=stages
+    )
+    model = GpuTiles.of(target, level)
+    assert model is not None
+    tiling = members_of_group(group).tiling(tiles, (columns,), model.rules)
+    expected = model.kernels.resources(tiling, stages)
+
+    PassManager(passes[at:]).run(context, module)
+    (found,) = compiler.compile(load_plan(build_plan(module).json))
+
+    assert found.assembly is not None
+    assert expected.warps == found.warps
+    assert found.shared <= expected.shared <= 1.45 * found.shared
+    if expected.registers < 256:
+        assert found.assembly.registers <= 1.05 * expected.registers
+        assert expected.registers <= 1.3 * found.assembly.registers

@@ -1,0 +1,45 @@
+"""The examples, put together from tiles without a copy."""
+
+from pathlib import Path
+
+import pytest
+from differential import parsed, steps_of
+from xdsl.dialects import func
+
+from tlf.compiler.driver.pass_manager import PassManager
+from tlf.dialects.graph import remarks_of
+from tlf.dialects.target import load
+from tlf.passes.report.mem_check_copies import NONE, MemCheckCopiesPass
+from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mlir"))
+ROLLING = "rolling_bottleneck"
+"""Triton has no windows that roll."""
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("target", ["npu", "npu-tiny", "h200"])
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_examples(file: Path, target: str):
+    if file.stem == ROLLING and target == "h200":
+        pytest.skip("not for this target")
+    context, module = parsed(file.read_text(encoding="utf-8"))
+    description = load(target)
+    description.attach(module)
+    passes = steps_of(description)
+    names = [each.name for each in passes]
+    tiles = names.index("convert-tile-to-mem")
+    last = names.index(f"convert-mem-to-{description.backend}")
+
+    PassManager(passes[:tiles]).run(context, module)
+    TileVerifyCoveragePass().apply(context, module)
+    PassManager(passes[tiles:last]).run(context, module)
+    MemCheckCopiesPass().apply(context, module)
+
+    functions = [op for op in module.walk() if isinstance(op, func.FuncOp)]
+    assert functions
+    for function in functions:
+        remarks = remarks_of(function)
+        copies = [each for each in remarks if each.source.data == "mem-check-copies"]
+        assert [each.text.data for each in copies] == [NONE]
+        assert ATTRIBUTE in function.attributes

@@ -1,0 +1,218 @@
+"""The price of groups as kernels of a GPU: bounds, waves, and what makes it grow."""
+
+from dataclasses import replace
+
+import pytest
+from gpu_programs import (
+    H200,
+    Sizes,
+    changed,
+    elementwise,
+    members,
+    parsed,
+    price,
+    product,
+    rows_sum,
+)
+from msgspec import structs
+from xdsl.dialects import func
+
+from tlf.analysis.bounds.bounds import bounds_of
+from tlf.analysis.tiling.model import Loop
+from tlf.dialects import graph
+from tlf.dialects.target import Target, from_data, load
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.gpu.busy import Busy
+from tlf.planner.cost.gpu.chip import Chip
+from tlf.planner.cost.gpu.price import Far, Work, price_of
+from tlf.planner.cost.gpu.resources import Resources
+from tlf.planner.cost.gpu.reuse import GROUP, Grid
+from tlf.planner.cost.npu.estimators import estimator_of
+
+CASES = [
+    pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),
+    pytest.param(product(1000, 999, 1001), (64, 64), (64,), id="odd product"),
+    pytest.param(product(512, 512, 512, "f32"), (64, 64), (16,), id="f32 product"),
+    pytest.param(product(8, 256, 256), (8, 16), (64,), id="low product"),
+    pytest.param(elementwise(4096, 4096), (1, 2048), (), id="elementwise"),
+    pytest.param(elementwise(100, 77), (4, 128), (), id="odd elementwise"),
+    pytest.param(rows_sum(16384, 4096), (1,), (2048,), id="rows"),
+    pytest.param(rows_sum(4096, 4096, 0), (8,), (512,), id="columns"),
+]
+
+FASTER = [
+    "levels.1.bandwidth",
+    "levels.1.capacity",
+    "levels.2.bandwidth",
+    "engines.matrix.flops_per_cycle.bf16",
+    "engines.matrix.flops_per_cycle.f32",
+    "engines.vector.lanes",
+    "gpu.port",
+    "gpu.shared_bandwidth",
+    "gpu.load_lanes",
+]
+
+
+def with_processors(count: int) -> Target:
+    share = count / 132
+    target = changed(H200, "engines.matrix.cores", share)
+    return changed(target, "engines.vector.cores", share)
+
+
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_more_of_anything_never_costs_more(text: str, tile: Sizes, reduce: Sizes):
+    # Sums of numbers of two sizes differ in their last digits.
+    before = price(text, tile, reduce).cycles * (1 + 1e-12)
+    for path in FASTER:
+        for times in (1.25, 2, 4):
+            target = changed(H200, path, times)
+            assert price(text, tile, reduce, target).cycles <= before, path
+
+
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_more_processors_never_cost_more(text: str, tile: Sizes, reduce: Sizes):
+    counts = (1, 2, 7, 66, 100, 131, 132, 133, 144, 264, 1000)
+    found = [price(text, tile, reduce, with_processors(each)).cycles for each in counts]
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize(("text", "tile", "reduce"), CASES)
+def test_no_price_is_under_the_roofline(text: str, tile: Sizes, reduce: Sizes):
+    module, _ = members(text)
+    (function,) = (op for op in module.ops if isinstance(op, func.FuncOp))
+    found = price(text, tile, reduce)
+    assert found.cycles >= bounds_of(function, H200).cycles
+    assert found.cycles >= max(found.times.values())
+
+
+GROWING = [
+    ([product(128 * n, 1024, 1024) for n in (1, 2, 3, 8, 33)], (128, 128), (64,)),
+    ([product(1024, 256 * n, 1024) for n in (1, 2, 3, 8, 33)], (128, 256), (64,)),
+    ([product(1024, 1024, 64 * n) for n in (1, 2, 3, 8, 33)], (64, 64), (64,)),
+    ([elementwise(n, 4096) for n in (1, 2, 5, 100, 4096)], (1, 2048), ()),
+    ([elementwise(64, 256 * n) for n in (1, 2, 5, 100)], (1, 256), ()),
+    ([rows_sum(n, 4096) for n in (1, 2, 133, 5000)], (1,), (1024,)),
+]
+
+
+@pytest.mark.parametrize(("texts", "tile", "reduce"), GROWING)
+def test_a_larger_problem_is_never_cheaper(
+    texts: list[str], tile: Sizes, reduce: Sizes
+):
+    found = [price(text, tile, reduce).cycles for text in texts]
+    assert found == sorted(found)
+
+
+def work(programs: int, warps: int = 8) -> Work:
+    """Programs of which a processor has room for `8 / warps * 8`."""
+    resources = Resources(warps=warps, registers=32, shared=0, stages=1)
+    each = Busy(matrix=1000.0)
+    return Work(programs, Far(0.0), 0.0, each, 1500.0, 500.0, resources)
+
+
+def simple() -> Chip:
+    """Ten processors with room for 16 warps each, and a launch of 100 cycles."""
+    chip = Chip.of(H200)
+    assert chip is not None
+    gpu = structs.replace(chip.gpu, warps=16, launch=100)
+    return replace(chip, gpu=gpu, processors=10)
+
+
+def test_the_tail_is_exact():
+    chip = simple()
+    # Two programs of 8 warps on each of ten processors: 20 at once. A program alone
+    # takes 1500 cycles, of which a part that others cannot use 1000, and 500 to fill.
+    cases = {
+        1: 100 + 500 + 1000,
+        10: 100 + 500 + 1000,
+        11: 100 + 500 + 2000,
+        20: 100 + 500 + 2000,
+        21: 100 + 500 + 3000,
+        40: 100 + 500 + 4000,
+        41: 100 + 500 + 5000,
+    }
+    found = {count: price_of(work(count), chip) for count in cases}
+    assert {count: each.cycles for count, each in found.items()} == cases
+    assert [found[count].waves for count in (20, 21, 40, 41)] == [1, 2, 2, 3]
+    # One of 16 warps at once: each wave waits for memory anew.
+    assert price_of(work(11, warps=16), chip).cycles == 100 + 2 * 1500
+
+
+def test_a_processor_has_room():
+    chip = Chip.of(H200)
+    assert chip is not None
+    cases = {
+        (4, 32, 0): 16,
+        (4, 200, 0): 2,
+        (8, 32, 0): 8,
+        (8, 255, 0): 1,
+        (4, 32, 100 << 10): 2,
+        (4, 32, 227 << 10): 1,
+        (1, 32, 0): 32,
+    }
+    for (warps, registers, shared), count in cases.items():
+        assert Resources(warps, registers, shared, 1).resident(chip) == count
+
+
+def test_programs_in_a_row_cover_the_last_axis_first():
+    rows, columns = Loop(64, 1), Loop(32, 1)
+    grid = Grid((rows, columns))
+    assert grid.different(32, {columns}) == 32
+    assert grid.different(32, {rows}) == 1
+    assert grid.different(64, {rows}) == 2
+    assert grid.different(64, {rows, columns}) == 64
+    grouped = Grid((rows, columns), is_grouped=True)
+    assert grouped.different(GROUP, {rows}) == GROUP
+    assert grouped.different(4 * GROUP, {columns}) == 4
+    assert grouped.different(4 * GROUP, {rows, columns}) == 4 * GROUP
+
+
+def test_rows_that_are_not_aligned_cost_more():
+    aligned = price(product(1024, 1024, 1024), (128, 128), (64,))
+    odd = price(product(1024, 1023, 1023), (128, 128), (64,))
+    assert odd.cycles > 1.2 * aligned.cycles
+    # Each row of eight elements is read in one sector, each column in eight.
+    along = price(rows_sum(4096, 4096, 0), (8,), (512,))
+    across = price(rows_sum(4096, 4096, 0), (1,), (512,))
+    assert across.bytes > 7 * along.bytes
+
+
+def test_what_is_read_again_stays_in_the_cache():
+    small = price(product(1024, 1024, 1024), (128, 128), (64,))
+    assert small.bytes == 3 * 2 * 1024**2
+    large = price(product(16384, 16384, 4096), (128, 256), (64,))
+    assert large.bytes > 2 * (2 * 16384 * 4096 + 16384**2)
+
+
+GROUP_TEXT = """
+!t = tensor<512x512xbf16>
+func.func @f(%x: !t, %w: !t) -> !t {
+  %y = graph.group ins(%a = %x, %b = %w : !t, !t) -> (!t) {
+    %0 = graph.matmul %a, %b : (!t, !t) -> !t
+    graph.yield %0 : !t
+  }
+  func.return %y : !t
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["npu", "h200"])
+def test_one_interface(name: str):
+    """Whatever the target, an estimator plans, and prices what it planned."""
+    target = load(name)
+    level = target.tile_levels[0]
+    estimator = estimator_of(target, level)
+    assert estimator is not None
+    (group,) = (op for op in parsed(GROUP_TEXT).walk() if isinstance(op, graph.GroupOp))
+    found = members_of_group(group)
+    assert estimator.plan(found) is not None
+    cycles = estimator.fastest(found)
+    assert cycles is not None
+    assert cycles >= bounds_of(group, target).cycles
+
+
+def test_a_target_without_facts_has_no_estimator():
+    data = {key: each for key, each in H200.data.items() if key != "gpu"}
+    target = from_data(data)
+    assert estimator_of(target, target.tile_levels[0]) is None
+    assert estimator_of(H200, H200.levels["L2"]) is None

@@ -1,0 +1,150 @@
+"""What nests over nearer tiles take for a tile of an outer level, by the formula."""
+
+import re
+from pathlib import Path
+
+import pytest
+from only_group import only_group
+
+from tlf.analysis.tiling.rolling import Rolling
+from tlf.dialects.target import Target, load
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.npu.nest_work import NestWork, Pace
+from tlf.planner.cost.npu.outer import OuterModel
+from tlf.planner.cost.npu.timed import nests_of
+from tlf.tools.tlf_run import main as run
+
+TWICE = """
+func.func @twice(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+  %0 = graph.exp %x : tensor<64x256xf32>
+  %y = graph.add %0, %x : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+  func.return %y : tensor<64x256xf32>
+}
+"""
+
+GELU = """
+func.func @gelu(%x: tensor<64x2048xf32>) -> tensor<64x2048xf32> {
+  %y = graph.gelu %x <erf> : tensor<64x2048xf32>
+  func.return %y : tensor<64x2048xf32>
+}
+"""
+
+SOFTMAX = """
+func.func @softmax(%x: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  %y = graph.softmax %x axis 1 : (tensor<256x512xf32>) -> tensor<256x512xf32>
+  func.return %y : tensor<256x512xf32>
+}
+"""
+
+ARRAY, VECTOR, LOAD, STORE = range(4)
+PACE = Pace(issue=4, fill=100, array=ARRAY, moves=(LOAD, STORE))
+
+
+def work(instructions: int, **busy: float) -> NestWork:
+    numbers = {"array": ARRAY, "vector": VECTOR, "load": LOAD, "store": STORE}
+    return NestWork({numbers[k]: v for k, v in busy.items()}, {}, instructions)
+
+
+def works(text: str, target: Target) -> list[NestWork]:
+    """What the nests of a group of all operations do for the tile of everything."""
+    level = target.levels["L2"]
+    members = members_of_group(only_group(text, target, "level=L2"))
+    nests = nests_of(members, target)
+    model = OuterModel(target, level)
+    tiling = members.tiling((64, 256), (), model.rules)
+    return list(model.works(tiling, nests).values())
+
+
+def test_what_two_operations_of_a_nest_read_is_moved_once():
+    target = load("npu")
+    (nest,) = works(TWICE, target)
+
+    level, size = target.levels["L2"], 64 * 256 * 4
+    queue = OuterModel(target, level).pace.moves[0]
+    assert nest.busy[queue] == size / level.bandwidth
+
+
+def test_nearer_tiles_that_are_no_products_are_thin():
+    """800 cycles of loads, in tiles of at least 8: 100 tiles of 2 instructions."""
+    nest = work(2, vector=200, load=800, store=400)
+
+    assert nest.cycles(PACE) == 800 + 600 / 100
+
+
+def test_products_fill_the_memory_as_far_as_need_be():
+    assert work(2, array=800, load=400).cycles(PACE) == 800 + 100
+    assert work(2, array=800, load=40).cycles(PACE) == 800 + 40
+
+
+def test_a_small_memory_takes_many_instructions():
+    """Of 8 fills there are 8 nearer tiles at least, of 50 instructions each."""
+    assert work(50, vector=200, load=400, store=400).cycles(PACE) == 8 * 50 * 4
+
+
+@pytest.mark.parametrize("program", [GELU, SOFTMAX])
+@pytest.mark.parametrize("chip", ["npu", "u85-like", "npu-tiny", "bm1684x-like"])
+def test_the_formula_is_near_the_simulator(
+    program: str, chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Where no product hides what moves take."""
+    file = tmp_path / "program.mlir"
+    file.write_text(program, encoding="utf-8")
+    run([str(file), "--target", chip, "--timing", "--groups"])
+
+    told = capsys.readouterr().out.replace(",", "")
+    found = re.search(r"^groups .*predicted (\d+) simulated (\d+)", told, re.MULTILINE)
+    assert found is not None
+    predicted, simulated = map(int, found.groups())
+    assert 0.8 < predicted / simulated < 1.2
+
+
+RESIDUAL = """
+func.func @residual(%x: tensor<1x64x32x64xf16>, %v: tensor<64x64x1x1xf16>,
+                    %w: tensor<64x64x3x3xf16>) -> tensor<1x64x32x64xf16> {
+  %0 = graph.conv2d %x, %v
+      : (tensor<1x64x32x64xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x32x64xf16>
+  %1 = graph.conv2d %0, %w padding [1, 1, 1, 1]
+      : (tensor<1x64x32x64xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x32x64xf16>
+  %y = graph.add %1, %x
+      : (tensor<1x64x32x64xf16>, tensor<1x64x32x64xf16>) -> tensor<1x64x32x64xf16>
+  func.return %y : tensor<1x64x32x64xf16>
+}
+"""
+
+
+def test_nests_that_lead_run_beside_others():
+    """Their engines do as much; what waits for nothing adds nothing."""
+    target = load("npu")
+    members = members_of_group(only_group(RESIDUAL, target, "level=L2 contractions=2"))
+    model = OuterModel(target, target.levels["L2"])
+    nests = nests_of(members, target)
+    tilings = [
+        members.tiling((1, 64, 8, 64), (), model.rules, Rolling(2, leads=leads))
+        for leads in (False, True)
+    ]
+    apart, beside = (model.compute(tiling, nests) for tiling in tilings)
+    found = [*model.works(tilings[1], nests).values()]
+
+    products = sum(each.busy[model.pace.array] for each in found)
+    assert apart == sum(each.cycles(model.pace) for each in found)
+    assert beside == max(products, *(each.cycles(model.pace) for each in found))
+    assert beside < 0.9 * apart
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_only_what_is_read_of_a_window_is_moved(leads: bool):
+    """The window of the skip holds more rows than either of both nests reads."""
+    target = load("npu")
+    level = target.levels["L2"]
+    group = only_group(RESIDUAL, target, "level=L2 contractions=2")
+    members = members_of_group(group)
+    model = OuterModel(target, level)
+    rolling = Rolling(2, leads=leads)
+    tiling = members.tiling((1, 64, 8, 64), (), model.rules, rolling)
+    nests = model.works(tiling, nests_of(members, target))
+
+    row = 64 * 64 * 2
+    queue = model.pace.moves[0]
+    moved = [each.busy[queue] * level.bandwidth for each in nests.values()]
+    fresh = 8 * row + 64 * 64 * 2
+    assert sorted(moved) == [fresh, 10 * row + 64 * 64 * 9 * 2 + 8 * row]

@@ -1,0 +1,265 @@
+"""The search of tiles for an outer level."""
+
+from itertools import pairwise
+
+import pytest
+from only_group import only_group
+
+from tlf.dialects.target import load
+from tlf.passes.plan.graph_choose_tiles import members_of_group
+from tlf.planner.cost.npu.outer import OuterModel
+from tlf.planner.cost.npu.outer_plan import OuterPlan
+from tlf.planner.cost.npu.outer_search import OuterSearch
+from tlf.planner.cost.npu.sizes import nearby, options
+from tlf.planner.cost.npu.tile_search import TileSearch
+from tlf.planner.cost.npu.tiled_group import OuterCost
+from tlf.planner.cost.npu.timed import nests_of
+
+CONVOLUTION = """
+func.func @expand(%x: tensor<1x64x112x112xf16>, %w: tensor<256x64x1x1xf16>)
+    -> tensor<1x256x112x112xf16> {
+  %y = graph.conv2d %x, %w
+      : (tensor<1x64x112x112xf16>, tensor<256x64x1x1xf16>) -> tensor<1x256x112x112xf16>
+  func.return %y : tensor<1x256x112x112xf16>
+}
+"""
+
+
+PAIR = """
+func.func @pair(%x: tensor<1x64x56x56xf16>, %v: tensor<64x64x1x1xf16>,
+                %w: tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16> {
+  %y = graph.conv2d %x, %v
+      : (tensor<1x64x56x56xf16>, tensor<64x64x1x1xf16>) -> tensor<1x64x56x56xf16>
+  %z = graph.conv2d %y, %w padding [1, 1, 1, 1]
+      : (tensor<1x64x56x56xf16>, tensor<64x64x3x3xf16>) -> tensor<1x64x56x56xf16>
+  func.return %z : tensor<1x64x56x56xf16>
+}
+"""
+
+TWICE = PAIR.replace("64x64x1x1", "64x64x3x3").replace(
+    "%v\n", "%v padding [1, 1, 1, 1]\n"
+)
+
+STRIDED = """
+func.func @shortcut(%x: tensor<1x64x56x56xf16>, %w: tensor<128x64x1x1xf16>)
+    -> tensor<1x128x28x28xf16> {
+  %y = graph.conv2d %x, %w strides [2, 2]
+      : (tensor<1x64x56x56xf16>, tensor<128x64x1x1xf16>) -> tensor<1x128x28x28xf16>
+  func.return %y : tensor<1x128x28x28xf16>
+}
+"""
+
+
+SUMS = """
+func.func @sums(%x: tensor<1000x300xf32>) -> tensor<1000xf32> {
+  %y = graph.reduce %x <sum> axes [1] : (tensor<1000x300xf32>) -> tensor<1000xf32>
+  func.return %y : tensor<1000xf32>
+}
+"""
+
+
+SQUARE = """
+func.func @square(%x: tensor<512x512xf16>, %w: tensor<512x512xf16>)
+    -> tensor<512x512xf16> {
+  %y = graph.matmul %x, %w acc f32
+      : (tensor<512x512xf16>, tensor<512x512xf16>) -> tensor<512x512xf16>
+  func.return %y : tensor<512x512xf16>
+}
+"""
+
+
+LONG = """
+func.func @long(%x: tensor<48x6000xf16>, %w: tensor<6000x48xf16>)
+    -> tensor<48x48xf16> {
+  %0 = graph.matmul %x, %w acc f32
+      : (tensor<48x6000xf16>, tensor<6000x48xf16>) -> tensor<48x48xf16>
+  %y = graph.relu %0 : tensor<48x48xf16>
+  func.return %y : tensor<48x48xf16>
+}
+"""
+
+
+def search_of(text: str, kibibytes: int, chip: str = "npu") -> OuterSearch:
+    """The search for plans of a group of all operations, with so much L2."""
+    target = load(chip).resized({"L2": kibibytes << 10})
+    group = only_group(text, target, "level=L2 contractions=2")
+    members, level = members_of_group(group), target.levels["L2"]
+    nests = nests_of(members, target)
+    return OuterSearch(members, nests, OuterModel(target, level), level.capacity)
+
+
+def best(kibibytes: int) -> OuterPlan:
+    """The best plan of a convolution with so much L2."""
+    found = search_of(CONVOLUTION, kibibytes).best()
+    assert found is not None
+    return found
+
+
+def test_more_memory_is_not_slower():
+    """A tile cut along one axis makes room for more of another."""
+    plans = [best(128 << octave) for octave in range(8)]
+
+    cycles = [plan.cost.cycles for plan in plans]
+    assert all(more <= 1.05 * less for less, more in pairwise(cycles)), cycles
+
+
+def test_tiles_that_roll_load_everything_once():
+    """Also what the first windows need, and no weights again."""
+    search = search_of(PAIR, 4096)
+    plans = [search.plan((1, 64, rows, 56), roll=2, stages=2) for rows in (4, 8, 16)]
+    whole = search.whole()
+
+    assert whole is not None
+    assert {plan and plan.cost.bytes for plan in plans} == {whole.cost.bytes}
+
+
+@pytest.mark.parametrize("text", [CONVOLUTION, TWICE, SUMS, LONG])
+@pytest.mark.parametrize("kibibytes", [256, 4096])
+def test_moves_alone_are_no_worse_than_a_plan(text: str, kibibytes: int):
+    """So plans of which the moves are worse need no further price."""
+    search = search_of(text, kibibytes)
+    search.best()
+    plans = [plan for plan in search.known.values() if plan is not None]
+
+    assert plans
+    assert all(plan.floor <= plan.rank[0] for plan in plans)
+
+
+def test_more_tiles_are_in_flight_where_this_is_faster():
+    """Small ones take less time than the latency of the memory."""
+    search = search_of(SUMS, 64, "npu-tiny")
+    plan = search.best()
+
+    assert plan is not None
+    assert plan.stages > 2
+    double = search.plan(plan.tile, plan.roll, 2)
+    deeper = search.plan(plan.tile, plan.roll, plan.stages + 1)
+    assert double is not None
+    assert double.cost.cycles > plan.cost.cycles
+    assert deeper is None or deeper.cost.cycles >= plan.cost.cycles
+
+
+def test_loops_inside_start_again():
+    """
+    The simulator finds 49,400 cycles for columns in the rows of the first plan, which
+    wait for stores at the end of each row, and 47,500 for strips.
+    """
+    search = search_of(SQUARE, 16384)
+    nested = search.plan((256, 128), None, 2)
+    strips = search.plan((64, 512), None, 2)
+
+    assert nested is not None
+    assert strips is not None
+    assert 47_000 < strips.cost.cycles < nested.cost.cycles < 52_000
+
+
+def test_strips_fill_the_array():
+    """8 of 56 rows are whole passes in nearer tiles, and few are soon there."""
+    plan = search_of(TWICE, 16384).best()
+
+    assert plan is not None
+    assert plan.tile == (1, 64, 8, 56)
+    assert plan.roll == 2
+
+
+def moved_in(cost: OuterCost) -> float:
+    """The cycles of the channel."""
+    return cost.loads.cycles + cost.stores.cycles
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"), [(CONVOLUTION, 1.6), (PAIR, 3), (STRIDED, 6)]
+)
+@pytest.mark.parametrize("kibibytes", [160, 1024])
+def test_no_plan_beats_the_bound(text: str, nearest: float, kibibytes: int):
+    search = search_of(text, kibibytes)
+    bound = search.bound
+    assert bound is not None
+    least = bound.of(search.keeping)
+
+    search.ranked(1)
+    costs = [plan.cost for plan in search.known.values() if plan is not None]
+
+    assert len(costs) > 3
+    assert all(least.cycles <= cost.cycles for cost in costs)
+    assert all(least.bytes <= cost.bytes for cost in costs)
+    assert all(least.moved <= moved_in(cost) for cost in costs)
+    assert min(cost.cycles for cost in costs) <= nearest * least.cycles
+
+
+def test_bound_has_whole_bursts():
+    """The 4,000 bytes of the results take 16 bursts of 256."""
+    search = search_of(SUMS, 4096)
+    bound, whole = search.bound, search.whole()
+
+    assert bound is not None
+    assert whole is not None
+    assert whole.cost.stores.bytes == 4000
+    assert whole.cost.stores.cycles * search.model.bandwidth == 4096
+    assert bound.of(search.keeping).moved == pytest.approx(moved_in(whole.cost))
+
+
+def test_products_are_computed_anew_for_two_tiles():
+    """Channels of the second product need all of the first one."""
+    search = search_of(PAIR, 4096)
+    assert not search.axes.free[1]
+
+    search.ranked(1)
+    plan = search.known[(1, 32, 56, 56), None, 2, False]
+    whole = search.whole()
+    assert plan is not None
+    assert whole is not None
+    assert plan.cost.compute > whole.cost.compute / 2
+
+
+def test_any_size_of_a_short_axis_is_near():
+    assert nearby(7) == (1, 2, 3, 4, 5, 6, 7)
+    assert nearby(56) == options(56)
+
+
+def test_bound_of_strided_reads_counts_what_is_used():
+    """Single rows and columns are a quarter of what one tile holds."""
+    search = search_of(STRIDED, 1024)
+    least = search.plan((1, 128, 1, 1), None, 1)
+    bound, whole = search.bound, search.whole()
+
+    assert bound is not None
+    assert whole is not None
+    assert least is not None
+    assert bound.of(search.keeping).bytes == least.cost.bytes < whole.cost.bytes
+
+
+def test_long_factors_come_in_pieces():
+    """A tile of two whole factors is thin, and uses little of the array."""
+    search = search_of(LONG, 256)
+    whole, plan = TileSearch.best(search), search.best()
+
+    assert whole is not None
+    assert plan is not None
+    assert plan.tile == (48, 48)
+    assert plan.reduce < (6000,)
+    assert plan.cost.cycles < whole.cost.cycles / 2
+    assert search.plan(*plan.key) is plan
+    assert search.ranked(1)[0].reduce == plan.reduce
+    assert search.bound is not None
+    assert search.bound.of(search.keeping).cycles <= plan.cost.cycles
+
+
+def test_whole_factors_need_not_fit():
+    """Of a reduction, the smallest piece has to."""
+    search = search_of(LONG, 16)
+    least, plan = search.least(), search.best()
+
+    assert TileSearch.best(search) is None
+    assert least is not None
+    assert least <= search.capacity
+    assert plan is not None
+    assert plan.needed <= search.capacity
+
+
+def test_images_roll_one_after_the_other_or_together():
+    """High strips of one image are looked at, too, not only low ones of many."""
+    searched = search_of(PAIR.replace("tensor<1x", "tensor<16x"), 1024)
+    rolled = [plan.tile for plan in searched.ranked(1000) if plan.roll == 2]
+    assert any(images == 1 and rows > 8 for images, _, rows, _ in rolled)
+    assert any(images > 4 and rows < 4 for images, _, rows, _ in rolled)

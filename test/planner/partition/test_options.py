@@ -1,0 +1,38 @@
+"""What is told of the ways to run a group."""
+
+import pytest
+from kept_groups import groups_of, run_passes
+from xdsl.parser import Parser
+
+from tlf.compiler.driver.driver import new_context
+from tlf.dialects.target import load
+from tlf.planner.partition.costs import GroupCosts
+from tlf.planner.partition.problem import problem_of
+from tlf.support.partition import Context
+
+TEXT = """
+func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
+  %y = graph.neg %x : tensor<{shape}xf32>
+  func.return %y : tensor<{shape}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "payload", "moved"),
+    [("8x8", 256, 256), ("9x7", 252, 256), ("9x8", 288, 512)],
+)
+def test_what_only_fills_bursts_counts_as_moved(shape: str, payload: int, moved: int):
+    """A burst has 256 bytes; each tensor is read or written at once."""
+    context, target = new_context(), load("npu-tiny")
+    module = Parser(context, TEXT.format(shape=shape)).parse_module()
+    target.attach(module)
+    run_passes(context, module, target, "graph-group{level=L2}")
+    level = target.levels["L2"]
+    stated = problem_of(groups_of(module), level)
+    costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
+    (result,) = stated.problem.nodes[0].results
+
+    around = Context(resident=0, kept=0, stored=1 << result, taken=0)
+    (option,) = costs.options(1, around)
+    assert (option.payload, option.bytes) == (2 * payload, 2 * moved)

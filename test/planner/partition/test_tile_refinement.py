@@ -1,0 +1,100 @@
+"""Tiles near the engines that suit a whole program."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from example_layers import BlockSizes
+from rehearsed_block import rehearsed_block
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects import graph
+from tlf.planner.partition.tile_refinement import TRIES
+
+Plans = tuple[graph.PlanAttr, ...]
+
+PREFIX = (
+    "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,"
+    "convert-graph-to-tile,graph-group{level=L1},"
+)
+
+
+@dataclass
+class Told:
+    """A rehearsal that tells times by the plans of groups."""
+
+    times: Callable[[Plans], int | None]
+    asked: list[Plans] = field(default_factory=list[Plans])
+
+    def cycles(self, module: ModuleOp) -> int | None:
+        """Nothing is told of groups without plans for the nearest memory."""
+        return None
+
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        raise NotImplementedError
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """What is told of a program."""
+        self.asked.append(_plans(module, "bottleneck"))
+        return self.times(self.asked[-1])
+
+
+def _plans(module: ModuleOp, function: str) -> Plans:
+    functions = (op for op in module.ops if isinstance(op, func.FuncOp))
+    (found,) = (op for op in functions if op.sym_name.data == function)
+    groups = (op for op in found.walk() if isinstance(op, graph.GroupOp))
+    return tuple(group.plan for group in groups if group.plan is not None)
+
+
+def chosen(
+    told: Told | None, monkeypatch: pytest.MonkeyPatch, options: str = ""
+) -> tuple[Plans, Plans]:
+    """The plans of a block, and those of what is computed before a call."""
+    passes = f"{PREFIX}graph-choose-tiles{{level=L1{options}}}"
+    sizes = BlockSizes(1, 64, 32, 32, 32)
+    module = rehearsed_block(told, sizes, passes, monkeypatch)
+    return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")
+
+
+def test_the_plans_that_suit_the_program_are_taken(monkeypatch: pytest.MonkeyPatch):
+    """Those that are told to be faster, of one group after the other."""
+    alone, prepared = chosen(None, monkeypatch)
+
+    def times(plans: Plans) -> int:
+        return 100 - sum(a != b for a, b in zip(plans, alone, strict=True))
+
+    told = Told(times)
+    found, before = chosen(told, monkeypatch)
+    assert found != alone
+    assert times(found) == min(map(times, told.asked))
+    assert told.asked[0] == alone
+    assert before == prepared
+
+
+@pytest.mark.parametrize("time", [100, None])
+def test_where_nothing_is_faster_the_best_alone_stay(
+    time: int | None, monkeypatch: pytest.MonkeyPatch
+):
+    alone, _ = chosen(None, monkeypatch)
+
+    def times(plans: Plans) -> int | None:
+        return time if plans != alone else 99
+
+    told = Told(times)
+    assert chosen(told, monkeypatch)[0] == alone
+    assert 1 < len(told.asked) <= TRIES
+
+
+def test_what_cannot_be_told_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+    alone, _ = chosen(None, monkeypatch)
+    told = Told(lambda _: None)
+    assert chosen(told, monkeypatch)[0] == alone
+    assert told.asked == [alone]
+
+
+def test_rehearsals_are_limited(monkeypatch: pytest.MonkeyPatch):
+    for options, most in ((" tries=0", 0), (" tries=3", 3)):
+        told = Told(lambda _: 100)
+        chosen(told, monkeypatch, options)
+        assert len(told.asked) == most

@@ -1,0 +1,124 @@
+"""Groups are priced where they may be the best by their bounds, and only there."""
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+from search_exhaustive import schedules
+from search_problems import Arbitrary, random_problem, with_labels
+
+from tlf.support.partition import Context, Costs, Limits, Option, Problem, search
+
+
+@dataclass
+class Bounded(Costs):
+    """Any numbers, and others that bound them from below, by up to so much less."""
+
+    costs: Costs
+    slack: int
+    asked: int = 0
+    bounded: int = 0
+    _bounds: dict[object, Option] = field(default_factory=dict[object, Option])
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        self.asked += 1
+        return self.costs.options(group, context)
+
+    def bound(self, group: int, context: Context) -> Option:
+        self.bounded += 1
+        ways = self.costs.options(group, Context(*context.sets, 0))
+        less = random.Random(hash((group, context.sets))).randrange(self.slack + 1)
+        return Option(
+            max(0, min((each.time for each in ways), default=less) - less),
+            max(0, min((each.bytes for each in ways), default=less) - less),
+            0,
+            idle=sys.maxsize,
+            room=sys.maxsize,
+        )
+
+
+def example(seed: int) -> tuple[Problem, Arbitrary]:
+    problem, _ = random_problem(seed, 6)
+    problem = with_labels(problem)
+    return problem, Arbitrary(problem, seed)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("strategy", ["dp", "interval", "beam", "greedy"])
+@pytest.mark.parametrize("seed", range(400, 430))
+def test_bounds_change_nothing(strategy: str, seed: int):
+    problem, costs = example(seed)
+    found = search(problem, costs, strategy)
+    bounded = search(problem, Bounded(costs, 15), strategy)
+
+    assert bounded.schedule == found.schedule
+    # A beam settles as many states as bounds leave a chance to be among the best.
+    if not found.statistics.width:
+        assert bounded.statistics.states == found.statistics.states
+    assert bounded.statistics.downsets == found.statistics.downsets
+
+
+@pytest.mark.parametrize("seed", range(430, 450))
+def test_best_of_all_schedules(seed: int):
+    problem, costs = example(seed)
+    found = search(problem, Bounded(costs, 15)).schedule
+
+    assert (found.time, found.bytes) == min(schedules(problem, costs))
+
+
+@pytest.mark.parametrize("slack", [0, 5])
+def test_the_nearer_the_bounds_the_less_is_priced(slack: int):
+    asked = {slack: 0, 40: 0, None: 0}
+    for seed in range(450, 470):
+        problem, costs = example(seed)
+        for each in (slack, 40):
+            asked[each] += search(problem, Bounded(costs, each)).statistics.asked
+        asked[None] += search(problem, costs).statistics.asked
+
+    assert asked[slack] < 0.75 * asked[40] < asked[None]
+
+
+@pytest.mark.parametrize("seed", range(470, 490))
+def test_alternatives_are_priced_where_they_may_be_the_best(seed: int):
+    problem, costs = example(seed)
+    bounded = Bounded(costs, 15)
+    found = search(problem, bounded, alternatives=3)
+    priced = search(problem, costs, limits=Limits(front=2), alternatives=3)
+
+    assert bounded.bounded
+    assert bounded.asked <= priced.statistics.asked
+    assert found.alternatives == priced.alternatives
+
+
+@dataclass
+class Early(Costs):
+    """The same, with moves that groups before may hide."""
+
+    costs: Arbitrary
+
+    def options(self, group: int, context: Context) -> Sequence[Option]:
+        generator = random.Random(hash((self.costs.seed, group, context.sets)))
+        return [
+            replace(
+                option,
+                early=generator.randrange(30),
+                idle=generator.randrange(30),
+                room=generator.randrange(30),
+            )
+            for option in self.costs.options(group, context)
+        ]
+
+
+@pytest.mark.parametrize("strategy", ["dp", "interval", "beam", "greedy"])
+def test_the_schedule_is_the_same_with_alternatives(strategy: str):
+    """Though which ways are kept for their slack depends on what is priced."""
+    for seed in range(490, 510):
+        problem, costs = example(seed)
+        bounded = Bounded(Early(costs), 15)
+        told = search(problem, bounded, strategy, alternatives=3)
+
+        found = search(problem, bounded, strategy)
+        assert (told.schedule, told.statistics) == (found.schedule, found.statistics)
+        assert len(told.alternatives) == len(told.schedule.steps)

@@ -1,1 +1,0 @@
-"""Experiments with compiled programs, for `tlf-bench`."""
