@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from zoo import WORKLOADS, ZooError, workload
 
 from tlf.analysis.bounds.bounds import Bounds, bounds_of
-from tlf.analysis.bounds.engines import Engines
+from tlf.analysis.work.engines import Engines
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes

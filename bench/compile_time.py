@@ -30,8 +30,8 @@ from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects.target import Target, load
+from tlf.dialects.target.levels import level_named
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.plan.graph_group import level_named
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.support.partition import Statistics
 

@@ -11,16 +11,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
 from tlf.dialects import graph
 from tlf.dialects.target import Target
+from tlf.dialects.target.levels import level_named
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.plan.graph_choose_tiles import members_of_group
-from tlf.passes.plan.graph_group import level_named
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.kernel import Kernels
 from tlf.planner.cost.gpu.price import Price

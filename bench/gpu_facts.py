@@ -27,6 +27,7 @@ import torch
 from gpu_gate_rows import CORE, Row, Work, rows
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
@@ -38,7 +39,6 @@ from tlf.dialects.types import dtype_of, tensor_type
 from tlf.frontend.torch.export import from_torch
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.tiles import GpuTiles
 from tlf.runtime.triton.offline import OfflineCompiler, Resources

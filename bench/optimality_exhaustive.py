@@ -20,9 +20,9 @@ from optimality_space import (
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects import graph
 from tlf.dialects.types import byte_count, tensor_type
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 CUTS = 12
 """Partitions that are run as whole programs, those with the least sums of times."""

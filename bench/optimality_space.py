@@ -20,13 +20,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.analysis.tiling.group import Members
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import TilingError
 from tlf.analysis.tiling.rolling import Rolling
 from tlf.analysis.tiling.rules import Rules
 from tlf.dialects import graph
 from tlf.dialects.block_order import sort_block
 from tlf.dialects.interfaces import ConstantInterface, IteratorKind
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.partition.merged import MergedGroup
 
 Part: TypeAlias = frozenset[int]

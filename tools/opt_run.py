@@ -152,8 +152,8 @@ class Opt:
     ) -> None:
         """Run the passes, and tell on stderr what groups are to cost."""
         # It takes passes that the program may not need.
-        from tlf.compiler.api.group_costs import GroupTable
         from tlf.compiler.driver.planned import with_watcher
+        from tlf.compiler.explain.group_costs import GroupTable
 
         table = GroupTable(SourceNames(piece))
         self._manager(with_watcher(self.passes, table.see)).run(context, module)

@@ -12,17 +12,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.compiler.api.backends import Backend, backend_named
 from tlf.compiler.api.checked_values import CheckedResults
-from tlf.compiler.api.executables import (
+from tlf.compiler.backends.backends import Backend, backend_named
+from tlf.compiler.backends.executables import (
     NotSimulatedError,
     Outcome,
     Signature,
     Simulated,
 )
-from tlf.compiler.api.group_costs import GroupTable
-from tlf.compiler.api.npu_rows import Row
-from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.backends.npu_rows import Row
+from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.described import load_target
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.driver import new_context
@@ -32,6 +31,7 @@ from tlf.compiler.driver.planned import watched
 from tlf.compiler.driver.source import SourceError, read_source
 from tlf.compiler.driver.source_names import SourceNames
 from tlf.compiler.driver.verified import parse_verified
+from tlf.compiler.explain.group_costs import GroupTable
 from tlf.dialects.entry import result_names
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret_defined

@@ -20,7 +20,6 @@ from tlf.analysis.bounds.cuts import Cut
 from tlf.analysis.bounds.dataflow import Dataflow, elements_of, width_of
 from tlf.analysis.bounds.efforts import Efforts
 from tlf.analysis.bounds.ends import NO_ENDS, Ends, ends_of
-from tlf.analysis.bounds.engines import Engines, least_cycles
 from tlf.analysis.bounds.needs import Need, needs_of
 from tlf.analysis.bounds.product_work import ProductWork, products_of
 from tlf.analysis.bounds.reads import Reads
@@ -28,6 +27,7 @@ from tlf.analysis.bounds.reuse import products_moved_again
 from tlf.analysis.bounds.spans import Chip
 from tlf.analysis.bounds.vector_steps import VectorSteps
 from tlf.analysis.bounds.waiting import NO_WAITING, Waiting, waiting_of
+from tlf.analysis.work.engines import Engines, least_cycles
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.target import Target
 

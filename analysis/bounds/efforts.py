@@ -12,7 +12,6 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from tlf.analysis.bounds.dataflow import elements_of
-from tlf.analysis.bounds.engines import Engines
 from tlf.analysis.bounds.needs import Need
 from tlf.analysis.bounds.product_work import ProductWork, products_in
 from tlf.analysis.bounds.products import Sides
@@ -20,6 +19,7 @@ from tlf.analysis.bounds.reads import iterations_of, shape_of
 from tlf.analysis.bounds.runs import Box, elements_in, whole_box
 from tlf.analysis.bounds.touched import is_inside
 from tlf.analysis.bounds.vector_steps import VectorSteps
+from tlf.analysis.work.engines import Engines
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ContractionInterface,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from tlf.analysis.bounds.dependence import starts_with
 from tlf.analysis.bounds.efforts import Efforts
-from tlf.analysis.bounds.engines import startup_of
 from tlf.analysis.bounds.reads import Reads
+from tlf.analysis.work.engines import startup_of
 from tlf.dialects.target import Target
 from tlf.dialects.target.schema import Level
 

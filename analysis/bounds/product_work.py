@@ -9,9 +9,9 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.bounds.dataflow import Dataflow, elements_of
-from tlf.analysis.bounds.engines import Engines
 from tlf.analysis.bounds.needs import Need
 from tlf.analysis.bounds.products import Products
+from tlf.analysis.work.engines import Engines
 from tlf.analysis.work.work import multiplied_in, program_of
 from tlf.dialects.interfaces import (
     ContractionInterface,

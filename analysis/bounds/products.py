@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tlf.analysis.bounds.touched import is_inside
-from tlf.analysis.tiling.bands import Windows, Work
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.bands import Windows, Work
+from tlf.analysis.operations.form import Form
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.types import tensor_type
 from tlf.support.affine.access import Access

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tlf.analysis.bounds.dependence import Relation
 from tlf.analysis.bounds.efforts import Effort
 from tlf.analysis.bounds.ends import Ends, Margins
-from tlf.analysis.bounds.engines import Engines, least_cycles
 from tlf.analysis.bounds.loads import Numbers
+from tlf.analysis.work.engines import Engines, least_cycles
 
 Cycles: TypeAlias = float | NDArray[np.float64]
 

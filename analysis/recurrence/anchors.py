@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.recurrence.axes import AxisClasses
 from tlf.analysis.recurrence.cascade import (
     Cascade,
@@ -13,7 +14,6 @@ from tlf.analysis.recurrence.cascade import (
     build_cascade,
     cascade_of,
 )
-from tlf.analysis.tiling.form import Forms
 from tlf.dialects.interfaces import AccumulatingInterface, TilingInterface
 
 

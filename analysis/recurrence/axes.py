@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.form import Forms
+from tlf.analysis.operations.form import Forms
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type
 

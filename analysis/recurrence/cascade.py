@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.recurrence.axes import AxisClasses, Places
 from tlf.analysis.recurrence.course import Course
 from tlf.analysis.recurrence.expansions import Expansion, expansion_of
 from tlf.analysis.recurrence.restarts import Restart, is_computed_with, restart_of
-from tlf.analysis.tiling.form import Forms
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     AccumulatingInterface,

@@ -16,6 +16,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.tiling.boxes import (
     Ranges,
     always_covers,
@@ -24,7 +25,6 @@ from tlf.analysis.tiling.boxes import (
 )
 from tlf.analysis.tiling.cascading import order_of, step_box
 from tlf.analysis.tiling.cut import Loops, cut_box, sizes_of, whole_box
-from tlf.analysis.tiling.form import Form, Forms
 from tlf.analysis.tiling.leads import leads_of, led_order
 from tlf.analysis.tiling.model import (
     GroupTiling,

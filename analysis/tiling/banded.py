@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tlf.analysis.tiling.bands import Bands, SystolicArray, Windows
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.bands import Bands, SystolicArray, Windows
+from tlf.analysis.operations.form import Form
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.support.affine.access import Box, Linear
 

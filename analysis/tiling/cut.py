@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tlf.analysis.tiling.form import Form, Forms
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.tiling.model import Loop, Looped, TilingError
 from tlf.dialects.interfaces import TilingInterface
 from tlf.support.affine.access import Box, Interval, Linear

@@ -10,13 +10,13 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.analysis.operations.bands import SystolicArray
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.recurrence.anchors import longest_cascade
 from tlf.analysis.recurrence.axes import AxisClasses
 from tlf.analysis.recurrence.cascade import Cascade, cascade_of
 from tlf.analysis.tiling.analysis import analyse, outline
 from tlf.analysis.tiling.axes import Axes
-from tlf.analysis.tiling.bands import SystolicArray
-from tlf.analysis.tiling.form import Form, Forms
 from tlf.analysis.tiling.model import GroupTiling, Looped, TilingError
 from tlf.analysis.tiling.pieces import Beside
 from tlf.analysis.tiling.results import leading_of, led_by, results_of

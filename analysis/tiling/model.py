@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.recurrence.cascade import Cascade
 from tlf.analysis.tiling.banded import bands_of
-from tlf.analysis.tiling.form import Form, Forms
 from tlf.analysis.tiling.rules import Rules
 from tlf.analysis.tiling.window import Window
 from tlf.dialects.interfaces import (

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from xdsl.ir import Operation
 
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.form import Form
 from tlf.analysis.tiling.model import TilingError
 from tlf.analysis.tiling.rules import Rules
 from tlf.dialects.interfaces import (

@@ -12,8 +12,8 @@ from functools import cached_property
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.computing import computing_operations
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.recurrence.axes import AxisClasses
-from tlf.analysis.tiling.form import Forms
 from tlf.analysis.tiling.model import GroupTiling, Loop, TilingError
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.types import tensor_type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlf.analysis.tiling.bands import SystolicArray
+from tlf.analysis.operations.bands import SystolicArray
 from tlf.support.affine.access import Box, Interval
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.kinds import Kinds
 from tlf.analysis.tiling.model import WIDEST
 from tlf.dialects.interfaces import ElementwiseInterface, TilingInterface
 from tlf.dialects.target import Level

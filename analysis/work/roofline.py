@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tlf.analysis.bounds.engines import figures_of
+from tlf.analysis.work.engines import figures_of
 from tlf.analysis.work.work import Work
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.target import Target

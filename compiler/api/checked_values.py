@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.executables import Buffer
+from tlf.compiler.backends.executables import Buffer
 from tlf.compiler.driver.diagnostics import Diagnostic, Position, errors_located
 from tlf.compiler.driver.entry import isolate
 from tlf.dialects.parts import part_of

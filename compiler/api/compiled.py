@@ -10,13 +10,11 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.backends import backend_named
 from tlf.compiler.api.checked_values import CheckedResults
-from tlf.compiler.api.executables import Buffer, is_tensor
-from tlf.compiler.api.prepared_program import PreparedProgram
-from tlf.compiler.api.remarks import remarks
-from tlf.compiler.api.seen import Seen
-from tlf.compiler.api.told_groups import told
+from tlf.compiler.backends.backends import backend_named
+from tlf.compiler.backends.executables import Buffer, is_tensor
+from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.seen import Seen
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.entry import entry_of
@@ -25,6 +23,8 @@ from tlf.compiler.driver.planned import has_plans
 from tlf.compiler.driver.records import Records
 from tlf.compiler.driver.source import Source, read_source
 from tlf.compiler.driver.verified import parse_verified
+from tlf.compiler.explain.remarks import remarks
+from tlf.compiler.explain.told_groups import told
 from tlf.dialects.entry import argument_types
 from tlf.dialects.parameters import is_parameter
 from tlf.dialects.target import Target

@@ -12,11 +12,11 @@ import torch
 from torch import fx
 from xdsl.dialects.builtin import StringAttr
 
-from tlf.compiler.api.backends import objection_of
 from tlf.compiler.api.compiled import CompiledProgram
 from tlf.compiler.api.torch_faults import LOG, Faults
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import Settings
+from tlf.compiler.backends.backends import objection_of
 from tlf.dialects.numerics import ATTRIBUTE
 from tlf.frontend.torch.convert import name_of
 from tlf.frontend.torch.graph import Function, import_graph, result_orders

@@ -11,9 +11,9 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.bounds.bounds import Bounds, bounds_of
-from tlf.compiler.api.backends import CompilingBackend
-from tlf.compiler.api.executables import NotSimulatedError, Simulated
-from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.backends.backends import CompilingBackend
+from tlf.compiler.backends.executables import NotSimulatedError, Simulated
+from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.entry import entry_of, isolate

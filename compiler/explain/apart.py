@@ -14,7 +14,7 @@ from tlf.compiler.explain.choices import Choice, Cost, opened
 from tlf.compiler.explain.trial import Trial, cost_of, steps_of_same
 from tlf.dialects import graph
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_group import level_named
+from tlf.dialects.target.levels import level_named
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.planner.layout.declared import free_values
 from tlf.planner.partition.problem import problems_of

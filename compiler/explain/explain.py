@@ -14,17 +14,14 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.compiler.api.backends import CompilingBackend
-from tlf.compiler.api.executables import (
+from tlf.compiler.backends.backends import CompilingBackend
+from tlf.compiler.backends.executables import (
     NotSimulatedError,
     Outcome,
     Signature,
     Simulated,
 )
-from tlf.compiler.api.group_costs import simulated
-from tlf.compiler.api.prepared_program import PreparedProgram
-from tlf.compiler.api.remarks import remarks
-from tlf.compiler.api.told_groups import told
+from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.described import load_target
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.driver import new_context
@@ -40,9 +37,12 @@ from tlf.compiler.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.compiler.explain.explain_data import Function, function_of
 from tlf.compiler.explain.explain_options import Options
 from tlf.compiler.explain.explain_text import answer, details, overview
+from tlf.compiler.explain.group_costs import simulated
 from tlf.compiler.explain.kernel_costs import has_kernels
 from tlf.compiler.explain.pricing import Pricing
+from tlf.compiler.explain.remarks import remarks
 from tlf.compiler.explain.report import reports
+from tlf.compiler.explain.told_groups import told
 from tlf.dialects.target import Target, bytes_of
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tlf.compiler.api.remarks import Remark
 from tlf.compiler.driver.source_names import SourceNames, spelled
 from tlf.compiler.explain.choices import Choice, Cost, Other, opened
 from tlf.compiler.explain.memory import Peak
+from tlf.compiler.explain.remarks import Remark
 from tlf.compiler.explain.report import FunctionReport, GroupReport
 from tlf.dialects import graph
 from tlf.planner.partition.refinement import Rehearsed

@@ -7,11 +7,11 @@ from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling
 from tlf.dialects.graph import GroupOp, PlanAttr
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_choose_tiles import members_of_group
-from tlf.passes.plan.graph_group import level_named
+from tlf.dialects.target.levels import level_named
 from tlf.planner.cost.gpu.price import Price
 from tlf.planner.cost.gpu.tiles import GpuTiles
 

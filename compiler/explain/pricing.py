@@ -10,14 +10,14 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.analysis.bounds.bounds import Bounds, bounds_of
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling
 from tlf.analysis.tiling.planned import rolling_of
 from tlf.dialects import graph
 from tlf.dialects.graph.held import brings, holds, is_kept, is_read_near
 from tlf.dialects.target import Level, Target
+from tlf.dialects.target.levels import level_named
 from tlf.machine.costs import Key
-from tlf.passes.plan.graph_choose_tiles import members_of_group
-from tlf.passes.plan.graph_group import level_named
 from tlf.planner.cost.npu.footprint import Footprint, TileBuffers
 from tlf.planner.cost.npu.in_flight import InFlight
 from tlf.planner.cost.npu.keeping import Keeping

@@ -15,7 +15,7 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.types import tensor_type
-from tlf.planner.cost.npu.traffic import covered_extent
+from tlf.planner.cost.covered import covered_extent
 from tlf.support.affine.access import Box
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.compiler.explain.choices import Cost
 from tlf.dialects.target import Level, Target
-from tlf.passes.plan.graph_group import level_named
+from tlf.dialects.target.levels import level_named
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.planner.partition.costs import GroupCosts
 from tlf.planner.partition.problem import BlockProblem, problem_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tlf.analysis.operations.bands import SystolicArray
 from tlf.analysis.tiling.banded import bands_of
-from tlf.analysis.tiling.bands import SystolicArray
 from tlf.analysis.tiling.model import TiledOperation
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface, indexing_map

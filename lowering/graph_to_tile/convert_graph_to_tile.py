@@ -18,6 +18,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling, TilingError, positions
 from tlf.analysis.tiling.planned import rolling_of
 from tlf.dialects import graph, tile
@@ -29,7 +30,6 @@ from tlf.lowering.graph_to_tile.destinations import overwritten_by
 from tlf.lowering.graph_to_tile.emit import TileBuilder
 from tlf.lowering.graph_to_tile.joined import JoinPattern
 from tlf.lowering.graph_to_tile.scattered import ScatterPattern
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.in_flight import InFlight
 
 

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.dialects.builtin import f32
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.tiling.bands import role_of
+from tlf.analysis.operations.bands import role_of
 from tlf.dialects import mem, npu
 from tlf.dialects.target import Target
 from tlf.dialects.target.machine import machine_of

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
-from tlf.analysis.bounds.engines import Engines
+from tlf.analysis.work.engines import Engines
 from tlf.dialects import graph
 from tlf.dialects.interfaces import (
     AccumulatingInterface,

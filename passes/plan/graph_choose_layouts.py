@@ -12,9 +12,9 @@ from xdsl.passes import ModulePass
 
 from tlf.dialects.prepared import is_preparation, preparation_of
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_group import level_named
-from tlf.planner.cost.npu.freedom import Freedom
+from tlf.dialects.target.levels import level_named
 from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.freedom import Freedom
 from tlf.planner.fusion.notes import Notes
 from tlf.planner.layout.costs import KnownPlans, LayoutCosts
 from tlf.planner.layout.declared import (
@@ -22,9 +22,9 @@ from tlf.planner.layout.declared import (
     layouts_around,
     wanted_layouts,
 )
-from tlf.planner.layout.orders import Order
 from tlf.planner.layout.search import LayoutSearch
 from tlf.planner.layout.tensors import StoredTensor, stored_tensors, update_signature
+from tlf.support.affine.orders import Order
 
 
 @dataclass(frozen=True)

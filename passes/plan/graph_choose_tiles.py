@@ -11,18 +11,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.tiling.group import Members, rules_of
-from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects import graph, tile
-from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
-from tlf.passes.plan.graph_group import level_named
-from tlf.planner.cost.npu.estimator import Estimator
-from tlf.planner.cost.npu.estimators import estimator_of
-from tlf.planner.cost.npu.freedom import Freedom
+from tlf.dialects.target.levels import level_named
 from tlf.planner.cost.npu.rehearsal import rehearsal_on
 from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.estimator import Estimator
+from tlf.planner.estimators import estimator_of
+from tlf.planner.freedom import Freedom
 from tlf.planner.partition.tile_refinement import (
     STEPS,
     TRIES,
@@ -30,20 +29,6 @@ from tlf.planner.partition.tile_refinement import (
     families_of,
 )
 from tlf.planner.tiles.largest import Chooser, Sizes
-
-
-def members_of_group(group: graph.GroupOp) -> Members:
-    """The operations and results of a group."""
-    operations: list[TilingInterface] = []
-    for op in group.body.block.ops:
-        if isinstance(op, graph.YieldOp):
-            continue
-        if not isinstance(op, TilingInterface):
-            raise TilingError(op, "expected an operation that can be tiled")
-        operations.append(op)
-    if not operations:
-        raise TilingError(group, "expected a group that computes something")
-    return Members(tuple(operations), group.yielded)
 
 
 def _is_prepared(group: graph.GroupOp) -> bool:

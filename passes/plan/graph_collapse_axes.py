@@ -8,8 +8,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.analysis.tiling.bands import SystolicArray
+from tlf.analysis.operations.bands import SystolicArray
 from tlf.analysis.tiling.group import Members
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects import graph
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Target
@@ -18,7 +19,6 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.plan.collapsing.pairs import Pairs
 from tlf.passes.plan.collapsing.rebuild import CollapsedGroup
 from tlf.passes.plan.collapsing.rows import has_whole_rows
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.rehearsal import Rehearsal, rehearsal_on
 from tlf.planner.cost.npu.timed import is_timed
 from tlf.planner.partition.tile_refinement import STEPS, is_small

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.tiling.group import Members, members_of, rules_of, smallest
 from tlf.dialects import graph
@@ -21,8 +20,9 @@ from tlf.dialects.interfaces import (
     TilingInterface,
 )
 from tlf.dialects.returned_values import copy_returned_values
-from tlf.dialects.target import Level, Target
-from tlf.planner.cost.npu.estimators import estimator_of
+from tlf.dialects.target import Target
+from tlf.dialects.target.levels import level_named
+from tlf.planner.estimators import estimator_of
 from tlf.planner.fusion.cascades import Cascades
 from tlf.planner.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
 from tlf.planner.fusion.witness import witness
@@ -164,14 +164,3 @@ class GraphGroupPass(ModulePass):
 
 def _in_group(op: Operation) -> bool:
     return isinstance(op.parent_op(), graph.GroupOp)
-
-
-def level_named(target: Target, name: str | None) -> Level:
-    """A memory level that tiles can be brought to, the outermost unless named."""
-    levels = {level.name: level for level in target.tile_levels}
-    if name is None:
-        return target.tile_levels[0]
-    if name not in levels:
-        known = ", ".join(levels)
-        raise PassFailedException(f"expected one of the levels {known}, got {name}")
-    return levels[name]

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from tlf.analysis.tiling.group import misfit
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.work.steps import is_slow
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
@@ -25,7 +26,6 @@ from tlf.dialects.replacement import is_planned
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import is_half, like, tensor_type
 from tlf.passes.graph.pointwise import is_pointwise
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """What is told of functions of 16-bit floats: these need not be known more exactly."""

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tlf.analysis.tiling.group import Members, rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling, TilingError
 from tlf.analysis.tiling.overwriting import is_read_in_place
 from tlf.dialects import graph
@@ -25,7 +26,6 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.fusion.notes import Notes
 
 GIVEN = "an argument, a constant or a part of a tensor keeps its elements"

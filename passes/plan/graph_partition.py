@@ -16,11 +16,11 @@ from tlf.dialects import graph
 from tlf.dialects.block_order import sort_block
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
-from tlf.passes.plan.graph_group import level_named
-from tlf.planner.cost.npu.freedom import Freedom
+from tlf.dialects.target.levels import level_named
 from tlf.planner.cost.npu.outer_plan import TRAFFIC, OuterPlan
 from tlf.planner.cost.npu.rehearsal import rehearsal_on
 from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.freedom import Freedom
 from tlf.planner.fusion.notes import Notes
 from tlf.planner.layout.declared import free_values
 from tlf.planner.partition.carried import carry_out

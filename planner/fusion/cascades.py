@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
 
-from tlf.analysis.tiling.form import Forms
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.tiling.group import Members, members_of
+from tlf.analysis.tiling.structure import Structures
 from tlf.dialects import tile
 from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.target import Target
-from tlf.planner.cost.npu.estimator import Estimator
-from tlf.planner.cost.npu.structure import Structures
+from tlf.planner.estimator import Estimator
 from tlf.planner.fusion.leading import Part, leading_to, read_by, reading_with
 
 ALIKE = 0.05

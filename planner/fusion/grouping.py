@@ -8,14 +8,15 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.tiling.form import Forms
+from tlf.analysis.operations.form import Forms
+from tlf.analysis.operations.kinds import Kinds
 from tlf.analysis.tiling.group import (
     Members,
     members_of,
     misfit,
     too_large,
 )
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.tiling.structure import Structures
 from tlf.analysis.tiling.uniform import UniformGroups
 from tlf.dialects.cuts import is_stored_cut
 from tlf.dialects.identity import is_copy
@@ -30,7 +31,6 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import level_of
-from tlf.planner.cost.npu.structure import Structures
 from tlf.planner.fusion import epilogue, growth
 from tlf.planner.fusion.between import behind_views, is_squeeze
 from tlf.planner.fusion.cascades import Cascades, candidates

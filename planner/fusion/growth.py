@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from xdsl.ir import SSAValue
 
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.recurrence.axes import AxisClasses
-from tlf.analysis.tiling.form import Form, Forms
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
     ReductionInterface,

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from tlf.analysis.recurrence.anchors import why_no_cascade
 from tlf.analysis.tiling.group import Members
-from tlf.planner.cost.npu.structure import Structures
+from tlf.analysis.tiling.structure import Structures
 from tlf.planner.fusion.notes import LOOPS, Notes
 
 

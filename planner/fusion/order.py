@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.kinds import Kinds
 
 
 class Order:

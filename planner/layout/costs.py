@@ -11,6 +11,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.tiling.group import Members
+from tlf.analysis.tiling.group_members import members_of_group
+from tlf.analysis.tiling.structure import structure_of
 from tlf.dialects import graph
 from tlf.dialects.encoding import layout_of
 from tlf.dialects.graph.held import brings, is_kept, is_read_near
@@ -18,17 +20,15 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
-from tlf.passes.plan.graph_choose_tiles import members_of_group
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.nests import Nests
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
-from tlf.planner.cost.npu.structure import structure_of
 from tlf.planner.cost.npu.tile_search import Tilings
 from tlf.planner.cost.npu.timed import nests_of
-from tlf.planner.layout.orders import Order, row_major
+from tlf.planner.freedom import ANYTHING, Freedom
+from tlf.support.affine.orders import Order, row_major
 
 KnownPlans: TypeAlias = dict[Hashable, OuterPlan | None]
 """The plans of groups, by structure and layouts, on one level with some freedom."""

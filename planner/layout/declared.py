@@ -14,8 +14,8 @@ from tlf.dialects.invariants import is_entry
 from tlf.dialects.layouts import ANY, Declared, declared_arguments, declared_results
 from tlf.dialects.parameters import is_parameter
 from tlf.dialects.prepared import preparation_of, prepared_count, taken_by
-from tlf.planner.layout.orders import Order, row_major
 from tlf.planner.layout.tensors import stored_tensors
+from tlf.support.affine.orders import Order, row_major
 
 Wanted: TypeAlias = Mapping[SSAValue, Order | None]
 """Of arguments and returned values, the layout they must have; None if any will do."""

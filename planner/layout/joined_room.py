@@ -14,9 +14,9 @@ from tlf.dialects.cuts import is_merge
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
 from tlf.planner.cost.npu.footprint import Row
-from tlf.planner.cost.npu.level_use import LevelUse, Stay
 from tlf.planner.cost.npu.timed import is_timed
 from tlf.planner.layout.joined_values import Copied
+from tlf.planner.layout.level_use import LevelUse, Stay
 
 CROWDED = "there is no room for all that is joined while it is there"
 

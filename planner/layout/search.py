@@ -12,8 +12,8 @@ from tlf.dialects import graph
 from tlf.dialects.types import tensor_type
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.layout.costs import LayoutCosts
-from tlf.planner.layout.orders import Order, orders, row_major, with_last
 from tlf.planner.layout.tensors import StoredTensor
+from tlf.support.affine.orders import Order, orders, row_major, with_last
 
 Assignment: TypeAlias = dict[StoredTensor, Order]
 

@@ -15,7 +15,7 @@ from tlf.dialects.encoding import layout_of, level_of, stored_in
 from tlf.dialects.graph.held import is_kept
 from tlf.dialects.graph.in_place import in_place_of
 from tlf.dialects.types import tensor_type
-from tlf.planner.layout.orders import Order, row_major
+from tlf.support.affine.orders import Order, row_major
 
 
 @dataclass(frozen=True, eq=False)

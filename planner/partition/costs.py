@@ -10,18 +10,18 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.analysis.tiling.form import Forms
+from tlf.analysis.operations.form import Forms
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.cost.npu.timed import nesting_on
+from tlf.planner.freedom import ANYTHING, Freedom
 from tlf.planner.fusion.notes import too_many_contractions, too_many_operations
 from tlf.planner.layout.joined_values import copied_operands
 from tlf.planner.partition.cuts import is_seen

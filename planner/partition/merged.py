@@ -8,7 +8,7 @@ from functools import cached_property
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tlf.analysis.tiling.form import Forms
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.tiling.group import Members
 from tlf.analysis.tiling.results import results_of
 from tlf.dialects import graph

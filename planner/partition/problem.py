@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from tlf.analysis.tiling.structure import structure_of
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.target import Level
 from tlf.dialects.types import byte_count, tensor_type
-from tlf.planner.cost.npu.structure import structure_of
 from tlf.planner.partition.cuts import shows
 from tlf.support.allocation import align
 from tlf.support.partition import Node, Problem, Value

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tlf.frontend.torch import from_torch as from_torch
     from tlf.compiler.api.compile import compile as compile
-    from tlf.compiler.api.seen import refresh as refresh
+    from tlf.compiler.backends.seen import refresh as refresh
 
 __all__ = ["compile", "from_torch", "refresh"]
 
 _HOMES = {
     "compile": "tlf.compiler.api.compile",
     "from_torch": "tlf.frontend.torch",
-    "refresh": "tlf.compiler.api.seen",
+    "refresh": "tlf.compiler.backends.seen",
 }
 
 

@@ -9,7 +9,7 @@ from descriptions import LEVEL, chip, written
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.compiler.api.backends import CompilingBackend
+from tlf.compiler.backends.backends import CompilingBackend
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.interpreters.run import interpret

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
-from tlf.compiler.api.backends import CompilingBackend
+from tlf.compiler.backends.backends import CompilingBackend
 from tlf.compiler.driver.diagnostics import CompileError
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source

@@ -8,11 +8,11 @@ from kept_groups import groups_of, run_passes, ungrouped
 from xdsl.parser import Parser
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.rolling import Rolling
 from tlf.dialects import graph
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.footprint import TileBuffers
 from tlf.planner.cost.npu.in_flight import InFlight
 from tlf.planner.cost.npu.timed import nests_of

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group import members_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
@@ -16,7 +17,6 @@ from tlf.compiler.driver.source import Source
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.target import load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.passes.plan.graph_group import build_group
 from tlf.planner.fusion.cascades import is_piece
 

@@ -16,12 +16,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tlf.compiler.api.backends import (
+from tlf.compiler.backends.backends import (
     CompilingBackend,
     lowered_results,
     lowered_signature,
 )
-from tlf.compiler.api.executables import Signature
+from tlf.compiler.backends.executables import Signature
 from tlf.compiler.driver.diagnostics import CompileError, errors_located
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager, verify

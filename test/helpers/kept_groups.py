@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import TilingError
 from tlf.analysis.tiling.rules import Rules
 from tlf.compiler.driver.driver import PASSES
@@ -21,7 +22,6 @@ from tlf.dialects import graph
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import Target
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 TILES = (
     "graph-mark-in-place,convert-graph-to-tile,graph-decompose,tidy,"

@@ -7,12 +7,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.rules import Rules
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph
 from tlf.dialects.interfaces import IteratorKind
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 
 def parallel_sizes(

@@ -7,10 +7,10 @@ import random
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import TilingError
 from tlf.dialects import graph
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 TRIES = 20
 """Tiles of a random size may cut through what a reshape joins."""

@@ -12,12 +12,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import TilingError
 from tlf.analysis.tiling.rules import Rules
 from tlf.dialects import graph, tile
 from tlf.dialects.interfaces import Array
 from tlf.dialects.target import Target
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.partition.merged import MergedGroup
 
 

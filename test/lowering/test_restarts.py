@@ -17,8 +17,8 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.analysis.operations.form import Forms
 from tlf.analysis.recurrence.cascade import NoCascadeError, build_cascade
-from tlf.analysis.tiling.form import Forms
 from tlf.dialects import tile
 from tlf.dialects.interfaces import Array, ConstantInterface, TilingInterface
 from tlf.dialects.interpreters.run import interpret

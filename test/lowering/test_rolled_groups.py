@@ -15,11 +15,11 @@ from tiled_groups import arguments_of
 from xdsl.dialects import func
 from xdsl.parser import Parser
 
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.form import Form
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects import graph, tile
 from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.target import load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 TILES = (
     "convert-graph-to-tile,graph-decompose,tidy,graph-group{level=L1},"

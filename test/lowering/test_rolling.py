@@ -15,7 +15,8 @@ from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.form import Form
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import TilingError
 from tlf.compiler.driver.driver import new_context
 from tlf.dialects import graph, tile
@@ -27,7 +28,6 @@ from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import load
 from tlf.dialects.tile import level_of
 from tlf.dialects.types import tensor_type
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 ROUNDS = 100
 

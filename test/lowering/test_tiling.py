@@ -35,6 +35,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from tlf.analysis.tiling.banded import bands_of
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling, TiledOperation, TilingError, elements
 from tlf.dialects import graph, tile
 from tlf.dialects.entry import entry_point
@@ -44,7 +45,6 @@ from tlf.dialects.interpreters.run import interpret
 from tlf.dialects.interpreters.tile import TileFunctions, overlap
 from tlf.dialects.target import Target, load
 from tlf.dialects.types import dtype_of, tensor_type
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 
 ROUNDS = 12
 """How many random plans of each family are tried on each target."""

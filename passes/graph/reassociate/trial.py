@@ -17,6 +17,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from tlf.analysis.tiling.group import members_of
 from tlf.analysis.tiling.model import TilingError
 from tlf.analysis.tiling.results import results_of
+from tlf.analysis.tiling.structure import structure_of
 from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.dialects.invariants import Invariants, invariant_values
 from tlf.dialects.numerics import ATTRIBUTE
@@ -24,9 +25,8 @@ from tlf.dialects.parameters import mark_parameters
 from tlf.dialects.target import Level, Target
 from tlf.passes.graph.cse import CsePass
 from tlf.passes.graph.graph_outline_prepare import outline
-from tlf.planner.cost.npu.estimator import Estimator
-from tlf.planner.cost.npu.estimators import estimator_of
-from tlf.planner.cost.npu.structure import structure_of
+from tlf.planner.estimator import Estimator
+from tlf.planner.estimators import estimator_of
 from tlf.planner.fusion.cascades import ALIKE, Cascades
 from tlf.planner.fusion.grouping import Grouping, Groups
 from tlf.planner.fusion.leading import Part, operations_of

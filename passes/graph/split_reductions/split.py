@@ -11,12 +11,12 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from tlf.analysis.operations.form import Form, Forms
 from tlf.analysis.recurrence import limits
 from tlf.analysis.recurrence.axes import AxisClasses
 from tlf.analysis.recurrence.cascade import Cascade, Step, cascade_of
 from tlf.analysis.recurrence.expansions import Expansion
 from tlf.analysis.recurrence.factors import limited
-from tlf.analysis.tiling.form import Form, Forms
 from tlf.dialects import graph
 from tlf.dialects.combining import kind_of
 from tlf.dialects.graph.decomposition import TensorProgram

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import accumulate
 
 from xdsl.dialects import func
@@ -16,14 +15,7 @@ from tlf.dialects.target import Level
 from tlf.passes.mem.mem_plan import planned_buffer
 from tlf.passes.mem.prefetching.line import Line
 from tlf.support.allocation import Buffer, align, apart, placed, places, ranked
-
-SHARES = tuple(Fraction(32 - number, 32) for number in range(12))
-"""
-Of a level's capacity, so much may be live: the less is, the easier buffers are placed.
-"""
-
-VISITS = 200_000
-"""What the planner may spend on finding out whether there are places."""
+from tlf.support.allocation.limits import SHARES, VISITS
 
 
 @dataclass(frozen=True)

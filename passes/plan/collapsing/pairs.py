@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.bands import SystolicArray
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.bands import SystolicArray
+from tlf.analysis.operations.form import Form
 from tlf.analysis.tiling.group import Members
 from tlf.dialects.collapsing import CollapsingInterface
 from tlf.dialects.interfaces import (

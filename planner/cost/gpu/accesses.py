@@ -21,8 +21,8 @@ from tlf.analysis.tiling.model import (
 from tlf.dialects.tile import layout_of
 from tlf.dialects.types import AnyTensor, dtype_of, tensor_type
 from tlf.machine.bursts import bus_bytes
-from tlf.planner.cost.npu.phases import phases
-from tlf.planner.cost.npu.traffic import covered_extent
+from tlf.planner.cost.covered import covered_extent
+from tlf.planner.cost.phases import phases
 from tlf.support.affine.access import Access, Box, Interval, region
 
 VECTOR = 16

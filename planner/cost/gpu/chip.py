@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tlf.analysis.bounds.engines import Engines, figures_of, number_of
+from tlf.analysis.work.engines import Engines, figures_of, number_of
 from tlf.dialects.target import LevelKind, Target
 from tlf.dialects.target.gpu import Gpu
 from tlf.dialects.target.schema import Figures

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tlf.analysis.tiling.bands import Work
+from tlf.analysis.operations.bands import Work
 from tlf.analysis.tiling.model import GroupTiling, Scope, TiledOperation
 from tlf.dialects.interfaces import ContractionInterface, ElementwiseInterface
 from tlf.dialects.types import is_half, tensor_type

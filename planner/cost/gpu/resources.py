@@ -9,8 +9,8 @@ from math import ceil
 
 from xdsl.ir import Operation, SSAValue
 
+from tlf.analysis.operations.form import Form
 from tlf.analysis.tiling.boxes import moves_with
-from tlf.analysis.tiling.form import Form
 from tlf.analysis.tiling.model import GroupTiling, Scope, TiledOperation, elements
 from tlf.dialects.interfaces import IndexedInterface, ReductionInterface
 from tlf.dialects.triton import warps_of

@@ -6,9 +6,10 @@ from collections.abc import Hashable
 from contextlib import suppress
 from functools import cache
 
-from tlf.analysis.tiling.bands import Work
+from tlf.analysis.operations.bands import Work
 from tlf.analysis.tiling.group import Members, rules_of
 from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.structure import structure_of
 from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, LevelKind, Target
@@ -16,8 +17,7 @@ from tlf.dialects.tile import Mapping
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.kernel import STAGES, Kernels
 from tlf.planner.cost.gpu.search import Choice, Sizes, TileSearch
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
-from tlf.planner.cost.npu.structure import structure_of
+from tlf.planner.freedom import ANYTHING, Freedom
 from tlf.planner.tiles.largest import Chooser
 
 

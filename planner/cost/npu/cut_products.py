@@ -16,7 +16,7 @@ from itertools import product
 from math import ceil, isqrt, prod
 from typing import TypeAlias
 
-from tlf.analysis.tiling.bands import Bands, SystolicArray, Windows, Work
+from tlf.analysis.operations.bands import Bands, SystolicArray, Windows, Work
 from tlf.planner.cost.npu.sizes import steps
 
 SUM_BYTES = 4

@@ -13,9 +13,9 @@ from tlf.dialects.encoding import layout_of
 from tlf.dialects.npu import dma_engine
 from tlf.dialects.types import dtype_of, tensor_type
 from tlf.machine.costs import Cost, Costs, End
-from tlf.planner.cost.npu.phases import phases
-from tlf.planner.layout.orders import orders, row_major
+from tlf.planner.cost.phases import phases
 from tlf.support.affine.access import Box
+from tlf.support.affine.orders import orders, row_major
 from tlf.support.allocation.buffer import align
 
 Sizes: TypeAlias = tuple[int, ...]

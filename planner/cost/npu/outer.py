@@ -8,7 +8,7 @@ from math import ceil, sqrt
 
 from xdsl.ir import Operation, SSAValue
 
-from tlf.analysis.tiling.bands import SystolicArray
+from tlf.analysis.operations.bands import SystolicArray
 from tlf.analysis.tiling.group import rules_of
 from tlf.analysis.tiling.model import (
     WIDEST,

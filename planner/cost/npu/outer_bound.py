@@ -33,11 +33,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.tiling.model import Loop, Scope, first_start, last_end
 from tlf.dialects.types import byte_count, dtype_of, tensor_type
+from tlf.planner.cost.covered import clipped, covered_extent
 from tlf.planner.cost.npu.exchanges import exchanges
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.nest_work import NestWork
 from tlf.planner.cost.npu.tiled_group import TiledGroup
-from tlf.planner.cost.npu.traffic import Traffic, clipped, covered_extent
+from tlf.planner.cost.npu.traffic import Traffic
 from tlf.support.affine.access import Box, Interval
 
 Numbers: TypeAlias = NDArray[np.float64]

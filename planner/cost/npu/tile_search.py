@@ -16,7 +16,6 @@ from tlf.analysis.tiling.group import Members
 from tlf.analysis.tiling.model import GroupTiling, TilingError
 from tlf.analysis.tiling.rolling import Rolling
 from tlf.planner.cost.npu.footprint import Footprint
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.nests import Nests
 from tlf.planner.cost.npu.outer import OuterModel
@@ -34,6 +33,7 @@ from tlf.planner.cost.npu.outer_plan import (
 from tlf.planner.cost.npu.sizes import divisors, halves, nearby, options
 from tlf.planner.cost.npu.steps import Steps
 from tlf.planner.cost.npu.tiled_group import OuterCost, TiledGroup
+from tlf.planner.freedom import ANYTHING, Freedom
 
 TilingKey: TypeAlias = "tuple[Sizes, Sizes, Rolling | None]"
 """Sizes, those of pieces of a reduction, and how tiles roll, if they do."""

@@ -12,17 +12,17 @@ from xdsl.ir import Operation
 from tlf.analysis.affine_loops.systems import loops_of
 from tlf.analysis.tiling.group import Members
 from tlf.analysis.tiling.model import TilingError
+from tlf.analysis.tiling.structure import Structures, structure_of
 from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
 from tlf.planner.cost.npu.nearest import GRID, ROUGH, STAGES, Machinery, NearestSearch
 from tlf.planner.cost.npu.nests import Nesting, Nests
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.cost.npu.shortlist import Choice
-from tlf.planner.cost.npu.structure import Structures, structure_of
+from tlf.planner.freedom import ANYTHING, Freedom
 from tlf.planner.fusion.cascades import Cascades
 
 T = TypeVar("T")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -12,9 +11,10 @@ from xdsl.ir import SSAValue
 from tlf.analysis.tiling.boxes import moves_with
 from tlf.analysis.tiling.model import GroupTiling, Loop, TiledOperation
 from tlf.dialects.interfaces import IndexedInterface
+from tlf.planner.cost.covered import covered_extent
 from tlf.planner.cost.npu.indexed import gathered
 from tlf.planner.cost.npu.moves import Moves
-from tlf.support.affine.access import Box, Interval
+from tlf.support.affine.access import Box
 
 
 @dataclass(slots=True)
@@ -97,31 +97,3 @@ class Movements:
         cycles = max((busy for _, busy in cost.shared), default=cost.cycles)
         cycles *= payload / max(1, typical * item)
         return Traffic(payload, max(cycles, self.moves.least(payload)))
-
-
-def covered_extent(interval: Interval, extent: int) -> int:
-    """The indices of an axis that an interval holds, over all iterations together."""
-    first, size = interval.offset.constant, interval.size
-    steps = [
-        (loop.trips, factor * loop.tile)
-        for loop, factor in interval.offset.terms
-        if isinstance(loop, Loop)
-    ]
-    if not steps:
-        return clipped(first, size, extent)
-    if len(steps) > 1:
-        return min(size, extent) * prod(trips for trips, _ in steps)
-    ((trips, step),) = steps
-    return _covered(first, size, step, trips, extent)
-
-
-@lru_cache(maxsize=1 << 14)
-def _covered(first: int, size: int, step: int, trips: int, extent: int) -> int:
-    """The indices of an axis in intervals that start `step` apart, over all trips."""
-    starts = range(first, first + trips * step, step) if step else [first] * trips
-    return sum(clipped(start, size, extent) for start in starts)
-
-
-def clipped(first: int, size: int, extent: int) -> int:
-    """How many of `size` indices from `first` on an axis has."""
-    return max(0, min(first + size, extent) - max(first, 0))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from tlf.analysis.operations.bands import Bands, SystolicArray, Windows, Work
+from tlf.analysis.operations.form import Form
 from tlf.analysis.tiling.banded import windows_of
-from tlf.analysis.tiling.bands import Bands, SystolicArray, Windows, Work
-from tlf.analysis.tiling.form import Form
 from tlf.analysis.tiling.model import TiledOperation, elements
 from tlf.analysis.work.steps import is_slow, scalar_steps
 from tlf.dialects.interfaces import (

@@ -6,8 +6,8 @@ from math import prod
 
 from xdsl.dialects.builtin import f32
 
-from tlf.analysis.tiling.bands import Work
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.bands import Work
+from tlf.analysis.operations.form import Form
 from tlf.dialects.interfaces import (
     ContractionInterface,
     ReductionInterface,

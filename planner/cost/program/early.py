@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from tlf.dialects.target import Level
-from tlf.passes.mem.prefetching.room import SHARES, VISITS
 from tlf.planner.cost.program.planning import buffers_of, placement_of, planned
 from tlf.planner.cost.program.program import (
     Access,
@@ -20,6 +19,7 @@ from tlf.planner.cost.program.program import (
 from tlf.planner.cost.program.room import Spans
 from tlf.support.allocation import Buffer as Live
 from tlf.support.allocation import align, apart, places, ranked
+from tlf.support.allocation.limits import SHARES, VISITS
 
 
 def start_early(items: list[Item], levels: Sequence[Level]) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tlf.analysis.buffers.tile_liveness import Storage
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.form import Form
 from tlf.analysis.tiling.model import WIDEST
 from tlf.dialects import tile
 from tlf.dialects.cuts import is_cut

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tlf.analysis.bounds.engines import Engines, least_cycles
 from tlf.analysis.bounds.products import Products, share
 from tlf.analysis.bounds.reuse import least_words
 from tlf.analysis.bounds.touched import bursts, count, touched
+from tlf.analysis.work.engines import Engines, least_cycles
 from tlf.compiler.driver.driver import new_context, parse
 from tlf.compiler.driver.source import Source
 from tlf.dialects.graph import Conv2dOp

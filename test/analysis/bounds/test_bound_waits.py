@@ -12,13 +12,13 @@ from tlf.analysis.bounds.cones import Cones
 from tlf.analysis.bounds.dataflow import Dataflow, width_of
 from tlf.analysis.bounds.efforts import Efforts
 from tlf.analysis.bounds.ends import NO_ENDS
-from tlf.analysis.bounds.engines import Engines
 from tlf.analysis.bounds.fans import Fans
 from tlf.analysis.bounds.loads import Origins
 from tlf.analysis.bounds.needs import needs_of
 from tlf.analysis.bounds.reads import Reads, shape_of
 from tlf.analysis.bounds.runs import any_element
 from tlf.analysis.bounds.vector_steps import VectorSteps
+from tlf.analysis.work.engines import Engines
 from tlf.dialects.target import load
 
 TINY = load("npu-tiny")

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from zoo import WORKLOADS
 
 import tlf
-from tlf.compiler.api.group_costs import GroupTable
 from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.explain.group_costs import GroupTable
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.prepared import is_preparation
 from tlf.tools.tlf_explain import main as explain

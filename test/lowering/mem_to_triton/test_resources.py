@@ -16,6 +16,7 @@ from example_variants import (
     weighted_sum,
 )
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
@@ -24,7 +25,6 @@ from tlf.dialects.target import load
 from tlf.dialects.tile.attributes import Mapping
 from tlf.lowering.mem_to_triton.triton_target import build_plan
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.gpu.tiles import GpuTiles
 from tlf.runtime.triton.assembly import Assembly
 from tlf.runtime.triton.offline import SHARED_LIMITS, OfflineCompiler, Resources

@@ -5,7 +5,7 @@ from math import ceil, prod
 
 import pytest
 
-from tlf.analysis.tiling.bands import SystolicArray, Windows, Work
+from tlf.analysis.operations.bands import SystolicArray, Windows, Work
 from tlf.planner.cost.npu.cut_products import (
     Sizes,
     all_sizes,

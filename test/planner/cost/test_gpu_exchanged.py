@@ -7,6 +7,7 @@ from gpu_programs import H200, parsed
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.compiler.driver.driver import PASSES, new_context
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.compiler.driver.pipeline import build_passes
@@ -16,7 +17,6 @@ from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
 from tlf.lowering.mem_to_triton.exchanged import is_exchanged
 from tlf.lowering.mem_to_triton.roles import Roles
 from tlf.lowering.pipelines import PIPELINES
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.kernel import Kernels
 

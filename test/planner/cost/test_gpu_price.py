@@ -18,16 +18,16 @@ from msgspec import structs
 from xdsl.dialects import func
 
 from tlf.analysis.bounds.bounds import bounds_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import Loop
 from tlf.dialects import graph
 from tlf.dialects.target import Target, from_data, load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.gpu.busy import Busy
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.price import Far, Work, price_of
 from tlf.planner.cost.gpu.resources import Resources
 from tlf.planner.cost.gpu.reuse import GROUP, Grid
-from tlf.planner.cost.npu.estimators import estimator_of
+from tlf.planner.estimators import estimator_of
 
 CASES = [
     pytest.param(product(4096, 4096, 4096), (128, 256), (64,), id="product"),

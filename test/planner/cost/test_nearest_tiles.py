@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from only_group import only_group
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects.target import load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.in_flight import SINGLE, InFlight
 from tlf.planner.cost.npu.nearest import Machinery, NearestSearch
 from tlf.planner.cost.npu.program import busy

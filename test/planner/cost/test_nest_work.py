@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from only_group import only_group
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.rolling import Rolling
 from tlf.dialects.target import Target, load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.nest_work import NestWork, Pace
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.timed import nests_of

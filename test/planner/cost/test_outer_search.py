@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 from only_group import only_group
 
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.dialects.target import load
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch

@@ -9,9 +9,9 @@ from itertools import combinations
 from differential import parsed
 from xdsl.ir import Operation
 
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.kinds import Kinds
 from tlf.analysis.tiling.results import results_of
-from tlf.planner.cost.npu.structure import Structures
+from tlf.analysis.tiling.structure import Structures
 from tlf.planner.fusion.order import Order
 
 LENGTH = 12

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.kinds import Kinds
 
 
 def structure_of(

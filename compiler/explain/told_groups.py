@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.group_costs import costs_of
-from tlf.compiler.api.remarks import Remark
+from tlf.compiler.explain.group_costs import costs_of
+from tlf.compiler.explain.remarks import Remark
 from tlf.dialects.graph import GroupOp
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation

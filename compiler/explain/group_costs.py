@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tlf.compiler.api.npu_rows import Row
+from tlf.compiler.backends.npu_rows import Row
 from tlf.compiler.driver.source_names import SourceNames, spelled
 from tlf.compiler.explain.choices import opened
 from tlf.compiler.explain.kernel_costs import kernel_costs_of

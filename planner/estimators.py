@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tlf.dialects.target import Level, Target
 from tlf.planner.cost.gpu.tiles import GpuTiles
-from tlf.planner.cost.npu.estimator import Estimator
-from tlf.planner.cost.npu.freedom import ANYTHING, Freedom
 from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.estimator import Estimator
+from tlf.planner.freedom import ANYTHING, Freedom
 
 
 def estimator_of(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tlf.compiler.api.compiled import CompiledProgram, read_program
-from tlf.compiler.api.group_costs import figures_of, simulated
+from tlf.compiler.explain.group_costs import figures_of, simulated
 from tlf.runtime import npu
 from tlf.runtime.npu.figures import Stretch
 from tlf.tools.tlf_opt import main as opt

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 import tlf
 from tlf.compiler.api.compiled import CompiledProgram
-from tlf.compiler.api.executables import OnHost, Outcome
-from tlf.compiler.api.prepared_program import PreparedProgram
-from tlf.compiler.api.seen import Seen
+from tlf.compiler.backends.executables import OnHost, Outcome
+from tlf.compiler.backends.prepared_program import PreparedProgram
+from tlf.compiler.backends.seen import Seen
 from tlf.runtime.triton.executable import Executable as TritonExecutable
 
 TEXT = """

@@ -11,8 +11,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tlf.analysis.bounds.products import Products
-from tlf.analysis.tiling.bands import Bands, SystolicArray, Windows, Work
-from tlf.analysis.tiling.form import Form
+from tlf.analysis.operations.bands import Bands, SystolicArray, Windows, Work
+from tlf.analysis.operations.form import Form
 from tlf.dialects import graph
 from tlf.dialects.interfaces import Array, indexing_map
 from tlf.dialects.types import tensor_type

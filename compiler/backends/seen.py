@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tlf.compiler.api.executables import Buffer, is_tensor
+from tlf.compiler.backends.executables import Buffer, is_tensor
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,8 +8,8 @@ from functools import cached_property
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
 
-from tlf.analysis.tiling.bands import Windows, role_of
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.bands import Windows, role_of
+from tlf.analysis.operations.kinds import Kinds
 from tlf.dialects.cuts import is_part
 from tlf.dialects.interfaces import (
     AccumulatingInterface,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tlf.compiler.api.executables import (
+from tlf.compiler.backends.executables import (
     Buffer,
     Executable,
     NotSimulatedError,
     Outcome,
     Simulated,
 )
-from tlf.compiler.api.seen import Seen
+from tlf.compiler.backends.seen import Seen
 
 
 class PreparedProgram:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tlf.analysis.tiling.group import rules_of
+from tlf.analysis.tiling.group_members import members_of_group
 from tlf.analysis.tiling.model import GroupTiling
 from tlf.analysis.tiling.planned import rolling_of
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
-from tlf.passes.plan.graph_choose_tiles import members_of_group
 from tlf.planner.cost.npu.footprint import Footprint, Row
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.outer import OuterModel

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.compiler.api.npu_rows import Row, figures, rows
+from tlf.compiler.backends.npu_rows import Row, figures, rows
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.dialects.entry import argument_names, result_names
 from tlf.dialects.interfaces import Array

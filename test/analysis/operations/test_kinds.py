@@ -2,7 +2,7 @@
 
 from differential import parsed
 
-from tlf.analysis.tiling.kinds import Kinds
+from tlf.analysis.operations.kinds import Kinds
 
 TEXT = """
 func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tlf.compiler.api.executables import (
+from tlf.compiler.backends.executables import (
     Executable,
     Idle,
     Interpreted,
@@ -22,7 +22,7 @@ from tlf.compiler.api.executables import (
     Signature,
     Simulated,
 )
-from tlf.compiler.api.prepared_program import PreparedProgram
+from tlf.compiler.backends.prepared_program import PreparedProgram
 from tlf.compiler.driver.described import load_target
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit

@@ -1,0 +1,1 @@
+"""Facts about single operations: what they iterate over, read and compute with."""

@@ -1,0 +1,22 @@
+"""The members of a group in the IR."""
+
+from __future__ import annotations
+
+from tlf.analysis.tiling.group import Members
+from tlf.analysis.tiling.model import TilingError
+from tlf.dialects import graph
+from tlf.dialects.interfaces import TilingInterface
+
+
+def members_of_group(group: graph.GroupOp) -> Members:
+    """The operations and results of a group."""
+    operations: list[TilingInterface] = []
+    for op in group.body.block.ops:
+        if isinstance(op, graph.YieldOp):
+            continue
+        if not isinstance(op, TilingInterface):
+            raise TilingError(op, "expected an operation that can be tiled")
+        operations.append(op)
+    if not operations:
+        raise TilingError(group, "expected a group that computes something")
+    return Members(tuple(operations), group.yielded)
