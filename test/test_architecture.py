@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from import_cycles import import_cycles
 
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pipeline import build_passes
@@ -76,6 +77,28 @@ def test_imports_point_downwards(folder: str):
     }
 
     assert not wrong
+
+
+def test_imports_of_the_children_of_a_folder_point_one_way():
+    """Rules of the graph dialect and the operations that they rewrite do not yet."""
+    assert set(import_cycles(ROOT, [*MAY_IMPORT])) == {"dialects.graph"}
+
+
+def test_cycles_are_found(tmp_path: Path):
+    for path, text in {
+        "a/__init__.py": "",
+        "a/one/x.py": "from tlf.a import two",
+        "a/two.py": "def f():\n    from tlf.a.one.y import z",
+        "a/one/y.py": "",
+        "b/x.py": "from tlf.b.y import z",
+        "b/y.py": "if TYPE_CHECKING:\n    from tlf.b.x import w",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = import_cycles(tmp_path, ["a", "b"])
+    assert {name: set(cycle) for name, cycle in found.items()} == {
+        "a": {"a.one", "a.two"}
+    }
 
 
 @pytest.mark.parametrize("folder", ["machine", "runtime"])

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tlf.frontend.torch import from_torch as from_torch
     from tlf.compiler.api.compile import compile as compile
+    from tlf.compiler.api.torch_backend import tlf as backend
+    from tlf.compiler.api.torch_report import REPORT as REPORT
     from tlf.compiler.backends.seen import refresh as refresh
+    from tlf.frontend.torch import from_torch as from_torch
 
-__all__ = ["compile", "from_torch", "refresh"]
+__all__ = ["REPORT", "backend", "compile", "from_torch", "refresh"]
 
 _HOMES = {
-    "compile": "tlf.compiler.api.compile",
-    "from_torch": "tlf.frontend.torch",
-    "refresh": "tlf.compiler.backends.seen",
+    "REPORT": ("tlf.compiler.api.torch_report", "REPORT"),
+    "backend": ("tlf.compiler.api.torch_backend", "tlf"),
+    "compile": ("tlf.compiler.api.compile", "compile"),
+    "from_torch": ("tlf.frontend.torch", "from_torch"),
+    "refresh": ("tlf.compiler.backends.seen", "refresh"),
 }
 
 
@@ -24,4 +28,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tlf' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)
