@@ -369,16 +369,8 @@ def test_every_interface_is_described():
 @cache
 def messages() -> tuple[str, ...]:
     """Every text in the sources, a `\0` for each part that is computed."""
-    folders = (
-        "dialects",
-        "passes",
-        "planner",
-        "lowering",
-        "runtime",
-        "compiler",
-        "tools",
-    )
-    files = [file for each in folders for file in (ROOT / each).rglob("*.py")]
+    folders = (path for path in (ROOT / "src/tlf").iterdir() if path.is_dir())
+    files = [file for each in folders for file in each.resolve().rglob("*.py")]
     return tuple(text for file in files for text in _texts(file))
 
 

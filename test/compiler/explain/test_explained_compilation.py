@@ -21,8 +21,8 @@ from tlf.dialects.prepared import is_preparation
 from tlf.tools.tlf_explain import main as explain
 from tlf.tools.tlf_run import main as run
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-GIVEN = Path(__file__).parent / "tlf-explain-given.mlir"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+GIVEN = Path(__file__).parents[2] / "tools/tlf-explain-given.mlir"
 
 ADD = """
 func.func @f(%x: tensor<5x7xf32>, %y: tensor<7xf32>) -> tensor<5x7xf32> {

@@ -10,7 +10,7 @@ from tlf.runtime import npu
 from tlf.runtime.npu.figures import Stretch
 from tlf.tools.tlf_opt import main as opt
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def stretch(end: int, *origins: str) -> Stretch:

@@ -12,7 +12,7 @@ from tlf.dialects.target import load
 from tlf.passes.report.mem_check_copies import NONE, MemCheckCopiesPass
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.mlir"))
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.mlir"))
 ROLLING = "rolling_bottleneck"
 """Triton has no windows that roll."""
 
