@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.utils.exceptions import PassFailedException
 
-from tlf.dialects.target.description import Level, Target
+from tlf.dialects.target import Level, Target
 
 
 def level_named(target: Target, name: str | None) -> Level:
