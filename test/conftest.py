@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser):
     )
 
 
-FEWER = 3
+FEWER = 6
 """
 How many times fewer combinations run than tests ask for by `one_in`, so that all tests
 end in a quarter of an hour on two cores.
