@@ -40,6 +40,7 @@ def text_of(block: str) -> str:
     return bottleneck(sizes, element).program.text()
 
 
+@pytest.mark.long
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("block", list(BLOCKS)[:-1])
 def test_rows_of_rings_are_one_axis(block: str):
@@ -66,6 +67,7 @@ def test_rows_of_rings_are_one_axis(block: str):
     assert predicted == pytest.approx(found.cycles, rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(8)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_values_at_every_stage(block: str):

@@ -26,6 +26,7 @@ def is_copied(text: str, target_name: str) -> bool:
     return "there is no room for all that is joined" in str(module)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("seed", "room"), [(4, "4K"), (7, "8K"), (9, "6K")])
 def test_whole_has_no_room(seed: int, room: str):
@@ -33,6 +34,7 @@ def test_whole_has_no_room(seed: int, room: str):
     assert is_copied(skipping_program(seed), f"npu-tiny:L2={room},L1=2K")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(32)
 @pytest.mark.parametrize("room", ["4K", "6K", "8K", "10K"])
 @pytest.mark.parametrize("seed", range(10, 26))

@@ -105,6 +105,7 @@ def test_faster_chips_are_not_slower(seed: int):
         assert all(after <= 1.02 * before for before, after in pairwise(times))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", CHIPS)
 @pytest.mark.parametrize("seed", [1, 2, 3, 5])

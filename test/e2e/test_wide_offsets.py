@@ -49,6 +49,7 @@ def within(boxes: Sequence[Box], buffer: Buffer) -> list[Box]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", [ADDITION, SUMS], ids=["addition", "sums"])
 def test_every_byte_is_moved_once(text: str):

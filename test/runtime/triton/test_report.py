@@ -95,6 +95,7 @@ def test_copy_of_aligned_rows() -> None:
     assert faults(found) == []
 
 
+@pytest.mark.long
 def test_faults() -> None:
     (found,) = resources(load_plan(plan("waste", WASTE, 65536)))
     spills, shared = faults(found)
