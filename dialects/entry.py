@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from tlf.dialects.calls import called_by, calls_in
 from tlf.dialects.prepared import RESULTS, is_preparation, prepared_count
 from tlf.dialects.types import AnyTensor
 
@@ -46,12 +47,7 @@ def _called(functions: Sequence[func.FuncOp]) -> set[str]:
     """The names of functions that others call."""
     if len(functions) < 2:
         return set()
-    return {
-        op.callee.string_value()
-        for function in functions
-        for op in function.walk()
-        if isinstance(op, func.CallOp)
-    }
+    return {called_by(call) for function in functions for call in calls_in(function)}
 
 
 def result_count(function: func.FuncOp) -> int:

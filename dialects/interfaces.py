@@ -381,6 +381,11 @@ class SimplificationInterface(Operation, abc.ABC):
     def simplifications(self) -> Iterable[Simplification]:
         """The ways that apply here, the best first."""
 
+    def simplest(self, is_relaxed: bool = False) -> Simplification | None:
+        """The best way that keeps every bit; of all, where numerics are relaxed."""
+        found = self.simplifications()
+        return next((each for each in found if each.exact or is_relaxed), None)
+
 
 def indexing_map(accesses: Accesses, iterators: int) -> AffineMapAttr:
     """

@@ -6,6 +6,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from tlf.dialects.calls import called_by, calls_in
 from tlf.dialects.interfaces import ReferenceInterface
 from tlf.dialects.parameters import is_parameter
 
@@ -59,8 +60,6 @@ def is_computable(op: Operation) -> bool:
 def is_entry(function: func.FuncOp) -> bool:
     """Whether nothing else in the module calls a function."""
     module = function.parent_op()
-    return module is None or not any(
-        isinstance(op, func.CallOp)
-        and op.callee.string_value() == function.sym_name.data
-        for op in module.walk()
+    return module is None or function.sym_name.data not in map(
+        called_by, calls_in(module)
     )

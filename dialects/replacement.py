@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 
@@ -15,6 +17,16 @@ def is_planned(op: Operation) -> bool:
     """Whether an operation must stay because a plan counts its iterators."""
     parent = op.parent_op()
     return isinstance(parent, graph.GroupOp) and parent.plan is not None
+
+
+def unused_operations(module: ModuleOp) -> Iterator[Operation]:
+    """
+    The operations on whole tensors that nothing uses, those that come last first, so
+    that whoever erases them gets what only they used.
+    """
+    for op in reversed(list(module.walk())):
+        if op.name.startswith("graph.") and is_trivially_dead(op):
+            yield op
 
 
 def build_program(

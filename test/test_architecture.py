@@ -2,11 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from import_cycles import import_cycles
+from import_cycles import import_cycles, imported_modules
 
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pipeline import build_passes
@@ -53,18 +53,6 @@ def sources(*folders: str) -> list[Path]:
     """The Python files in `folders`, all of the packages and tests if none is given."""
     chosen = folders or (*MAY_IMPORT, "test", "examples", "bench", "docs")
     return sorted(file for each in chosen for file in (ROOT / each).rglob("*.py"))
-
-
-def imported_modules(file: Path) -> Iterator[str]:
-    """The modules that `file` imports anywhere, `from a import b` counting as `a.b`."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        match node:
-            case ast.ImportFrom(module=str(module), names=names, level=0):
-                yield from (f"{module}.{name.name}" for name in names)
-            case ast.Import(names=names):
-                yield from (name.name for name in names)
-            case _:
-                pass
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)

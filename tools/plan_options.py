@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.compiler.driver.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Place buffers with lifetimes in a memory, and say how well."
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tlf.compiler.driver.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Compile a program, run it, and say what came of it."
 TARGET = "reference, npu, triton, or a target description by name or file"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tlf.compiler.explain.explain_options import fail, parse_arguments
 from tlf.runtime.output import read_in_part
+from tlf.tools.explain_options import fail, parse_arguments
 
 
 @read_in_part()
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     # What needs xDSL is imported only now, so that `--help` answers at once.
     from tlf.compiler.driver.diagnostics import CompileError
-    from tlf.compiler.explain.explain import ExplainError, explain
+    from tlf.tools.explain import ExplainError, explain
 
     try:
         print(explain(options))

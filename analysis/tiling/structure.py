@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -58,12 +58,22 @@ class Structures:
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
     ) -> Hashable:
         """A key as `structure_of` makes, to be compared with those of this object."""
-        numbers: dict[SSAValue, int] = {}
-        wiring: list[int] = []
-        for op in operations:
-            wiring.append(self._kinds.of(op))
-            for value in (*op.operands, *op.results):
-                wiring.append(numbers.setdefault(value, len(numbers)))
-        wiring.append(-1)
-        wiring += (numbers.setdefault(value, len(numbers)) for value in results)
-        return tuple(wiring)
+        wires = ((self._kinds.of(op), (*op.operands, *op.results)) for op in operations)
+        return key_of_wires(wires, results)
+
+
+def key_of_wires(
+    wires: Iterable[tuple[int, Sequence[Hashable]]], results: Iterable[Hashable]
+) -> Hashable:
+    """
+    A key of operations, given the kind and the values of each, and of those that are
+    results; equal for others that differ in what stands for values alone.
+    """
+    numbers: dict[Hashable, int] = {}
+    key: list[int] = []
+    for kind, values in wires:
+        key.append(kind)
+        key += [numbers.setdefault(value, len(numbers)) for value in values]
+    key.append(-1)
+    key += [numbers.setdefault(value, len(numbers)) for value in results]
+    return tuple(key)

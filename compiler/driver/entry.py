@@ -6,9 +6,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.compiler.driver.diagnostics import errors_located
+from tlf.dialects.calls import called_by, calls_in, functions_of
 from tlf.dialects.entry import entry_point
 from tlf.dialects.prepared import preparation_of
-from tlf.passes.graph.inline import called_by, calls_in, functions_of, inline_calls
+from tlf.passes.graph.inline import inline_calls
 
 
 def entry_of(module: ModuleOp, name: str | None) -> func.FuncOp:

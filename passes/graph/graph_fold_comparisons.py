@@ -10,12 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 from tlf.dialects.graph.splats import filled, splat_of
-from tlf.dialects.interfaces import Simplification, SimplificationInterface
-from tlf.dialects.replacement import between, is_planned
+from tlf.dialects.replacement import between, is_planned, unused_operations
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.integer_bounds import ALWAYS, IntegerBounds
 
@@ -50,7 +48,9 @@ class GraphFoldComparisonsPass(ModulePass):
                 Rewriter.erase_op(each)
                 found = True
         if found:
-            _drop_unused(op)
+            # What only led to what was left out goes, too.
+            for each in unused_operations(op):
+                Rewriter.erase_op(each)
 
 
 def _known(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
@@ -60,20 +60,6 @@ def _known(op: Operation, bounds: IntegerBounds) -> SSAValue | None:
     if isinstance(op, DECIDED) and (found := bounds.of(result)) in ALWAYS:
         return filled(builder, found[0], tensor_type(result))
     if isinstance(op, DECIDING) and any(splat_of(e) is not None for e in op.operands):
-        known = _simpler(op)
+        known = op.simplest()
         return None if known is None else known.build(builder)
     return None
-
-
-def _simpler(op: Operation) -> Simplification | None:
-    """The simplest form of an operation that changes no bit."""
-    if not isinstance(op, SimplificationInterface):
-        return None
-    return next((each for each in op.simplifications() if each.exact), None)
-
-
-def _drop_unused(module: ModuleOp) -> None:
-    """Drop what only led to what was left out."""
-    for op in reversed(list(module.walk())):
-        if op.name.startswith("graph.") and is_trivially_dead(op):
-            Rewriter.erase_op(op)

@@ -15,12 +15,11 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
 )
 from xdsl.rewriter import Rewriter
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
 from tlf.dialects.numerics import Numerics, numerics_of
-from tlf.dialects.replacement import replace_by_program
+from tlf.dialects.replacement import replace_by_program, unused_operations
 
 
 @dataclass
@@ -34,31 +33,27 @@ class SimplifyPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        for found in op.simplifications():
-            if found.exact or self.relaxed:
-                graph.remark(op, GraphSimplifyPass.name, "passed", found.text)
-                replace_by_program(op, rewriter, lambda each: [found.build(each)])
-                return
+        if (found := op.simplest(self.relaxed)) is not None:
+            graph.remark(op, GraphSimplifyPass.name, "passed", found.text)
+            replace_by_program(op, rewriter, lambda each: [found.build(each)])
 
 
 def _note_missed(op: Operation) -> None:
     """Note which simpler form of an operation strict numerics forbid."""
     if not isinstance(op, SimplificationInterface):
         return
-    for found in op.simplifications():
+    if (found := op.simplest(is_relaxed=True)) is not None:
         text = f"{found.text} only where numerics are relaxed"
         graph.remark(op, GraphSimplifyPass.name, "missed", text)
-        return
 
 
 def _drop_unused(module: ModuleOp) -> None:
     """Drop operations on whole tensors that nothing uses."""
-    for op in reversed(list(module.walk())):
-        if op.name.startswith("graph.") and is_trivially_dead(op):
-            if op.operands:
-                text = "dropped, because nothing uses it"
-                graph.remark(op, GraphSimplifyPass.name, "passed", text)
-            Rewriter.erase_op(op)
+    for op in unused_operations(module):
+        if op.operands:
+            text = "dropped, because nothing uses it"
+            graph.remark(op, GraphSimplifyPass.name, "passed", text)
+        Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)

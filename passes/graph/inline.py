@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -13,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-Functions = Mapping[str, func.FuncOp]
+from tlf.dialects.calls import Functions, called_by, calls_in, functions_of
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,6 @@ class InlinePass(ModulePass):
                 functions[name].erase()
 
 
-def functions_of(module: ModuleOp) -> Functions:
-    """The functions of a module by name."""
-    return {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
-
-
 def inline_calls(
     function: func.FuncOp, functions: Functions, outside: tuple[str, ...] = ()
 ) -> None:
@@ -60,16 +54,6 @@ def inline_calls(
             _refuse(call)
         inline_calls(callee, functions, path)
         _inline(call, callee)
-
-
-def calls_in(op: ModuleOp | func.FuncOp) -> Iterator[func.CallOp]:
-    """The calls that an operation has inside."""
-    return (each for each in op.walk() if isinstance(each, func.CallOp))
-
-
-def called_by(call: func.CallOp) -> str:
-    """The name of the function that is called."""
-    return call.callee.string_value()
 
 
 def _can_be_inlined(function: func.FuncOp) -> bool:

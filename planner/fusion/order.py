@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.analysis.operations.kinds import Kinds
+from tlf.analysis.tiling.structure import key_of_wires
 
 
 class Order:
@@ -20,7 +21,7 @@ class Order:
         self._operands = {op: _operands(op, block) for op in self.position}
         self._kinds = kinds or Kinds()
         self._numbers: dict[SSAValue, int] = {}
-        self._wires: dict[Operation, tuple[int, ...]] = {}
+        self._wires: dict[Operation, tuple[int, tuple[int, ...]]] = {}
         self._readers: dict[Operation, list[tuple[SSAValue, frozenset[int]]]] = {}
 
     def is_convex(
@@ -66,17 +67,8 @@ class Order:
         self, operations: Sequence[Operation], results: Sequence[SSAValue]
     ) -> Hashable:
         """The key of `Structures.of` for operations of the block."""
-        numbers: dict[int, int] = {}
-        wiring: list[int] = []
-        for op in operations:
-            kind, *values = self._wired(op)
-            wiring.append(kind)
-            wiring += [numbers.setdefault(value, len(numbers)) for value in values]
-        wiring.append(-1)
-        wiring += [
-            numbers.setdefault(self._numbers[value], len(numbers)) for value in results
-        ]
-        return tuple(wiring)
+        wires = map(self._wired, operations)
+        return key_of_wires(wires, (self._numbers[value] for value in results))
 
     def _read(self, op: Operation) -> list[tuple[SSAValue, frozenset[int]]]:
         """Results, with the places of their readers; -1 for those elsewhere."""
@@ -92,14 +84,14 @@ class Order:
             ]
         return known
 
-    def _wired(self, op: Operation) -> tuple[int, ...]:
+    def _wired(self, op: Operation) -> tuple[int, tuple[int, ...]]:
         """The kind of an operation, and numbers for its values."""
         if (known := self._wires.get(op)) is None:
             values = (*op.operands, *op.results)
             numbers = self._numbers
             known = self._wires[op] = (
                 self._kinds.of(op),
-                *(numbers.setdefault(each, len(numbers)) for each in values),
+                tuple(numbers.setdefault(each, len(numbers)) for each in values),
             )
         return known
 

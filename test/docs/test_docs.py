@@ -36,7 +36,6 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.located_parser import LocatedParser
 from tlf.compiler.driver.universe import TLF_UNIVERSE
-from tlf.compiler.explain import explain_options
 from tlf.dialects import interfaces
 from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.interfaces import DecompositionInterface
@@ -44,6 +43,7 @@ from tlf.dialects.target import Level, Tiling, load
 from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import (
     bench_options,
+    explain_options,
     plan_options,
     run_options,
     tlf_bench,

@@ -42,23 +42,38 @@ def _modules(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
             yield ".".join(part for part in parts if part != "__init__"), file
 
 
-def _imports(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules that a file imports from `tlf` at run time."""
+def imported_modules(file: Path, *, at_run_time: bool = False) -> Iterator[str]:
+    """
+    The modules that `file` imports anywhere, `from a import b` counting as `a.b`; with
+    `at_run_time` without those that are imported for types.
+    """
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    for_types = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for each in node.body
-        for inner in ast.walk(each)
-    }
+    left_out = set(_imported_for_types(tree)) if at_run_time else set[ast.AST]()
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node in for_types:
-            continue
-        package, _, module = (node.module or "").partition(".")
+        match node:
+            case _ if node in left_out:
+                pass
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                yield from (f"{module}.{name.name}" for name in names)
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+            case _:
+                pass
+
+
+def _imported_for_types(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                yield from ast.walk(each)
+
+
+def _imports(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
+    """The modules of `tlf` that a file imports at run time, without `tlf`."""
+    for name in imported_modules(file, at_run_time=True):
+        package, _, module = name.partition(".")
         if package == "tlf" and module:
-            names = (f"{module}.{each.name}" for each in node.names)
-            yield from (name if name in known else module for name in names)
+            yield module if module in known else module.rpartition(".")[0]
 
 
 def _children(module: str, imported: str) -> tuple[str, str, str]:

@@ -32,10 +32,8 @@ class SimplifyPattern(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, SimplificationInterface):
             return
-        for found in op.simplifications():
-            if found.exact:
-                rewriter.replace(op, [], [found.build(rewriter)])
-                return
+        if (found := op.simplest()) is not None:
+            rewriter.replace(op, [], [found.build(rewriter)])
 
 
 class MergeShapesPattern(RewritePattern):

@@ -35,7 +35,6 @@ from tlf.compiler.driver.verified import parse_verified
 from tlf.compiler.explain.apart import Verdict, why_apart
 from tlf.compiler.explain.choices import Choice, Cost, RecordingPartitionPass
 from tlf.compiler.explain.explain_data import Function, function_of
-from tlf.compiler.explain.explain_options import Options
 from tlf.compiler.explain.explain_text import answer, details, overview
 from tlf.compiler.explain.group_costs import simulated
 from tlf.compiler.explain.kernel_costs import has_kernels
@@ -45,6 +44,7 @@ from tlf.compiler.explain.report import reports
 from tlf.compiler.explain.told_groups import told
 from tlf.dialects.target import Target, bytes_of
 from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.tools.explain_options import Options
 
 Until: TypeAlias = "Callable[[Sequence[ModulePass]], int]"
 """How many of some passes run."""

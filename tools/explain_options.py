@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tlf.compiler.driver.command_line import CommandLine, end
+from tlf.tools.command_line import CommandLine, end
 
 DESCRIPTION = "Say how a program is planned for a target, what that costs, and why."
 
