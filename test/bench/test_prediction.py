@@ -94,6 +94,7 @@ def test_tiles_of_one_size_take_what_is_predicted(name: str, target: str):
     assert found.predicted.bytes == found.bytes
 
 
+@pytest.mark.long
 def test_products_that_start_ahead_take_what_is_predicted():
     _, module = parsed(ATTENTION)
     load("npu").attach(module)

@@ -25,7 +25,7 @@ from tlf.runtime import npu
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GRAPHS = [
     file.stem
-    for file in sorted(EXAMPLES.glob("*.mlir"))
+    for file in sorted(EXAMPLES.glob("*.mlir"), key=lambda file: file.stat().st_size)
     if "tile." not in file.read_text(encoding="utf-8")
 ]
 RUNS = [

@@ -58,8 +58,8 @@ def test_products(element: str, target: str):
 @pytest.mark.parametrize(
     ("target", "sizes", "times"),
     [
-        ("npu-tiny", (16, 2048, 2048), 1.4),
         ("npu:L2=512K", (50, 50, 5000), 1.4),
+        ("npu-tiny", (16, 2048, 2048), 1.4),
         ("npu:L2=128K", (8, 2048, 512), 1.5),
         ("npu:L2=512K", (2048, 2048, 2048), 1.7),
         ("u85-like", (2048, 2048, 2048), 3.0),

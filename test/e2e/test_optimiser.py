@@ -70,6 +70,7 @@ def test_all_partitions_are_tried():
     assert len(set(partitions(nodes))) == 2**3
 
 
+@pytest.mark.long
 def test_cut_that_loses_at_once_wins_later():
     """The middle value is the largest, but to cut there saves two others."""
     on = chip("roomy")

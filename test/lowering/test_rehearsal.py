@@ -60,6 +60,7 @@ def test_what_was_learned_changes_nothing():
             assert told == shared.cycles(made.clone())
 
 
+@pytest.mark.long
 def test_instructions_that_are_run_are_limited():
     """What was told before stays."""
     made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")

@@ -59,6 +59,7 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_rungs_of_the_ladder_move_less_and_less(
     program: str, capsys: pytest.CaptureFixture[str]
 ):
@@ -127,6 +128,7 @@ def test_chips_have_bounds_of_their_own(
         assert bool(row["binds"]) == (max(row["of bound"], row["bytes"]) > 1.15)
 
 
+@pytest.mark.long
 def test_free_layouts_fill_bursts(program: str, capsys: pytest.CaptureFixture[str]):
     """Rows of 24 pixels are no whole bursts, as those of 16 are."""
     text = PROGRAM.replace("16x16", "24x24")

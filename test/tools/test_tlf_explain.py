@@ -70,6 +70,7 @@ func.func @two(%x: tensor<1x16x35x33xf16>,
 """
 
 
+@pytest.mark.long
 def test_what_fits_only_whole_lacks_room(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

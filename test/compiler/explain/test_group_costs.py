@@ -44,6 +44,7 @@ def test_nothing_is_told_of_groups_that_are_not_found():
     assert simulated(same, []) == {}
 
 
+@pytest.mark.one_in(1)
 @pytest.mark.parametrize("example", ["rolling_bottleneck", "attention"])
 def test_stretches_are_those_of_a_run_step_by_step(example: str, tmp_path: Path):
     text = tmp_path / "program.npu"

@@ -72,6 +72,7 @@ def rehearsed(slices: int, options: str, monkeypatch: pytest.MonkeyPatch) -> int
     return told.programs
 
 
+@pytest.mark.long
 def test_what_moves_tensors_between_groups_counts(monkeypatch: pytest.MonkeyPatch):
     """Slices are lowered as operations are: with many, fewer programs are rehearsed."""
     few, many = (rehearsed(count, "", monkeypatch) for count in (2, 24))
