@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 import torch
 from torch import fx
 from xdsl.builder import Builder
+from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
@@ -165,9 +166,10 @@ def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None
     if node.target is getitem:
         return None
     try:
-        block = _trial(node)
+        block, results = _trial(node)
         for op in block.ops:
             op.verify(verify_nested_ops=False)
+        for op in (*block.ops, func.ReturnOp(*results)):
             if objection is not None and (text := objection(op)) is not None:
                 return Refusal(text)
     except Unsupported as error:
@@ -178,8 +180,11 @@ def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None
     return None
 
 
-def _trial(node: fx.Node) -> Block:
-    """What a call becomes, by itself. Raises what its conversion raises."""
+def _trial(node: fx.Node) -> tuple[Block, list[SSAValue]]:
+    """
+    The operations that a call becomes by itself, and their results. Raises what its
+    conversion raises.
+    """
     block = Block()
 
     def stand_in(argument: fx.Node) -> Value | Nothing:
@@ -197,7 +202,8 @@ def _trial(node: fx.Node) -> Block:
     found = convert(node, Builder(InsertPoint.at_end(block)), stand_in)
     for index in _used_indices(node):
         _element_of(node, found, index)
-    return block
+    values = (found,) if isinstance(found, SSAValue) else found
+    return block, [value for value in values if value is not None]
 
 
 def _placeholder(block: Block, tensor: torch.Tensor) -> SSAValue | None:

@@ -82,6 +82,8 @@ def test_operations_that_stay_with_tlf(text: str, x: Tensor):
         ("T.polar(x, x * 2).real", IMAGE, "reference"),
         ("x * 2 + 1", HALVES, "npu-tiny"),
         ("x.to(T.float64).sum() + 1", IMAGE, "npu-tiny"),
+        ("x * T.tensor(0.1, dtype=T.float64)", IMAGE, "npu-tiny"),
+        ("x.to(T.float64).clone()", IMAGE, "npu-tiny"),
         ("T.linalg.inv(x + T.eye(4) * 50) * 2", IMAGE, "reference"),
         ("F.layer_norm(x, [4], eps=-0.5)", IMAGE, "reference"),
         ("F.group_norm(x, 1, eps=-0.5)", IMAGE, "reference"),
