@@ -74,7 +74,7 @@ def efforts(module: ModuleOp, target: Target) -> list[Effort]:
     found: list[Effort] = []
     with few_collections():
         start = process_time()
-        for each in GraphPartitionPass().partitions(module, target, level):
+        for each in GraphPartitionPass().partitions(context, module, target, level):
             seconds = process_time() - start
             groups, costs = len(each.stated.nodes), each.costs
             looked = groups, costs.priced, costs.tilings, each.found.statistics

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
+from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -20,8 +21,8 @@ from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target, load
 from tlf.dialects.target.description import Data, from_data
+from tlf.lowering.evaluator import LoweringEvaluator
 from tlf.lowering.pipelines import pipelines_for
-from tlf.lowering.rehearsal import TileRehearsal
 from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.runtime import npu
 from tlf.support.partition import Result
@@ -109,7 +110,8 @@ class Chip:
         """What the compiler's search finds for each part of a grouped program."""
         made = grouped.clone()
         choice = GraphPartitionPass(self.level.name, strategy, keep=keep, tries=0)
-        partitions = choice.partitions(made, Target.of(made), self.level)
+        target = Target.of(made)
+        partitions = choice.partitions(Context(), made, target, self.level)
         return [each.found for each in partitions]
 
     def run(self, passes: Sequence[ModulePass], module: ModuleOp) -> None:
@@ -117,12 +119,12 @@ class Chip:
         PassManager(passes, verifies=False).run(new_context(), module)
 
     @cached_property
-    def _rehearsal(self) -> TileRehearsal:
-        return TileRehearsal(self.target, sys.maxsize)
+    def _evaluator(self) -> LoweringEvaluator:
+        return LoweringEvaluator(self.target, sys.maxsize)
 
     def predicted(self, grouped: ModuleOp) -> int | None:
         """What a grouped program will take by the event model; None if refused."""
-        return self._rehearsal.cycles(grouped.clone())
+        return self._evaluator.cycles(grouped.clone())
 
     def figures(self, grouped: ModuleOp) -> Figures | None:
         """

@@ -5,24 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tlf.planner.cost.npu.rehearsal import offer
-
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
     from xdsl.utils.target import Target
-
-    from tlf.dialects.target import Target as Chip
-    from tlf.planner.cost.npu.rehearsal import Rehearsal
-
-
-def _rehearsal(target: Chip, steps: int) -> Rehearsal:
-    """Lowers copies of programs for passes that ask what these will take."""
-    from tlf.lowering.rehearsal import TileRehearsal
-
-    return TileRehearsal(target, steps)
-
-
-offer(_rehearsal)
 
 
 def get_all_conversions() -> dict[str, Callable[[], type[ModulePass]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tlf.dialects.target import Level, Target
+from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.tiles import GpuTiles
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.estimator import Estimator
@@ -10,11 +11,14 @@ from tlf.planner.freedom import ANYTHING, Freedom
 
 
 def estimator_of(
-    target: Target, level: Level, freedom: Freedom = ANYTHING
+    target: Target,
+    level: Level,
+    freedom: Freedom = ANYTHING,
+    memo: Memo | None = None,
 ) -> Estimator | None:
     """
     The estimator for tiles in a level: that of the machine whose figures the target
     describes. None where it does not say enough for either.
     """
-    timed = TimedTiles.of(target, level, freedom)
-    return timed or GpuTiles.of(target, level, freedom)
+    timed = TimedTiles.of(target, level, freedom, memo)
+    return timed or GpuTiles.of(target, level, freedom, memo)

@@ -17,6 +17,8 @@ from xdsl.utils.target import Target
 from tlf.compiler.driver.located_parser import LocatedParser
 from tlf.compiler.driver.plugins import OWN, Names, PluggedContext
 from tlf.compiler.driver.source import Source
+from tlf.dialects.target import Target as Chip
+from tlf.planner.context import Evaluator, Memo
 
 PASSES = Names(lambda universe: universe.all_passes)
 TARGETS = Names(lambda universe: universe.all_targets)
@@ -24,7 +26,7 @@ TARGETS = Names(lambda universe: universe.all_targets)
 
 def new_context(allow_unregistered: bool = False) -> Context:
     """A context that knows dialects of xDSL, TLF and plugins, and loads them late."""
-    context = PluggedContext(allow_unregistered)
+    context = PluggedContext(allow_unregistered, _evaluator)
     for universe in OWN:
         for name, factory in universe.all_dialects.items():
             context.register_dialect(
@@ -32,6 +34,13 @@ def new_context(allow_unregistered: bool = False) -> Context:
             )
     context.load_registered_dialect(Builtin.name)
     return context
+
+
+def _evaluator(target: Chip, steps: int, memo: Memo) -> Evaluator:
+    """Lowers copies of programs for passes that ask what these will take."""
+    from tlf.lowering.evaluator import LoweringEvaluator
+
+    return LoweringEvaluator(target, steps, memo)
 
 
 def _fresh_builtin() -> Dialect:

@@ -14,12 +14,12 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from typing import Generic, TypeVar
 
-from xdsl.context import Context
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.universe import XDSL_UNIVERSE, Universe
 from xdsl.utils.exceptions import DiagnosticException
 
 from tlf.compiler.driver.universe import TLF_UNIVERSE
+from tlf.planner.context import PlanningContext
 
 GROUP = "xdsl.universe"
 """The group of entry points that xDSL looks for plugins in."""
@@ -91,7 +91,7 @@ class Names(Mapping[str, FactoryT], Generic[FactoryT]):
 DIALECTS = Names(lambda universe: universe.all_dialects)
 
 
-class PluggedContext(Context):
+class PluggedContext(PlanningContext):
     """
     A context that looks for a dialect that is not registered among plugins.
     """

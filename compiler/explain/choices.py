@@ -101,11 +101,16 @@ class RecordingPartitionPass(GraphPartitionPass):
         super().apply(ctx, op)
 
     def partitions(
-        self, op: ModuleOp, target: Target, level: Level, alternatives: int = 0
+        self,
+        context: Context,
+        op: ModuleOp,
+        target: Target,
+        level: Level,
+        alternatives: int = 0,
     ) -> Iterator[Partition]:
         told: list[tuple[Partition, list[list[Other]], Cost | None]] = []
         most = max(alternatives, ALTERNATIVES)
-        for each in super().partitions(op, target, level, most):
+        for each in super().partitions(context, op, target, level, most):
             told.append((each, _others(each), _unfused(each)))
             yield each
         self.choices.extend(_choice(*each) for each in told if _has_chosen(each[0]))

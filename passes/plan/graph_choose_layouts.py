@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from tlf.dialects.prepared import is_preparation, preparation_of
 from tlf.dialects.target import Target
 from tlf.dialects.target.levels import level_named
+from tlf.planner.context import Memo, memo_of
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.freedom import Freedom
 from tlf.planner.fusion.notes import Notes
@@ -59,20 +60,20 @@ class GraphChooseLayoutsPass(ModulePass):
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        self.choose(op, {})
+        self.choose(op, {}, memo_of(ctx))
 
-    def choose(self, op: ModuleOp, known: KnownPlans) -> None:
+    def choose(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
         """
         Choose layouts in a module; what is `known` of groups was learned from others by
         a pass with the same options.
         """
         target = Target.of(op)
         level = level_named(target, self.level)
-        timed = TimedTiles.of(target, level)
+        timed = TimedTiles.of(target, level, memo=memo)
         if timed is None or timed.is_nearest:
             return
         freedom = Freedom(self.roll, self.stages, self.axes)
-        costs = LayoutCosts(target, level, freedom, known)
+        costs = LayoutCosts(target, level, freedom, known, memo)
         notes = Notes(self.name)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):

@@ -17,7 +17,7 @@ from tlf.dialects import graph, tile
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.dialects.target.levels import level_named
-from tlf.planner.cost.npu.rehearsal import rehearsal_on
+from tlf.planner.context import evaluator_of, memo_of
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimators import estimator_of
@@ -95,18 +95,23 @@ class GraphChooseTilesPass(ModulePass):
             raise PassFailedException(
                 f"expected a strategy among {known}, got {self.strategy}"
             )
-        fastest = self.strategy == "fastest"
-        estimator = estimator_of(target, level, self._freedom) if fastest else None
+        estimator = None
+        if self.strategy == "fastest":
+            estimator = estimator_of(target, level, self._freedom, memo_of(ctx))
         planned = self.choose(op, target, level, estimator)
         if isinstance(estimator, TimedTiles) and estimator.is_nearest:
-            self._refine(op, planned, estimator)
+            self._refine(ctx, op, planned, estimator)
 
     def _refine(
-        self, op: ModuleOp, planned: Sequence[graph.GroupOp], timed: TimedTiles
+        self,
+        context: Context,
+        op: ModuleOp,
+        planned: Sequence[graph.GroupOp],
+        timed: TimedTiles,
     ) -> None:
         """Choose among the fastest plans of groups by what the program takes."""
-        rehearsal = rehearsal_on(timed.target, STEPS)
-        if rehearsal is None or self.tries == 0:
+        evaluator = evaluator_of(context, timed.target, STEPS)
+        if evaluator is None or self.tries == 0:
             return
 
         def plans_of(group: graph.GroupOp) -> Sequence[graph.PlanAttr]:
@@ -115,7 +120,7 @@ class GraphChooseTilesPass(ModulePass):
         groups = [each for each in planned if not _is_prepared(each)]
         families = families_of(groups, plans_of)
         tries = TRIES if self.tries is None else self.tries
-        TileRefinement(op, rehearsal, tries).apply(families)
+        TileRefinement(op, evaluator, tries).apply(families)
 
     def choose(
         self, op: ModuleOp, target: Target, level: Level, estimator: Estimator | None

@@ -19,7 +19,7 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.plan.collapsing.pairs import Pairs
 from tlf.passes.plan.collapsing.rebuild import CollapsedGroup
 from tlf.passes.plan.collapsing.rows import has_whole_rows
-from tlf.planner.cost.npu.rehearsal import Rehearsal, rehearsal_on
+from tlf.planner.context import Evaluator, evaluator_of
 from tlf.planner.cost.npu.timed import is_timed
 from tlf.planner.partition.tile_refinement import STEPS, is_small
 
@@ -46,12 +46,12 @@ class GraphCollapseAxesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
-        rehearsal = rehearsal_on(target, STEPS) if _is_small(op) else None
-        if rehearsal is None:
+        evaluator = evaluator_of(ctx, target, STEPS) if _is_small(op) else None
+        if evaluator is None:
             collapse(op, target)
             return
         made = op.clone()
-        if collapse(made, target) and _pays(rehearsal, op.clone(), made):
+        if collapse(made, target) and _pays(evaluator, op.clone(), made):
             collapse(op, target)
 
 
@@ -76,12 +76,12 @@ def _is_small(module: ModuleOp) -> bool:
     )
 
 
-def _pays(rehearsal: Rehearsal, apart: ModuleOp, collapsed: ModuleOp) -> bool:
+def _pays(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
     """
     Whether a program takes hardly longer with axes as one: tiles that fill the array
     may take more room, which others need.
     """
-    before, after = map(rehearsal.grouped_cycles, (apart, collapsed))
+    before, after = map(evaluator.grouped_cycles, (apart, collapsed))
     if before is None or after is None:
         return before is None
     return after <= before + before // CLOSE

@@ -12,6 +12,7 @@ from tlf.analysis.tiling.group import Members
 from tlf.dialects import graph
 from tlf.dialects.identity import copy_for
 from tlf.passes.plan.graph_group import build_group
+from tlf.planner.context import memo_of
 from tlf.planner.fusion.notes import Notes
 from tlf.planner.layout.joined_room import crowded_operands
 from tlf.planner.layout.joined_values import Copied, copied_operands
@@ -43,7 +44,7 @@ class GraphCopyJoinedPass(ModulePass):
                 copy = copy_for(each.op, each.number)
                 build_group(Members((copy,), (copy.result,)))
                 _tell(notes, each)
-            for each in list(crowded_operands(block, op)):
+            for each in list(crowded_operands(block, op, memo_of(ctx))):
                 copy_for(each.op, each.number)
                 _tell(notes, each)
         notes.write()

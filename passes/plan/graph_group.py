@@ -22,6 +22,7 @@ from tlf.dialects.interfaces import (
 from tlf.dialects.returned_values import copy_returned_values
 from tlf.dialects.target import Target
 from tlf.dialects.target.levels import level_named
+from tlf.planner.context import memo_of
 from tlf.planner.estimators import estimator_of
 from tlf.planner.fusion.cascades import Cascades
 from tlf.planner.fusion.grouping import CONTRACTIONS, OPERATIONS, Grouping
@@ -147,7 +148,7 @@ class GraphGroupPass(ModulePass):
         grouping = Grouping(level, target, self.contractions, self.operations)
         if level is not target.tile_levels[0]:
             grouping.notes.level = level.name
-        estimator = estimator_of(target, level)
+        estimator = estimator_of(target, level, memo=memo_of(ctx))
         if self.cascades and estimator is not None and estimator.prices_cascades:
             grouping.cascades = Cascades(target, estimator)
         blocks = dict.fromkeys(

@@ -17,8 +17,8 @@ from tlf.dialects.block_order import sort_block
 from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.dialects.target.levels import level_named
+from tlf.planner.context import Memo, evaluator_of, memo_of
 from tlf.planner.cost.npu.outer_plan import TRAFFIC, OuterPlan
-from tlf.planner.cost.npu.rehearsal import rehearsal_on
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.freedom import Freedom
 from tlf.planner.fusion.notes import Notes
@@ -141,17 +141,22 @@ class GraphPartitionPass(ModulePass):
         timed = TimedTiles.of(target, level)
         if timed is None or timed.is_nearest or self.tile:
             return
-        for _ in self.partitions(op, target, level):
+        for _ in self.partitions(ctx, op, target, level):
             pass
 
     def partitions(
-        self, op: ModuleOp, target: Target, level: Level, alternatives: int = 0
+        self,
+        context: Context,
+        op: ModuleOp,
+        target: Target,
+        level: Level,
+        alternatives: int = 0,
     ) -> Iterator[Partition]:
         """
         What is searched and found, with so many alternatives to each step. A partition
         is carried out once the next one is asked for.
         """
-        notes = Notes(self.name)
+        notes, memo = Notes(self.name), memo_of(context)
         for function in op.walk():
             if not isinstance(function, func.FuncOp) or is_preparation(function):
                 continue
@@ -159,13 +164,13 @@ class GraphPartitionPass(ModulePass):
             for block in function.body.blocks:
                 join_cuts(block, level, target)
                 for stated in list(problems_of(block, level, free)):
-                    found = self.searched(stated, target, level, alternatives)
+                    found = self.searched(stated, target, level, alternatives, memo)
                     if found is not None:
-                        self._refine(found, target, level)
+                        self._refine(context, found, target, level)
                         yield found
                         found.merged = _carried_out(found, level, notes)
                 sort_block(block)
-                self._order_parts(block, target, level)
+                self._order_parts(context, block, target, level)
         notes.write()
 
     def searched(
@@ -174,11 +179,12 @@ class GraphPartitionPass(ModulePass):
         target: Target,
         level: Level,
         alternatives: int = 0,
+        memo: Memo | None = None,
     ) -> Partition | None:
         """The best schedule of a problem, or None where there is nothing to choose."""
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
-        costs = self.costs(stated, target, level)
+        costs = self.costs(stated, target, level, memo)
         groups = self.groups
         while True:
             costs.allow(self.work if groups > 1 else None)
@@ -201,41 +207,51 @@ class GraphPartitionPass(ModulePass):
         costs.allow(None)
         return Partition(stated, costs, found)
 
-    def _refine(self, found: Partition, target: Target, level: Level) -> None:
+    def _refine(
+        self, context: Context, found: Partition, target: Target, level: Level
+    ) -> None:
         """Choose among the best schedules by the event model, where that is known."""
         tries = self._tries_in(found.stated)
-        rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
-        if rehearsal is not None:
+        evaluator = evaluator_of(context, target, STEPS) if tries > 1 else None
+        if evaluator is not None:
             refinement = Refinement(
                 found.stated,
                 found.costs,
                 target,
                 level,
-                rehearsal,
+                evaluator,
                 self.objective(target, level),
                 tries,
             )
             found.chosen = refinement.best(found.found.ways)
             found.rehearsed = refinement.told(found.chosen, found.found.ways[0])
 
-    def _order_parts(self, block: Block, target: Target, level: Level) -> None:
+    def _order_parts(
+        self, context: Context, block: Block, target: Target, level: Level
+    ) -> None:
         """Put what does not depend on each other in the order that is fastest."""
         parts = list(problems_of(block, level))
         tries = self._tries_in(parts[0]) if len(parts) > 1 else 0
-        rehearsal = rehearsal_on(target, STEPS) if tries > 1 else None
-        if rehearsal is not None:
+        evaluator = evaluator_of(context, target, STEPS) if tries > 1 else None
+        if evaluator is not None:
             nodes = [each.nodes for each in parts]
-            PartOrder(block, nodes, target, rehearsal, tries).apply()
+            PartOrder(block, nodes, target, evaluator, tries).apply()
 
     def _tries_in(self, stated: BlockProblem) -> int:
         """How many programs are compared for a problem."""
         return tries_in(stated, self.tries, self.effort)
 
-    def costs(self, stated: BlockProblem, target: Target, level: Level) -> GroupCosts:
+    def costs(
+        self,
+        stated: BlockProblem,
+        target: Target,
+        level: Level,
+        memo: Memo | None = None,
+    ) -> GroupCosts:
         """What groups of a problem cost, with the freedom that the options leave."""
         freedom = Freedom(self.roll, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.contractions
-        return GroupCosts(*args, freedom, stated.free, self.operations)
+        return GroupCosts(*args, freedom, stated.free, self.operations, memo)
 
     def objective(self, target: Target, level: Level) -> Objective:
         """Time, and a part of that of all moves from and to the farther memory."""

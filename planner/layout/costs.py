@@ -20,13 +20,14 @@ from tlf.dialects.interfaces import ConstantInterface
 from tlf.dialects.layouts import ANY, Layout
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import tensor_type
+from tlf.planner.context import Memo
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.nests import Nests
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
 from tlf.planner.cost.npu.outer_search import OuterSearch
 from tlf.planner.cost.npu.tile_search import Tilings
-from tlf.planner.cost.npu.timed import nests_of
+from tlf.planner.cost.npu.timed import nesting_on
 from tlf.planner.freedom import ANYTHING, Freedom
 from tlf.support.affine.orders import Order, row_major
 
@@ -47,6 +48,7 @@ class LayoutCosts:
         level: Level,
         freedom: Freedom = ANYTHING,
         known: KnownPlans | None = None,
+        memo: Memo | None = None,
     ) -> None:
         self.target = target
         self.level = level
@@ -57,6 +59,7 @@ class LayoutCosts:
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _Priced | None] = {}
         self._known: KnownPlans = {} if known is None else known
+        self._nesting = nesting_on(target, memo)
 
     def plan(
         self, group: graph.GroupOp, layouts: Mapping[SSAValue, Order]
@@ -171,7 +174,7 @@ class LayoutCosts:
         try:
             members = members_of_group(group)
             keeping = keeping_of(group)
-            priced = _Priced(members, nests_of(members, self.target), keeping)
+            priced = _Priced(members, self._nesting.of(members), keeping)
         except PassFailedException:
             return None
         if group.plan is not None and not self._is_own(group, priced):

@@ -13,6 +13,7 @@ from tlf.dialects import graph
 from tlf.dialects.cuts import is_merge
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Target
+from tlf.planner.context import Memo
 from tlf.planner.cost.npu.footprint import Row
 from tlf.planner.cost.npu.timed import is_timed
 from tlf.planner.layout.joined_values import Copied
@@ -35,7 +36,7 @@ class _Part:
     """The groups while which its buffer is there."""
 
 
-def crowded_operands(block: Block, module: ModuleOp) -> Iterator[Copied]:
+def crowded_operands(block: Block, module: ModuleOp, memo: Memo) -> Iterator[Copied]:
     """
     What groups of a block join, all of it, but cannot let be made in its place: all
     that is joined has one buffer from when the first part is made to the last use of
@@ -52,7 +53,7 @@ def crowded_operands(block: Block, module: ModuleOp) -> Iterator[Copied]:
         here = [op for op in groups if op.plan and op.plan.level.data == level.name]
         joining = [number for number, group in enumerate(here) if _joins(group)]
         if joining:
-            room = _Room(LevelUse(here, target, level))
+            room = _Room(LevelUse(here, target, level, memo))
             for number in joining:
                 yield from room.crowded(number)
 

@@ -15,6 +15,7 @@ from tlf.analysis.tiling.planned import rolling_of
 from tlf.dialects import graph
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
+from tlf.planner.context import Memo
 from tlf.planner.cost.npu.footprint import Footprint, Row
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.outer import OuterModel
@@ -50,13 +51,17 @@ class LevelUse:
     """
 
     def __init__(
-        self, groups: Sequence[graph.GroupOp], target: Target, level: Level
+        self,
+        groups: Sequence[graph.GroupOp],
+        target: Target,
+        level: Level,
+        memo: Memo | None = None,
     ) -> None:
         self.groups = groups
         self.level = level
         self._rules = rules_of(target, level.name)
         self._model = OuterModel(target, level)
-        self._nesting = nesting_on(target)
+        self._nesting = nesting_on(target, memo)
         self._rows: dict[int, tuple[Row, ...]] = {}
         self._more = Change()
         self._placed: set[tuple[int, Stay]] = set()

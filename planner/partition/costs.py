@@ -16,6 +16,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import byte_count, tensor_type
+from tlf.planner.context import Memo
 from tlf.planner.cost.npu.keeping import Keeping
 from tlf.planner.cost.npu.outer import OuterModel
 from tlf.planner.cost.npu.outer_plan import OuterPlan
@@ -59,6 +60,7 @@ class GroupCosts(Costs):
         freedom: Freedom = ANYTHING,
         free: AbstractSet[SSAValue] = frozenset(),
         operations: int = OPERATIONS,
+        memo: Memo | None = None,
     ) -> None:
         self.nodes = nodes
         self.values = values
@@ -69,7 +71,7 @@ class GroupCosts(Costs):
         self.free = free
         self.operations = operations
         self.model = OuterModel(target, level)
-        self.nesting = nesting_on(target)
+        self.nesting = nesting_on(target, memo)
         self._numbers = {value: number for number, value in enumerate(values)}
         inside = set(nodes)
         self._given = {value for value in values if value.owner not in inside}

@@ -10,8 +10,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects.block_order import put_last, sort_block
 from tlf.dialects.target import Target
-from tlf.planner.cost.npu.rehearsal import Rehearsal
-from tlf.planner.partition.rehearsed import rehearsed
+from tlf.planner.context import Evaluator
+from tlf.planner.partition.changed_block import evaluate_change
 
 Order: TypeAlias = tuple[int, ...]
 
@@ -27,7 +27,7 @@ class PartOrder:
     block: Block
     parts: Sequence[Sequence[Operation]]
     target: Target
-    rehearsal: Rehearsal
+    evaluator: Evaluator
     tries: int
     """Rehearsals at most."""
     _known: dict[Order, int | None] = field(default_factory=dict[Order, "int | None"])
@@ -67,4 +67,4 @@ class PartOrder:
         ) -> None:
             put_last([made[op] for number in order for op in self.parts[number]])
 
-        return rehearsed(self.block, reorder, self.target, self.rehearsal)
+        return evaluate_change(self.block, reorder, self.target, self.evaluator)

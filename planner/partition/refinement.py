@@ -12,13 +12,13 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import TilingInterface, ViewInterface
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.target import Level, Target
+from tlf.planner.context import Evaluator
 from tlf.planner.cost.npu.outer_plan import OuterPlan
-from tlf.planner.cost.npu.rehearsal import Rehearsal
 from tlf.planner.partition.carried import carry_out
+from tlf.planner.partition.changed_block import evaluate_change
 from tlf.planner.partition.costs import GroupCosts
 from tlf.planner.partition.orders import Orders
 from tlf.planner.partition.problem import BlockProblem
-from tlf.planner.partition.rehearsed import rehearsed
 from tlf.support.partition import Objective, Option, Schedule
 
 EFFORT = 400
@@ -86,7 +86,7 @@ class Refinement:
     costs: GroupCosts
     target: Target
     level: Level
-    rehearsal: Rehearsal
+    evaluator: Evaluator
     objective: Objective
     """What programs are compared by."""
     tries: int
@@ -272,7 +272,7 @@ class Refinement:
             stated = BlockProblem(nodes, mapped, self.stated.problem)
             carry_out(stated, way, self.level)
 
-        return rehearsed(self._block, change, self.target, self.rehearsal)
+        return evaluate_change(self._block, change, self.target, self.evaluator)
 
 
 def _rank_of(ranked: Ranked) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
-from tlf.planner.cost.npu.rehearsal import Rehearsal
+from tlf.planner.context import Evaluator
 
 TRIES = 24
 """How many programs are rehearsed at most,"""
@@ -36,7 +36,7 @@ class TileRefinement:
 
     module: ModuleOp
     """All groups have plans."""
-    rehearsal: Rehearsal
+    evaluator: Evaluator
     tries: int = TRIES
 
     def apply(self, families: Families) -> None:
@@ -69,7 +69,7 @@ class TileRefinement:
         if not self.tries:
             return None
         self.tries -= 1
-        return self.rehearsal.tiled_cycles(self.module.clone())
+        return self.evaluator.tiled_cycles(self.module.clone())
 
 
 def _give(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:

@@ -25,6 +25,7 @@ from tlf.dialects.parameters import mark_parameters
 from tlf.dialects.target import Level, Target
 from tlf.passes.graph.cse import CsePass
 from tlf.passes.graph.graph_outline_prepare import outline
+from tlf.planner.context import memo_of
 from tlf.planner.estimator import Estimator
 from tlf.planner.estimators import estimator_of
 from tlf.planner.fusion.cascades import ALIKE, Cascades
@@ -57,7 +58,7 @@ class Trial:
     def of(context: Context, target: Target) -> Trial | None:
         """A trial near the engines, or None where nothing prices loops there."""
         for level in reversed(target.tile_levels):
-            estimator = estimator_of(target, level)
+            estimator = estimator_of(target, level, memo=memo_of(context))
             if estimator is not None and estimator.prices_cascades:
                 return Trial(context, target, level, estimator)
         return None

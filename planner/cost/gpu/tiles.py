@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
-from functools import cache
 
 from tlf.analysis.operations.bands import Work
 from tlf.analysis.tiling.group import Members, rules_of
@@ -14,20 +13,12 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.target import Level, LevelKind, Target
 from tlf.dialects.tile import Mapping
+from tlf.planner.context import Memo
 from tlf.planner.cost.gpu.chip import Chip
 from tlf.planner.cost.gpu.kernel import STAGES, Kernels
 from tlf.planner.cost.gpu.search import Choice, Sizes, TileSearch
 from tlf.planner.freedom import ANYTHING, Freedom
 from tlf.planner.tiles.largest import Chooser
-
-
-@cache
-def _plans(circumstances: str) -> dict[Hashable, graph.PlanAttr | None]:
-    """
-    The plans of groups, by structure, as passes over the same program ask for again: on
-    a target, in a level, with some freedom.
-    """
-    return {}
 
 
 class GpuTiles:
@@ -37,15 +28,24 @@ class GpuTiles:
     """
 
     def __init__(
-        self, target: Target, level: Level, chip: Chip, freedom: Freedom = ANYTHING
+        self,
+        target: Target,
+        level: Level,
+        chip: Chip,
+        freedom: Freedom = ANYTHING,
+        memo: Memo | None = None,
     ) -> None:
+        memo = Memo() if memo is None else memo
         self.target = target
         self.level = level
         self.freedom = freedom
         self.kernels = Kernels(chip, target)
         self.rules = rules_of(target, level.name)
-        self._known = _plans(repr((target.data, level.name, freedom)))
-        self._fastest: dict[Hashable, int | None] = {}
+        circumstances = repr((target.data, level.name, freedom))
+        self._known: dict[Hashable, graph.PlanAttr | None] = memo.table(
+            "plans", circumstances
+        )
+        self._fastest: dict[Hashable, int | None] = memo.table("cycles", circumstances)
 
     @property
     def prices_cascades(self) -> bool:
@@ -53,13 +53,16 @@ class GpuTiles:
 
     @staticmethod
     def of(
-        target: Target, level: Level, freedom: Freedom = ANYTHING
+        target: Target,
+        level: Level,
+        freedom: Freedom = ANYTHING,
+        memo: Memo | None = None,
     ) -> GpuTiles | None:
         """A finder for a level, or None where there is no model of the target."""
         chip = Chip.of(target)
         if chip is None or level.kind is not LevelKind.VALUE:
             return None
-        return GpuTiles(target, level, chip, freedom)
+        return GpuTiles(target, level, chip, freedom, memo)
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The cheapest plan, or None where none of those tried fits."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cache
 from math import prod
 from typing import TypeAlias, TypeVar
 
@@ -16,6 +15,7 @@ from tlf.analysis.tiling.structure import Structures, structure_of
 from tlf.dialects import graph, tile
 from tlf.dialects.target import Level, Target
 from tlf.dialects.tile import Mapping
+from tlf.planner.context import Memo
 from tlf.planner.cost.npu.nearest import GRID, ROUGH, STAGES, Machinery, NearestSearch
 from tlf.planner.cost.npu.nests import Nesting, Nests
 from tlf.planner.cost.npu.outer import OuterModel
@@ -31,22 +31,7 @@ RUNNERS_UP = 6
 """How many other plans of a group are kept that may be better among others."""
 
 
-@cache
-def _answers(circumstances: str) -> dict[Hashable, int | None]:
-    """
-    How many cycles groups take at best, by structure, as passes over the same program
-    ask for again and again: on a target, in a level, with some freedom.
-    """
-    return {}
-
-
 Plans: TypeAlias = tuple[graph.PlanAttr, ...]
-
-
-@cache
-def _plans(circumstances: str) -> dict[Hashable, Plans]:
-    """The plans of groups, by structure, as programs that are rehearsed share many."""
-    return {}
 
 
 def is_timed(target: Target) -> bool:
@@ -61,8 +46,13 @@ class TimedTiles:
     """
 
     def __init__(
-        self, target: Target, level: Level, freedom: Freedom = ANYTHING
+        self,
+        target: Target,
+        level: Level,
+        freedom: Freedom = ANYTHING,
+        memo: Memo | None = None,
     ) -> None:
+        memo = Memo() if memo is None else memo
         self.target = target
         self.level = level
         self.freedom = freedom
@@ -70,12 +60,12 @@ class TimedTiles:
         self.machinery = Machinery(target, level)
         if not self.is_nearest:
             self.outer = OuterModel(target, level)
-            self.nesting = nesting_on(target)
+            self.nesting = nesting_on(target, memo)
         self._structures = Structures()
         self._known: dict[Hashable, Plans] = {}
         circumstances = repr((target.data, level.name, freedom))
-        self._answers = _answers(circumstances)
-        self._plans = _plans(circumstances)
+        self._answers: dict[Hashable, int | None] = memo.table("cycles", circumstances)
+        self._plans: dict[Hashable, Plans] = memo.table("plans", circumstances)
 
     @property
     def prices_cascades(self) -> bool:
@@ -84,10 +74,13 @@ class TimedTiles:
 
     @staticmethod
     def of(
-        target: Target, level: Level, freedom: Freedom = ANYTHING
+        target: Target,
+        level: Level,
+        freedom: Freedom = ANYTHING,
+        memo: Memo | None = None,
     ) -> TimedTiles | None:
         """A finder for a level, or None where there is no model of the target."""
-        return TimedTiles(target, level, freedom) if is_timed(target) else None
+        return TimedTiles(target, level, freedom, memo) if is_timed(target) else None
 
     def plan(self, members: Members) -> graph.PlanAttr | None:
         """The fastest plan, or None where none of those tried fits."""
@@ -156,16 +149,16 @@ class TimedTiles:
         return search.best()
 
 
-def nesting_on(target: Target) -> Nesting:
+def nesting_on(target: Target, memo: Memo | None = None) -> Nesting:
     """Finds nests as `graph-group` does for the nearest memory of a target."""
     nearest = next(iter(target.levels.values()))
-    timed = TimedTiles.of(target, nearest)
+    timed = TimedTiles.of(target, nearest, memo=memo)
     return Nesting(target, None if timed is None else Cascades(target, timed))
 
 
-def nests_of(members: Members, target: Target) -> Nests:
+def nests_of(members: Members, target: Target, memo: Memo | None = None) -> Nests:
     """The nests of one group."""
-    return nesting_on(target).of(members)
+    return nesting_on(target, memo).of(members)
 
 
 def _remembered(

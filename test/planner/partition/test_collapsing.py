@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import pytest
+from evaluated_block import evaluated_block
 from example_layers import BlockSizes
-from rehearsed_block import rehearsed_block
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
@@ -56,8 +56,6 @@ class Told:
         (Told(None, None), True),
     ],
 )
-def test_what_takes_hardly_longer_is_taken(
-    told: Told | None, collapsed: bool, monkeypatch: pytest.MonkeyPatch
-):
-    module = rehearsed_block(told, BlockSizes(1, 256, 64, 24, 24), PASSES, monkeypatch)
+def test_what_takes_hardly_longer_is_taken(told: Told | None, collapsed: bool):
+    module = evaluated_block(told, BlockSizes(1, 256, 64, 24, 24), PASSES)
     assert is_collapsed(module) == collapsed

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 import pytest
+from evaluated_block import evaluated_block
 from example_layers import BlockSizes
 from optimality_chip import changed
-from rehearsed_block import rehearsed_block
 from xdsl.dialects.builtin import ModuleOp
 
 from tlf.dialects import graph
@@ -50,50 +50,46 @@ def _is_prepared(op: graph.GroupOp) -> bool:
     return around is not None and is_preparation(around)
 
 
-def partitioned(
-    told: Told, monkeypatch: pytest.MonkeyPatch, target: Target | None = None
-) -> list[graph.PlanAttr]:
+def partitioned(told: Told, target: Target | None = None) -> list[graph.PlanAttr]:
     passes = "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=8}"
     sizes = BlockSizes(1, 256, 64, 32, 32)
-    return _plans(rehearsed_block(told, sizes, passes, monkeypatch, target))
+    return _plans(evaluated_block(told, sizes, passes, target))
 
 
-def test_the_best_by_the_formula_leads_too(monkeypatch: pytest.MonkeyPatch):
+def test_the_best_by_the_formula_leads_too():
     """Also where another schedule is faster that has nothing that could."""
     told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
-    (plan,) = partitioned(told, monkeypatch)
+    (plan,) = partitioned(told)
     assert plan.leads
     assert {(1, False), (1, True)} < set(told.asked)
     assert len(told.asked) <= 16
 
 
-def test_it_is_not_taken_where_another_one_is_faster(monkeypatch: pytest.MonkeyPatch):
+def test_it_is_not_taken_where_another_one_is_faster():
     told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=105_000)
-    assert len(partitioned(told, monkeypatch)) > 1
+    assert len(partitioned(told)) > 1
     assert (1, True) in told.asked
 
 
-def test_the_best_with_a_lead_leads_too(monkeypatch: pytest.MonkeyPatch):
+def test_the_best_with_a_lead_leads_too():
     """With fast memory neither the formula's own schedule nor the fastest has one."""
     told = Told({1: 115_000, 2: 120_000, 3: 110_000}, led=90_000)
-    (plan,) = partitioned(told, monkeypatch, changed(load("npu"), "L3", bandwidth=256))
+    (plan,) = partitioned(told, changed(load("npu"), "L3", bandwidth=256))
     assert plan.leads
     assert told.asked[0][0] > 1
 
 
-def test_what_is_as_fast_does_not_end_it(monkeypatch: pytest.MonkeyPatch):
+def test_what_is_as_fast_does_not_end_it():
     """All of the tries are made behind that of a lead: others may be faster still."""
     told = Told({1: 100_000, 2: 100_000, 3: 100_000}, led=200_000)
-    partitioned(told, monkeypatch)
+    partitioned(told)
     assert [leads for _, leads in told.asked[:8]] == [True] + 7 * [False]
 
 
 @pytest.mark.parametrize(("bandwidth", "leads"), [(64, True), (256, False)])
-def test_what_is_best_with_a_lead_comes_first(
-    bandwidth: int, leads: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_best_with_a_lead_comes_first(bandwidth: int, leads: bool):
     """Where the formula finds it better than the best that has none."""
     told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     chip = changed(load("npu"), "L3", bandwidth=bandwidth)
-    partitioned(told, monkeypatch, chip)
+    partitioned(told, chip)
     assert told.asked[0][1] == leads

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+from evaluated_block import evaluated_block
 from example_layers import BlockSizes
-from rehearsed_block import rehearsed_block
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
@@ -47,25 +47,23 @@ def _plans(module: ModuleOp, function: str) -> Plans:
     return tuple(group.plan for group in groups if group.plan is not None)
 
 
-def chosen(
-    told: Told | None, monkeypatch: pytest.MonkeyPatch, options: str = ""
-) -> tuple[Plans, Plans]:
+def chosen(told: Told | None, options: str = "") -> tuple[Plans, Plans]:
     """The plans of a block, and those of what is computed before a call."""
     passes = f"{PREFIX}graph-choose-tiles{{level=L1{options}}}"
     sizes = BlockSizes(1, 64, 32, 32, 32)
-    module = rehearsed_block(told, sizes, passes, monkeypatch)
+    module = evaluated_block(told, sizes, passes)
     return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")
 
 
-def test_the_plans_that_suit_the_program_are_taken(monkeypatch: pytest.MonkeyPatch):
+def test_the_plans_that_suit_the_program_are_taken():
     """Those that are told to be faster, of one group after the other."""
-    alone, prepared = chosen(None, monkeypatch)
+    alone, prepared = chosen(None)
 
     def times(plans: Plans) -> int:
         return 100 - sum(a != b for a, b in zip(plans, alone, strict=True))
 
     told = Told(times)
-    found, before = chosen(told, monkeypatch)
+    found, before = chosen(told)
     assert found != alone
     assert times(found) == min(map(times, told.asked))
     assert told.asked[0] == alone
@@ -74,27 +72,27 @@ def test_the_plans_that_suit_the_program_are_taken(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("time", [100, None])
 def test_where_nothing_is_faster_the_best_alone_stay(
-    time: int | None, monkeypatch: pytest.MonkeyPatch
+    time: int | None,
 ):
-    alone, _ = chosen(None, monkeypatch)
+    alone, _ = chosen(None)
 
     def times(plans: Plans) -> int | None:
         return time if plans != alone else 99
 
     told = Told(times)
-    assert chosen(told, monkeypatch)[0] == alone
+    assert chosen(told)[0] == alone
     assert 1 < len(told.asked) <= TRIES
 
 
-def test_what_cannot_be_told_changes_nothing(monkeypatch: pytest.MonkeyPatch):
-    alone, _ = chosen(None, monkeypatch)
+def test_what_cannot_be_told_changes_nothing():
+    alone, _ = chosen(None)
     told = Told(lambda _: None)
-    assert chosen(told, monkeypatch)[0] == alone
+    assert chosen(told)[0] == alone
     assert told.asked == [alone]
 
 
-def test_rehearsals_are_limited(monkeypatch: pytest.MonkeyPatch):
+def test_rehearsals_are_limited():
     for options, most in ((" tries=0", 0), (" tries=3", 3)):
         told = Told(lambda _: 100)
-        chosen(told, monkeypatch, options)
+        chosen(told, options)
         assert len(told.asked) == most

@@ -10,14 +10,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tlf.dialects.block_order import sort_block
 from tlf.dialects.target import Target
-from tlf.planner.cost.npu.rehearsal import Rehearsal
+from tlf.planner.context import Evaluator
 
 
-def rehearsed(
+def evaluate_change(
     block: Block,
     change: Callable[[dict[Operation, Operation], dict[SSAValue, SSAValue]], None],
     target: Target,
-    rehearsal: Rehearsal,
+    evaluator: Evaluator,
 ) -> int | None:
     """
     The cycles of a function of one block after a change, or None where they are not
@@ -33,4 +33,4 @@ def rehearsed(
     target.attach(module)
     change(dict(zip(block.ops, copy.body.block.ops, strict=True)), values)
     sort_block(copy.body.block)
-    return rehearsal.cycles(module)
+    return evaluator.cycles(module)

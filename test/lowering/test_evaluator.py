@@ -5,7 +5,7 @@ from optimality_chip import Chip, small_chips
 from optimality_graphs import small_network
 from xdsl.dialects.builtin import ModuleOp
 
-from tlf.lowering.rehearsal import TileRehearsal
+from tlf.lowering.evaluator import LoweringEvaluator
 
 CHIP = Chip(small_chips()["near"])
 
@@ -20,7 +20,7 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     figures = CHIP.figures(made)
 
     assert figures is not None
-    told = TileRehearsal(CHIP.target, STEPS).cycles(made.clone())
+    told = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
     assert told == pytest.approx(figures.cycles, rel=0.02)
 
 
@@ -30,7 +30,7 @@ def test_tells_nothing_of_what_does_not_fit():
 
     program = made.clone()
     small.attach(program)
-    assert TileRehearsal(small, STEPS).cycles(program) is None
+    assert LoweringEvaluator(small, STEPS).cycles(program) is None
 
 
 @pytest.mark.one_in(2)
@@ -49,14 +49,14 @@ def test_what_is_rehearsed_is_faster(seed: int):
 
 def test_what_was_learned_changes_nothing():
     """One rehearsal of many programs tells of each what one of its own tells."""
-    shared = TileRehearsal(CHIP.target, STEPS)
+    shared = LoweringEvaluator(CHIP.target, STEPS)
     for seed in (3, 104, 125):
         grouped = CHIP.grouped(small_network(seed))
         for options in ("tries=0", "strategy=unfused tries=0", "keep=false tries=0"):
             made = CHIP.partitioned(grouped, options)
             told = shared.cycles(made.clone())
             assert told is not None
-            assert told == TileRehearsal(CHIP.target, STEPS).cycles(made.clone())
+            assert told == LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
             assert told == shared.cycles(made.clone())
 
 
@@ -64,7 +64,7 @@ def test_what_was_learned_changes_nothing():
 def test_instructions_that_are_run_are_limited():
     """What was told before stays."""
     made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")
-    cycles = TileRehearsal(CHIP.target, STEPS).cycles(made.clone())
+    cycles = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
     told = [_told(2**power, made) for power in range(20)]
 
     assert cycles is not None
@@ -76,6 +76,6 @@ def test_instructions_that_are_run_are_limited():
 
 def _told(steps: int, module: ModuleOp) -> list[int]:
     """What is told of a program, again and again, within so many instructions."""
-    rehearsal = TileRehearsal(CHIP.target, steps)
+    rehearsal = LoweringEvaluator(CHIP.target, steps)
     told = [rehearsal.cycles(module.clone()) for _ in range(4)]
     return [each for each in told if each is not None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -22,30 +21,32 @@ from tlf.passes.plan.graph_collapse_axes import collapse
 from tlf.passes.plan.graph_copy_joined import GraphCopyJoinedPass
 from tlf.passes.plan.graph_group import GraphGroupPass
 from tlf.passes.plan.graph_mark_in_place import GraphMarkInPlacePass
+from tlf.planner.context import Memo, PlanningContext
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.cost.program.clock import TooManyStepsError
 from tlf.planner.cost.program.prediction import predict
 from tlf.planner.layout.costs import KnownPlans
 
 
-class TileRehearsal:
+class LoweringEvaluator:
     """
     Takes programs the way of `npu-pipeline`, from groups for the outermost level on.
     Tiles of nearer levels, and of the outermost one for some layouts of tensors, are
     chosen once for groups of the same structure.
     """
 
-    def __init__(self, target: Target, steps: int) -> None:
+    def __init__(self, target: Target, steps: int, memo: Memo | None = None) -> None:
         self.target = target
         self._left = steps
-        self.context = Context()
+        self.context = PlanningContext(memo=memo)
         self._timed = {
-            level.name: TimedTiles.of(target, level) for level in target.tile_levels
+            level.name: TimedTiles.of(target, level, memo=self.context.memo)
+            for level in target.tile_levels
         }
         self._known: KnownPlans = {}
 
     def cycles(self, module: ModuleOp) -> int | None:
-        """What the functions of a program will take, or None; see `Rehearsal`."""
+        """What the functions of a program will take, or None; see `Evaluator`."""
         return self._told(module, self._lower)
 
     def grouped_cycles(self, module: ModuleOp) -> int | None:
@@ -85,7 +86,9 @@ class TileRehearsal:
                 )
                 collapse(module, self.target)
             else:
-                GraphChooseLayoutsPass(level.name).choose(module, self._known)
+                GraphChooseLayoutsPass(level.name).choose(
+                    module, self._known, self.context.memo
+                )
             self._apply(module, GraphCopyJoinedPass())
             self._choose_tiles(module, level)
             self._apply(module, DeadCodeElimination())

@@ -7,7 +7,7 @@ from differential import parsed
 from kept_groups import run_passes
 
 from tlf.dialects.target import Target, load
-from tlf.planner.cost.npu import rehearsal
+from tlf.planner.context import Evaluator, Memo, PlanningContext
 
 SIZE = 64
 
@@ -54,28 +54,29 @@ def program(slices: int) -> str:
     """
 
 
-def rehearsed(slices: int, options: str, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many programs are rehearsed."""
-    told = Counting()
-
-    def offered(target: Target, steps: int) -> rehearsal.Rehearsal:
-        del target, steps
-        return told
-
-    monkeypatch.setattr(rehearsal, "_offered", [offered])
+def evaluated(slices: int, options: str) -> int:
+    """The number of programs that are evaluated."""
+    counting = Counting()
     context, module = parsed(program(slices))
+    assert isinstance(context, PlanningContext)
+
+    def made(target: Target, steps: int, memo: Memo) -> Evaluator:
+        del target, steps, memo
+        return counting
+
+    context.evaluator = made
     target = load("npu")
     target.attach(module)
     options = f"groups=2 {options}"
     passes = f"graph-decompose,graph-group,graph-partition{{{options}}}"
     run_passes(context, module, target, passes)
-    return told.programs
+    return counting.programs
 
 
 @pytest.mark.long
-def test_what_moves_tensors_between_groups_counts(monkeypatch: pytest.MonkeyPatch):
+def test_what_moves_tensors_between_groups_counts():
     """Slices are lowered as operations are: with many, fewer programs are rehearsed."""
-    few, many = (rehearsed(count, "", monkeypatch) for count in (2, 24))
-    assert few == rehearsed(2, "effort=4000", monkeypatch) > 0
-    assert 0 < many < rehearsed(24, "effort=4000", monkeypatch)
-    assert rehearsed(2, "effort=0", monkeypatch) == 0
+    few, many = (evaluated(count, "") for count in (2, 24))
+    assert few == evaluated(2, "effort=4000") > 0
+    assert 0 < many < evaluated(24, "effort=4000")
+    assert evaluated(2, "effort=0") == 0

@@ -1,0 +1,86 @@
+"""Context of a compilation: the memo of estimates, the evaluator of candidates."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from typing import Any, Protocol, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from tlf.dialects.target import Target
+
+
+class Evaluator(Protocol):
+    """
+    Cost evaluation by trial lowering on one target.
+
+    An evaluator lowers the module that it is given, which is used up, and returns the
+    cycles of its functions by the event model; `None` where the module cannot be
+    lowered, or its cycles are not known. What it learned of one module serves the next.
+    It is limited by the instructions that it runs for all modules, not by time, so that
+    every machine gets the same answers.
+    """
+
+    def cycles(self, module: ModuleOp) -> int | None:
+        """Return the cycles of a module of groups for the outermost level."""
+        ...
+
+    def grouped_cycles(self, module: ModuleOp) -> int | None:
+        """Return the cycles of a module of groups for the innermost level."""
+        ...
+
+    def tiled_cycles(self, module: ModuleOp) -> int | None:
+        """Return the cycles of a module whose groups have plans for that level."""
+        ...
+
+
+class Memo:
+    """
+    Results of planning, for the length of one compilation. Each table holds those of
+    groups by their structure, under one set of circumstances.
+    """
+
+    def __init__(self) -> None:
+        self._tables: defaultdict[Hashable, dict[Hashable, Any]] = defaultdict(dict)
+
+    def table(self, *circumstances: Hashable) -> dict[Hashable, Any]:
+        """Return the table for some circumstances, which is empty at first."""
+        return self._tables[circumstances]
+
+
+EvaluatorFactory: TypeAlias = Callable[[Target, int, Memo], Evaluator]
+"""Makes an evaluator that runs so many instructions at most."""
+
+
+class PlanningContext(Context):
+    """
+    A context from which passes get the memo of the compilation, and an evaluator where
+    its owner gives one.
+    """
+
+    def __init__(
+        self,
+        allow_unregistered: bool = False,
+        evaluator: EvaluatorFactory | None = None,
+        memo: Memo | None = None,
+    ) -> None:
+        super().__init__(allow_unregistered)
+        self.evaluator = evaluator
+        self.memo = Memo() if memo is None else memo
+
+
+def memo_of(context: Context) -> Memo:
+    """Return the memo of a context; an empty one for a context that has none."""
+    return context.memo if isinstance(context, PlanningContext) else Memo()
+
+
+def evaluator_of(context: Context, target: Target, steps: int) -> Evaluator | None:
+    """
+    Return an evaluator on a target that runs at most `steps` instructions; `None` for a
+    context without one.
+    """
+    if not isinstance(context, PlanningContext) or context.evaluator is None:
+        return None
+    return context.evaluator(target, steps, context.memo)
