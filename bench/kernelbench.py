@@ -111,6 +111,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--only", default="", help="part of the names of problems")
     parser.add_argument("--jobs", type=int, default=1, help="problems at a time")
     found = parser.parse_args(arguments)
+    if not (found.checkout / "KernelBench").is_dir():
+        parser.error(f"expected a checkout of KernelBench, got `{found.checkout}`")
     levels = tuple(int(level) for level in found.levels.split(","))
     return Options(
         found.checkout,

@@ -141,6 +141,8 @@ def report(options: Options) -> Sequence[Record]:
     """Run what was not run yet, print faults, and count outcomes."""
     known = read(options.out)
     wanted = list(records(options))
+    if not wanted:
+        raise SystemExit(f"opinfo: error: no operation matches `{options.only}`")
     left = [each for each in wanted if each.key not in known]
     for each in wanted:
         if each.key in known:
@@ -183,7 +185,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Options:
     parser.add_argument("--target", default="reference")
     parser.add_argument("--way", choices=WAYS, default="backend")
     parser.add_argument("--dtypes", default="f32", help=f"among {','.join(DTYPES)}")
-    parser.add_argument("--only", default="*", help="a pattern of names")
+    parser.add_argument("--only", default="*", help="a glob pattern of names")
     parser.add_argument("--samples", type=int, default=0, help="at most; 0 is all")
     parser.add_argument("--seed", type=int, help="choose samples by it, not the first")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")

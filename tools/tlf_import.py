@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-import` command."""
     options = parse_arguments(arguments)
     if find_spec("torch") is None:
-        fail("PyTorch is needed; install the extra 'torch': pip install 'tlf[torch]'")
+        fail("PyTorch is needed; install the extra 'torch': pip install -e '.[torch]'")
 
     from tlf.frontend.torch import ImportFailure
     from tlf.tools.import_source import import_source

@@ -34,6 +34,7 @@ class CompiledModule:
         )
         self.weights = dict(imported.weights)
         self._orders = result_orders(imported.function)
+        self._tensors = [each for each in imported.arguments if isinstance(each, int)]
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run the module on tensors."""
@@ -64,9 +65,12 @@ class CompiledModule:
     ) -> list[Any]:
         leaves, spec = pytree.tree_flatten((tuple(arguments), dict(options)))
         if spec != self.imported.in_spec:
-            raise TypeError(
-                f"expected arguments as {self.imported.in_spec}, got {spec}"
-            )
+            wanted, got = map(_call_text, (self.imported.in_spec, spec))
+            raise TypeError(f"expected a call like {wanted}, got {got}")
+        for number in self._tensors:
+            if not isinstance(leaves[number], torch.Tensor):
+                kind = type(leaves[number]).__name__
+                raise TypeError(f"input {number}: expected a tensor, got a {kind}")
         for number, wanted in self.imported.constants.items():
             if not _is_same(leaves[number], wanted):
                 raise TypeError(
@@ -91,6 +95,21 @@ class CompiledModule:
     def explain(self) -> str:
         """What runs together, see `CompiledProgram.explain`."""
         return self.program.explain()
+
+
+def _call_text(spec: pytree.TreeSpec) -> str:
+    """A call with arguments of some structure, as in `(*, {'a': *}, b=*)`."""
+    leaves = [_Leaf()] * spec.num_leaves
+    arguments, options = pytree.tree_unflatten(leaves, spec)
+    named = (f"{name}={value}" for name, value in options.items())
+    return f"({', '.join((*map(str, arguments), *named))})"
+
+
+class _Leaf:
+    """An argument, whatever it is."""
+
+    def __repr__(self) -> str:
+        return "*"
 
 
 def _is_same(value: object, wanted: object) -> bool:

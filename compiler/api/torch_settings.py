@@ -8,8 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from xdsl.utils.exceptions import DiagnosticException
+
 from tlf.dialects.numerics import Numerics
-from tlf.dialects.target import Target
+from tlf.dialects.target import Target, load
+
+REFERENCE = "reference"
+"""The target that interprets programs."""
 
 
 class Fallback(StrEnum):
@@ -45,6 +50,12 @@ class Settings:
 def _target(value: Any) -> str | Target:
     if not isinstance(value, str | Target):
         raise ValueError(f"expected the name of a target, got {value}")
+    if isinstance(value, Target) or value == REFERENCE:
+        return value
+    try:
+        load(value, [REFERENCE])
+    except DiagnosticException as error:
+        raise ValueError(str(error)) from error
     return value
 
 

@@ -17,6 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 from xdsl.dialects.builtin import ModuleOp
 
+from tlf.frontend.torch.convert import name_of
 from tlf.frontend.torch.decompositions import (
     core_decompositions,
     decompositions,
@@ -91,9 +92,27 @@ def exported(
     """A module as PyTorch exports it. Raises `ImportFailure`."""
     arguments, named = tuple(inputs), dict(options or {})
     try:
-        return torch.export.export(module, arguments, named, strict=False)
+        with _silenced("torch._subclasses.fake_tensor"):
+            return torch.export.export(module, arguments, named, strict=False)
     except Exception as error:
         raise _failure("torch.export", error) from error
+
+
+@contextmanager
+def _silenced(name: str) -> Generator[None]:
+    """Keep a logger of PyTorch from writing the traceback of a raised error."""
+    logger = logging.getLogger(name)
+    logger.addFilter(_drop)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_drop)
+
+
+def _drop(record: logging.LogRecord) -> bool:
+    """Return `False`, so that a logger leaves out a record."""
+    del record
+    return False
 
 
 def _failure(what: str, error: Exception) -> ImportFailure:
@@ -143,6 +162,7 @@ def _taken_apart(program: Any) -> ExportedProgram:
 
 def import_program(program: ExportedProgram) -> ImportedProgram:
     """Import an exported program of ATen operations."""
+    _refuse_effects(program)
     names, sources, constants = _inputs(program)
     weights = {
         source: _weight(program, source)
@@ -173,6 +193,13 @@ def import_program(program: ExportedProgram) -> ImportedProgram:
         cast(pytree.TreeSpec, call.in_spec),
         cast(pytree.TreeSpec, call.out_spec),
     )
+
+
+def _refuse_effects(program: ExportedProgram) -> None:
+    """Raise `ImportFailure` for the first operation that PyTorch must not leave out."""
+    for node in program.graph.nodes:
+        if node.op == "call_function" and name_of(node.target) == "with_effects":
+            raise ImportFailure(f"no conversion of {name_of(node.args[1])}")
 
 
 def _inputs(

@@ -34,8 +34,13 @@ def main(arguments: list[str] | None = None) -> int:
             if name not in report.outputs:
                 raise NPUInputError(f"the program has no output `{name}`")
             np.save(file, report.outputs[name])
-    except (NPUError, OSError, UnicodeDecodeError) as error:
-        print(f"{path}: {error}", file=sys.stderr)
+    except OSError as error:
+        print(
+            f"error: cannot read `{error.filename}`: {error.strerror}", file=sys.stderr
+        )
+        return 1
+    except (NPUError, UnicodeDecodeError) as error:
+        print(f"{path}: error: {error}", file=sys.stderr)
         return 1
     if options.trace is not None:
         options.trace.write_text(report.trace())

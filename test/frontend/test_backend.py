@@ -42,10 +42,16 @@ def test_name_of_the_backend():
         assert compiled(torch.tensor([-1.0, 2.0])).tolist() == [0, 2]
 
 
-def test_wrong_option():
-    compiled = compile_by_torch(nn.ReLU(), backend=tlf, options={"targets": "npu"})
-    with (
-        torch.no_grad(),
-        pytest.raises(Exception, match="expected the option"),
-    ):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"targets": "npu"}, "expected the option"),
+        ({"target": "npux"}, r"expected a target \(.*, got `npux`"),
+        ({"target": "npu:L9=1K"}, "L9"),
+        ({"numerics": "loose"}, "expected numerics"),
+    ],
+)
+def test_wrong_options(options: dict[str, str], message: str):
+    compiled = compile_by_torch(nn.ReLU(), backend=tlf, options=options)
+    with torch.no_grad(), pytest.raises(Exception, match=message):
         compiled(torch.rand(2))

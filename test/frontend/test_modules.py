@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from torch_check import T, assert_close, compiled_by_backend
 
 from tlf.compiler.api.torch_module import compile_module
+from tlf.frontend.torch.errors import ImportFailure
 
 
 @dataclass(frozen=True)
@@ -166,10 +167,30 @@ class Add(nn.Module):
 
 def test_wrong_structure_is_refused():
     compiled = compile_module(Add(), [normal(3), normal(3)])
-    with pytest.raises(TypeError, match="expected arguments as"):
+    with pytest.raises(TypeError, match=r"a call like \(\*, \*\), got \(\*\)"):
         compiled(normal(3))
+    with pytest.raises(TypeError, match=r"got \(\*, y=\*\)"):
+        compiled(normal(3), y=normal(3))
+    with pytest.raises(TypeError, match="input 1: expected a tensor, got a str"):
+        compiled(normal(3), "y")
     with pytest.raises(TypeError, match=r"`y`: expected shape \(3,\), got \(4,\)"):
         compiled(normal(3), normal(4))
+
+
+class Inverse(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return T.linalg.inv(x) * 2
+
+
+def test_effects_are_refused_by_name():
+    with pytest.raises(ImportFailure, match=r"^no conversion of aten\._linalg_check"):
+        compile_module(Inverse(), [T.eye(3)])
+
+
+def test_errors_of_pytorch_are_one_line(capfd: pytest.CaptureFixture[str]):
+    with pytest.raises(ImportFailure, match=r"^torch.export: .*\[2, 5\] X \[3, 4\]"):
+        compile_module(nn.Linear(3, 4), [normal(2, 5)])
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_what_is_in_no_other_module_is_called_as_in_the_graph():

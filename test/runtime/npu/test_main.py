@@ -44,7 +44,11 @@ def test_time_only(machine: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("oops", [], "expected a directive, got `oops`"),
         (CODE, [], "expected an array for input `x`, got none"),
         (CODE, ["--input", "x"], "expected NAME=FILE.npy, got `x`"),
-        (CODE, ["--input", "x=none.npy"], "No such file"),
+        (
+            CODE,
+            ["--input", "x=none.npy"],
+            "error: cannot read `none.npy`",
+        ),
         (".code\nhalt", ["--output", "z=z.npy"], "the program has no output `z`"),
     ],
 )
