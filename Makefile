@@ -11,7 +11,7 @@ REQUIREMENTS := pyproject.toml constraints.txt
 
 help:  ## Show this help
 	@echo "make TARGET [PYTHON=python3.11] [VENV=.venv]"
-	@sed -n 's/^\([a-z-]*\):.*##/  \1	/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*##/  \1	/p' $(MAKEFILE_LIST) | expand -t 14
 
 install: $(VENV)/test.stamp  ## Make the virtual environment, with everything for tests
 

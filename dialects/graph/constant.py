@@ -57,7 +57,7 @@ class FileAttr(ParametrizedAttribute):
     """
     An array in a side file.
 
-    `path` names an `.npz` archive, relative to the current directory, `key` the array
+    `path` names an `.npz` archive or a `.safetensors` file, relative to the current directory, `key` the array
     in it, and `sha256` is the digest of the array's bytes in row-major order, or empty
     where nobody wrote it down.
 
@@ -132,6 +132,7 @@ class ConstantOp(IRDLOperation, ConstantInterface):
 
     ```mlir
     %c = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %w = graph.constant file "block.safetensors" key "0.weight" : tensor<16x12xf32>
     ```
     """
 

@@ -44,6 +44,7 @@ from tlf.lowering.pipelines import PIPELINES
 from tlf.tools import (
     bench_options,
     explain_options,
+    import_options,
     plan_options,
     run_options,
     tlf_bench,
@@ -78,6 +79,7 @@ BLOCK = re.compile(
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<to>[^)\s]+)\)")
 CALL = re.compile(r"`[^`\n]*\]\([^`\n]*`")
 """Code that looks like a link, as of a map or of an array."""
+PATH = re.compile(r"`(?P<path>[\w.-]+/[\w./-]*)`")
 REFERENCE = "syntax-"
 """Pages that `bench/syntax.py` writes are as long as there are operations."""
 ANNOUNCED = re.compile(r"# expected-error \{\{(.*)\}\}")
@@ -162,6 +164,15 @@ def test_programs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
             tlf_opt.main([file, "--split-input-file", "--verify-diagnostics"])
         except SystemExit:
             pytest.fail(f"{block.name}: {capsys.readouterr().err}")
+
+
+@pages
+def test_paths(page: Path):
+    """What is named in the folders of the project is there."""
+    folders = {each.name for each in ROOT.iterdir() if each.is_dir()}
+    named = {found["path"] for found in PATH.finditer(page.read_text(encoding="utf-8"))}
+    inside = [path for path in named if path.split("/")[0] in folders]
+    assert [path for path in inside if not (ROOT / path).exists()] == []
 
 
 @pages
@@ -344,11 +355,12 @@ def test_every_flag_is_described():
     known = (
         bench_options.Options,
         explain_options.Options,
+        import_options.Options,
         plan_options.Options,
         run_options.Options,
     )
     for name in {name for options in known for name in options.__annotations__}:
-        if name not in ("experiment", "file", "files"):
+        if name not in ("experiment", "file", "files", "source", "locations"):
             flags.add("--" + name.replace("_", "-"))
 
     assert flags <= words("tools.md") | words("explain.md")

@@ -1,1 +1,0 @@
-"""What tiled groups cost: bytes in a memory, cycles on a machine."""
