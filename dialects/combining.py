@@ -1,4 +1,4 @@
-"""How results of a reduction become one."""
+"""Combination of partial results of a reduction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COMBINED: Mapping[ReduceKind, type[BinaryOperation]] = {
     ReduceKind.MAX: graph.MaximumOp,
     ReduceKind.MIN: graph.MinimumOp,
 }
-"""What makes one reduction of two."""
+"""Operation that combines two results of a reduction, by its kind."""
 
 
 def kind_of(op: AccumulatingInterface) -> ReduceKind:
-    """How results of a reduction or a contraction are combined."""
+    """Return the kind of combination of a reduction or a contraction."""
     return op.combination if isinstance(op, graph.ReduceOp) else ReduceKind.SUM
 
 

@@ -20,9 +20,10 @@ from tlf.support.affine.access import Accesses
 
 def is_cut(op: Operation) -> bool:
     """
-    Whether each axis of a movement's result is part of the same axis of its operand,
-    from some index on, in steps, the last axis without gaps. A strided view of a buffer
-    with the operand shows the result. What keeps all elements is a copy, not a cut.
+    Return `True` if a movement is a strided slice: each axis of its result is a range
+    of the same axis of its operand, from some offset on and in steps, the last axis
+    with unit step. A strided view of the operand's buffer then shows the result. A
+    movement that keeps all elements is a copy, not a slice.
     """
     if not isinstance(op, MovementInterface) or op.border(0) is not None:
         return False
@@ -44,17 +45,18 @@ def is_cut(op: Operation) -> bool:
 
 def is_part(op: Operation) -> bool:
     """
-    Whether a movement is a cut without steps, so that a tile of its result is a tile of
-    its operand as it is.
+    Return `True` if a movement is a slice with unit steps, so that a tile of its result
+    is a tile of its operand unchanged.
     """
     return is_cut(op) and all(access.terms[0][1] == 1 for access in _read(op))
 
 
 def is_stored_cut(op: Operation) -> bool:
     """
-    Whether a movement cuts a tensor that is stored in any case: an argument, a
-    constant, or a value with other users. So the cut costs nothing, and needs no tensor
-    of its own. Where it is seen under another shape, strides reach that too.
+    Return `True` if a movement slices a tensor that is stored in any case: an argument,
+    a constant, or a value with other users. The slice then costs nothing and needs no
+    tensor of its own. If the slice is viewed under other shapes, strides must be able
+    to express these too.
     """
     if not is_cut(op) or _is_in_tile(op):
         return False
@@ -70,8 +72,9 @@ def is_stored_cut(op: Operation) -> bool:
 
 def is_merge(op: Operation) -> bool:
     """
-    Whether a view merges axes of its operand at most, so that the operand can be made
-    wherever its result is to lie, under whatever strides.
+    Return `True` if a view does no more than merge axes of its operand, so that the
+    operand can be computed directly at the location of its result, whatever the strides
+    there.
     """
     if not isinstance(op, ViewInterface):
         return False
@@ -82,7 +85,10 @@ def is_merge(op: Operation) -> bool:
 
 
 def _is_stored(value: SSAValue) -> bool:
-    """Whether a value is no operation's that only one other uses, be it as a view."""
+    """
+    Return `True` unless a value is the result of an operation and has only one use, be
+    it through views.
+    """
     while isinstance(value.owner, ViewInterface) and value.uses.get_length() == 1:
         value = value.owner.operands[0]
     if isinstance(value.owner, ConstantInterface):
@@ -91,7 +97,7 @@ def _is_stored(value: SSAValue) -> bool:
 
 
 def _is_in_tile(op: Operation) -> bool:
-    """Whether an operation works on a tile, near the engines."""
+    """Return `True` if an operation works on a tile in an inner memory level."""
     return level_of(op.results[0].type) is not None
 
 
@@ -116,7 +122,7 @@ def _strides(value: SSAValue) -> Sequence[int]:
 
 
 def _views_reach(value: SSAValue, strides: Sequence[int]) -> bool:
-    """Whether strides reach the shapes under which a strided value is seen."""
+    """Return `True` if strides can express all views of a strided value."""
     shape = tensor_type(value).get_shape()
     for use in value.uses:
         if isinstance(view := use.operation, ViewInterface):

@@ -1,4 +1,4 @@
-"""Where a tensor lives: its memory level, and the order of its axes there."""
+"""Encoding of a tensor: its memory level, and the order of its axes there."""
 
 import re
 from collections.abc import Sequence

@@ -52,8 +52,8 @@ def _called(functions: Sequence[func.FuncOp]) -> set[str]:
 
 def result_count(function: func.FuncOp) -> int:
     """
-    How many trailing arguments hold results; none before bufferisation. Raises
-    `DiagnosticException` where there are not so many arguments.
+    Return the number of trailing arguments that hold results; 0 before bufferisation.
+    Raises `DiagnosticException` if there are not so many arguments.
     """
     if (count := function.attributes.get(RESULTS)) is None:
         return 0

@@ -22,7 +22,7 @@ def copy_for(user: Operation, number: int) -> graph.TransposeOp:
 
 
 def is_copy(op: Operation) -> bool:
-    """Whether an operation copies a tensor."""
+    """Return `True` if an operation copies a tensor."""
     if not isinstance(op, graph.TransposeOp):
         return False
     return list(op.axis_list) == sorted(op.axis_list)

@@ -35,7 +35,7 @@ SUMMED = (f32, i32, i64)
 
 
 class Roles(NamedTuple):
-    """What messages call the table, and what is moved from or to it."""
+    """Names for the table and for what is moved from or to it, in messages."""
 
     table: str
     moved: str
@@ -96,7 +96,7 @@ class ScatteringOperation(IndexedOperation):
 
     @property
     def adds(self) -> bool:
-        """Whether elements are added to what is there."""
+        """True if elements are added to those at their destination."""
         return self.accumulate is not None
 
 

@@ -31,8 +31,8 @@ class IndexedWriteInterface(Operation, abc.ABC):
     @abc.abstractmethod
     def sums(self) -> bool | None:
         """
-        Whether elements are added to those at their places, rather than replacing them;
-        None where they are combined in another way.
+        True if elements are added to those at their indices, false if they replace
+        them; None if they are combined in another way.
         """
 
     @abc.abstractmethod

@@ -1,5 +1,5 @@
 """
-What passes and lowerings may ask of an operation, so that they need to know none.
+Interfaces by which passes and lowerings query operations without naming any.
 
 An operation inherits the interfaces that describe it. They are modelled on MLIR's
 TilingInterface and on the structured operations of its linalg dialect.
@@ -30,7 +30,7 @@ Scalar: TypeAlias = int | float
 
 
 class IteratorKind(StrEnum):
-    """Whether iterations along an axis are independent, or combine."""
+    """Kind of an axis: its iterations are independent, or combine."""
 
     PARALLEL = "parallel"
     REDUCTION = "reduction"
@@ -55,7 +55,7 @@ def reduction(extent: int) -> Iterator:
 
 
 class OperationClass(StrEnum):
-    """What limits an operation: arithmetic, memory, or nothing but moving data."""
+    """Bottleneck of an operation: arithmetic, memory, or nothing but data movement."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -96,9 +96,9 @@ class TilingInterface(ReferenceInterface):
 
     def border(self, operand: int) -> Scalar | None:
         """
-        What elements outside of `operand` must read as where an iteration touches them:
-        the neutral element of a reduction, the padding of a window. None where such
-        elements reach no element of a result.
+        Return the value that elements outside of `operand` must have where an iteration
+        touches them: the neutral element of a reduction, the padding of a window.
+        `None` if such elements affect no element of a result.
         """
         return None
 
@@ -122,7 +122,7 @@ class TilingInterface(ReferenceInterface):
 
     @property
     def operation_class(self) -> OperationClass:
-        """What limits the operation on most machines."""
+        """Bottleneck of the operation on most machines."""
         return OperationClass.MEMORY
 
     def linear_in(self) -> tuple[int, ...]:
@@ -180,7 +180,10 @@ class ElementwiseInterface(TilingInterface):
         return (tuple(Access.of(axis) for axis in range(len(shape))),)
 
     def scalar_operations(self) -> int:
-        """How many operations compute one element, constants not counted."""
+        """
+        Return the number of operations that compute one element, not counting
+        constants.
+        """
         return sum(not op.has_trait(ConstantLike) for op in self.scalar_body().ops)
 
     def scalar_body(self) -> Block:
@@ -248,7 +251,9 @@ class ContractionInterface(AccumulatingInterface):
     @property
     @abc.abstractmethod
     def precision(self) -> str:
-        """How inputs of type f32 are multiplied: `ieee`, `tf32` or `tf32x3`."""
+        """
+        Mode in which inputs of type f32 are multiplied: `ieee`, `tf32` or `tf32x3`.
+        """
 
     def neutral(self) -> Scalar:
         return 0
@@ -365,11 +370,11 @@ class Simplification:
     """A simpler way to compute the one result of an operation."""
 
     text: str
-    """What it is, as an equation such as `x * 1 = x`."""
+    """The simplification as an equation such as `x * 1 = x`."""
     build: Callable[[Builder], SSAValue]
     """Builds it, and returns a value of the result's type."""
     exact: bool = True
-    """Whether no bit of the result changes, whatever the operands are."""
+    """True if no bit of the result changes, whatever the operands are."""
 
 
 class SimplificationInterface(Operation, abc.ABC):

@@ -13,8 +13,8 @@ from tlf.dialects.parameters import is_parameter
 
 def invariant_values(block: Block) -> set[SSAValue]:
     """
-    What a block knows before it is called: arguments that hold weights, constants, and
-    what is computed from such values alone.
+    Return the values of a block that are the same at every call: arguments that hold
+    weights, constants, and values computed from these alone.
     """
     found = set[SSAValue](each for each in block.args if is_parameter(each))
     for op in block.ops:
@@ -30,7 +30,7 @@ class Invariants:
         self._known: dict[SSAValue, bool] = {}
 
     def holds(self, value: SSAValue) -> bool:
-        """Whether a value is the same at every call."""
+        """Return `True` if a value is the same at every call."""
         pending = [value]
         while pending:
             each = pending[-1]
@@ -49,7 +49,7 @@ class Invariants:
 
 
 def is_computable(op: Operation) -> bool:
-    """Whether an operation can be computed anywhere from its operands."""
+    """Return `True` if an operation can be computed anywhere from its operands."""
     return (
         isinstance(op, ReferenceInterface)
         and not op.regions
@@ -58,7 +58,7 @@ def is_computable(op: Operation) -> bool:
 
 
 def is_entry(function: func.FuncOp) -> bool:
-    """Whether nothing else in the module calls a function."""
+    """Return `True` if no other function of the module calls a function."""
     module = function.parent_op()
     return module is None or function.sym_name.data not in map(
         called_by, calls_in(module)

@@ -35,7 +35,7 @@ Layout: TypeAlias = tuple[int, ...] | Any
 """An order of axes, or any."""
 
 Declared: TypeAlias = Layout | None
-"""What is declared, if anything is."""
+"""Declared layout; None if there is none."""
 
 
 def declared_arguments(function: func.FuncOp) -> list[Declared]:

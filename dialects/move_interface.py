@@ -1,4 +1,4 @@
-"""What moves between memories, as passes ask for it that do not name operations."""
+"""Interface of moves between memories, for passes that do not name operations."""
 
 from __future__ import annotations
 
@@ -16,4 +16,7 @@ class MoveInterface(Operation, abc.ABC):
     @property
     @abc.abstractmethod
     def is_move(self) -> bool:
-        """Whether it does; else its result is a part of its operand, and a view."""
+        """
+        True if the operation moves data; else its result is a slice of its operand, and
+        a view.
+        """

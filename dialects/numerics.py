@@ -1,4 +1,4 @@
-"""How far passes may change results: not in a bit, or by rounding."""
+"""Extent to which passes may change results: not in a bit, or by rounding."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ ATTRIBUTE = "tlf.numerics"
 
 
 class Numerics(StrEnum):
-    """What a pass may do to results."""
+    """Changes of results that a pass may make."""
 
     STRICT = "strict"
-    """Nothing."""
+    """No change of any bit."""
     RELAXED = "relaxed"
-    """Round otherwise, and treat NaN, infinities and the sign of zero as it likes."""
+    """Other roundings, and any treatment of NaN, infinities and the sign of zero."""
 
 
 def is_relaxed(op: Operation) -> bool:
-    """Whether the module that an operation is part of is relaxed."""
+    """Return `True` if the numerics of the module around an operation are relaxed."""
     module = op.get_toplevel_object()
     if not isinstance(module, ModuleOp):
         return False
@@ -30,7 +30,7 @@ def is_relaxed(op: Operation) -> bool:
 
 
 def numerics_of(module: ModuleOp, source: str) -> Numerics:
-    """What a module says, strict unless it says so, for the pass `source`."""
+    """Return the numerics of a module, strict by default, for the pass `source`."""
     match found := module.attributes.get(ATTRIBUTE):
         case None:
             return Numerics.STRICT

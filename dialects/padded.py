@@ -50,7 +50,10 @@ def padded_extents(op: TilingInterface) -> Mapping[int, int]:
 
 
 def is_supplied(interval: Interval) -> bool:
-    """Whether what pads along an axis supplies what an interval has outside of it."""
+    """
+    Return `True` if padding along an axis supplies the elements of an interval that lie
+    outside of it.
+    """
     return not interval.offset.terms
 
 
@@ -66,7 +69,10 @@ def inside(box: Box, extents: Mapping[int, int]) -> Box:
 
 
 def missing(box: Box, part: Box) -> list[tuple[int, int]]:
-    """How much of a box lies before and after a part of it, along each axis."""
+    """
+    Return the numbers of elements of a box before and after a part of it, along each
+    axis.
+    """
     counts: list[tuple[int, int]] = []
     for whole, held in zip(box, part, strict=True):
         before = (held.offset - whole.offset).constant

@@ -27,7 +27,7 @@ def mark_parameters(function: func.FuncOp, positions: Iterable[int]) -> None:
 
 
 def is_parameter(value: SSAValue) -> bool:
-    """Whether a value is an argument with the attribute `tlf.parameter`."""
+    """Return `True` if a value is an argument with the attribute `tlf.parameter`."""
     if not isinstance(value, BlockArgument):
         return False
     function = value.owner.parent_op()

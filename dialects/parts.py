@@ -1,4 +1,4 @@
-"""Which part of an imported module, or operation of a graph, an operation is of."""
+"""Part of an imported module, or operation of a graph, that an operation comes from."""
 
 from __future__ import annotations
 

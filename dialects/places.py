@@ -1,4 +1,4 @@
-"""Where in a source file an operation was written."""
+"""Source location of an operation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from xdsl.ir import Attribute, Operation
 
 
 def place_of(op: Operation) -> FileLineColLoc | None:
-    """Where `op` or the nearest operation around it was written, if known."""
+    """
+    Return the source location of `op` or of the nearest operation around it, if known.
+    """
     at: Operation | None = op
     while at is not None:
         if (found := own_place_of(at)) is not None:
@@ -23,7 +25,7 @@ def place_of(op: Operation) -> FileLineColLoc | None:
 
 
 def own_place_of(op: Operation) -> FileLineColLoc | None:
-    """Where `op` itself was written, if known."""
+    """Return the source location of `op` itself, if known."""
     return _place(op.location)
 
 

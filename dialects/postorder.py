@@ -17,9 +17,9 @@ def in_postorder(
     tell: Callable[[SSAValue], T],
 ) -> T:
     """
-    What is told of a value, and is `known` from then on. Values that are `needed` for
-    that come first, in the order in which a function that calls itself would come to
-    them: programs may be longer than calls may be deep.
+    Return the result of `tell` for a value, which is `known` from then on. Values that
+    are `needed` for it are visited first, in the order in which a recursive function
+    would visit them: programs may be longer than calls may be deep.
     """
     if value in known:
         return known[value]

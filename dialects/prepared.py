@@ -24,7 +24,10 @@ TAKES = "tlf.takes"
 """The attribute that says which arguments of the other function it takes."""
 
 RESULTS = "tlf.results"
-"""How many trailing arguments of a function hold its results, after bufferisation."""
+"""
+Attribute of a function with the number of trailing arguments that hold its results,
+after bufferisation.
+"""
 
 
 def mark_preparation(
@@ -36,12 +39,17 @@ def mark_preparation(
 
 
 def is_preparation(function: Operation) -> bool:
-    """Whether a function, lowered or not, computes arguments of another one."""
+    """
+    Return `True` if a function, lowered or not, computes arguments of another one.
+    """
     return PREPARES in function.attributes
 
 
 def preparation_named(module: Operation, name: str) -> Operation | None:
-    """What computes the last arguments of the function `name`, lowered or not."""
+    """
+    Return the function that computes the last arguments of the function `name`, lowered
+    or not; `None` if there is none.
+    """
     for op in module.regions[0].block.ops:
         named = op.attributes.get(PREPARES)
         if isinstance(named, SymbolRefAttr) and named.string_value() == name:
@@ -59,12 +67,15 @@ def preparation_of(function: func.FuncOp) -> func.FuncOp | None:
 
 
 def taken_by(preparation: Operation) -> tuple[int, ...]:
-    """Which arguments of the other function a preparation takes."""
+    """Return the numbers of the other function's arguments that a preparation takes."""
     return tuple(cast(IntArray, preparation.attributes[TAKES]).get_values())
 
 
 def prepared_count(function: func.FuncOp) -> int:
-    """How many arguments of a function another one computes; they come last."""
+    """
+    Return the number of arguments of a function that another one computes; they come
+    last.
+    """
     preparation = preparation_of(function)
     if preparation is None:
         return 0

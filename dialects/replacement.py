@@ -14,7 +14,7 @@ from tlf.dialects import graph
 
 
 def is_planned(op: Operation) -> bool:
-    """Whether an operation must stay because a plan counts its iterators."""
+    """Return `True` if an operation must stay because a plan counts its iterators."""
     parent = op.parent_op()
     return isinstance(parent, graph.GroupOp) and parent.plan is not None
 

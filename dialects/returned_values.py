@@ -40,6 +40,9 @@ def _origin(value: SSAValue) -> SSAValue | None:
 
 
 def _is_fresh(value: SSAValue) -> bool:
-    """Whether an operation of the function computes a value."""
+    """
+    Return `True` if an operation of the function computes a value, and no constant
+    does.
+    """
     owner = value.owner
     return isinstance(owner, Operation) and not isinstance(owner, ConstantInterface)

@@ -77,12 +77,12 @@ def element_type_of(dtype: DTypeLike) -> Attribute:
 
 
 def is_float(element: Attribute) -> bool:
-    """Whether the element type is a floating-point type."""
+    """Return `True` if the element type is a floating-point type."""
     return isinstance(element, AnyFloat)
 
 
 def is_half(element: Attribute) -> bool:
-    """Whether the element type is a 16-bit floating-point type."""
+    """Return `True` if the element type is a 16-bit floating-point type."""
     return isinstance(element, Float16Type | BFloat16Type)
 
 

@@ -55,7 +55,7 @@ def add_value_checks(function: func.FuncOp) -> list[AddedCheck]:
 
 
 def _checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
-    """What an operation expects, built before the end of the function."""
+    """Yield the value checks of an operation, built before the end of the function."""
     if not isinstance(op, CheckedInterface):
         return
     if op.parent is not last.parent:
@@ -65,7 +65,7 @@ def _checks(op: Operation, last: func.ReturnOp) -> Iterator[ValueCheck]:
 
 
 def _is_known(check: ValueCheck) -> bool:
-    """Whether constants are as expected."""
+    """Return `True` if constants are known to pass a check."""
     owner = check.values.owner
     if not isinstance(owner, graph.ConstantOp | graph.IotaOp):
         return False

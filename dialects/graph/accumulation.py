@@ -1,4 +1,4 @@
-"""What contractions and reductions share: an accumulator type and an optional start."""
+"""Accumulator type and optional initial value of contractions and reductions."""
 
 from __future__ import annotations
 

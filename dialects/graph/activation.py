@@ -40,7 +40,7 @@ from tlf.dialects.words import parse_word
 
 
 class GeluKind(StrEnum):
-    """How the cumulative normal distribution in gelu is computed."""
+    """Formula for the cumulative normal distribution in gelu."""
 
     ERF = "erf"
     TANH = "tanh"
@@ -49,7 +49,7 @@ class GeluKind(StrEnum):
 @irdl_attr_definition
 class GeluKindAttr(Data[GeluKind]):
     """
-    How the cumulative normal distribution in gelu is computed.
+    Formula for the cumulative normal distribution in gelu.
 
     ```mlir
     #graph.gelu_kind<tanh>

@@ -72,7 +72,7 @@ def _greatest_integer(element: Attribute) -> Scalar | None:
 
 
 class Outcome(Enum):
-    """What an operation of a known number is, if it is not a number."""
+    """Result of an operation with a constant operand, if it is not a constant."""
 
     OTHER = auto()
     """The other operand."""
@@ -85,7 +85,7 @@ LEFT, RIGHT = 0, 1
 
 @dataclass(frozen=True)
 class Law:
-    """What an operation is when its operand on one side is some number."""
+    """Algebraic law of an operation whose operand on one side is a given number."""
 
     kind: Kind
     side: int
@@ -138,7 +138,7 @@ LAWS: Sequence[Law] = (
 
 @dataclass(frozen=True)
 class SameLaw:
-    """What an operation of a value and itself is."""
+    """Algebraic law of an operation of a value and itself."""
 
     kind: Kind
     outcome: Outcome | Number
@@ -155,7 +155,7 @@ SAME: Sequence[SameLaw] = (
 
 
 class Chain(Enum):
-    """What an operation of an operation of x is."""
+    """Simplification of an operation of an operation of x."""
 
     NOTHING = auto()
     """x itself."""
@@ -194,4 +194,4 @@ ASSOCIATIVE: frozenset[Kind] = frozenset({AddOp, MulOp, AndOp, OrOp}) | SELECTIN
 """Operations that may combine numbers first: sums and products round differently."""
 
 SYMBOLS: Mapping[Kind, str] = {AddOp: "+", SubOp: "-", MulOp: "*", DivOp: "/"}
-"""How equations write operations that are no functions."""
+"""Infix symbols of operations in equations; others are written as functions."""

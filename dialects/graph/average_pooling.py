@@ -95,11 +95,11 @@ class AvgPoolOperation(WindowedOperation, DecompositionInterface, abc.ABC):
 
     @property
     def needs_counts(self) -> bool:
-        """Whether windows are means of different numbers of elements."""
+        """True if windows are means of different numbers of elements."""
         return self.exclude_padding is not None and any(self.window.padding)
 
     def _counts(self) -> Array:
-        """How many elements of the image each window has."""
+        """Return the number of elements of the image in each window."""
         return self.window.counts(shape_of(self.operand)[2:])
 
     def reference(self, *operands: Array) -> tuple[Array, ...]:

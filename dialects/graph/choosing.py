@@ -32,7 +32,7 @@ def with_axis(shape: Sequence[int], axis: int, extent: int) -> tuple[int, ...]:
 
 
 def inside(indices: Array, extent: int) -> Array:
-    """Which indices are those of an axis of some extent."""
+    """Return the mask of the indices that lie within an axis of some extent."""
     known = np.logical_and(np.greater_equal(indices, 0), np.less(indices, extent))
     return np.asarray(known)
 
@@ -79,7 +79,7 @@ class ChoiceProgram:
         axis: int,
         keepdims: bool = False,
     ) -> SSAValue:
-        """What is chosen of a value, combined along an axis."""
+        """Build the reduction of the chosen elements of a value along an axis."""
         other = self.number(neutral_of(kind, element_of(value)), element_of(value))
         return self.insert(
             ReduceOp(self.select(chosen, value, other), kind, [axis], keepdims)
@@ -90,7 +90,7 @@ class ChoiceProgram:
         return self.reduce(chosen, value, ReduceKind.MAX, axis)
 
     def inside(self, indices: SSAValue, extent: int) -> SSAValue:
-        """Which indices are those of an axis of some extent."""
+        """Build the mask of the indices that lie within an axis of some extent."""
         element = element_of(indices)
         bounds = ((0, Relation.GE), (extent, Relation.LT))
         return reduce(

@@ -52,7 +52,7 @@ from tlf.dialects.types import broadcast_shape
 from tlf.support.affine.access import Access, Accesses, broadcast_accesses, identity
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""How inputs of type f32 may be multiplied."""
+"""Modes in which inputs of type f32 may be multiplied."""
 
 
 def verify_precision(precision: str) -> None:

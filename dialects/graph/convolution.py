@@ -102,7 +102,7 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
 
     @property
     def window(self) -> Window:
-        """How filters move over images."""
+        """Sliding windows of filters over images."""
         return Window(
             taps_of(shape_of(self.lhs), shape_of(self.rhs), 2),
             tuple(self.strides.get_values()),
@@ -112,12 +112,12 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
 
     @property
     def group_count(self) -> int:
-        """How many runs channels and filters fall into."""
+        """Number of groups of channels and filters."""
         return self.groups.value.data
 
     @property
     def correlation(self) -> Correlation:
-        """How images meet filters."""
+        """Correlation of images with filters."""
         return Correlation(self.window, self.group_count)
 
     def inferred_shape(self) -> tuple[int, ...]:
@@ -159,7 +159,9 @@ class Conv2dOp(ContractionOperation, PaddedInterface, WindowInterface):
         return Access(((1, shape_of(self.rhs)[0] // groups), *self._term(2)))
 
     def _term(self, iterator: int) -> tuple[tuple[int, int], ...]:
-        """What an iterator adds to an index: nothing if it only ever is 0."""
+        """
+        Return the term of an iterator in an index; empty if the iterator is always 0.
+        """
         return () if self.iterators()[iterator].extent == 1 else ((iterator, 1),)
 
     def untileable(self) -> dict[int, str]:

@@ -107,7 +107,7 @@ class Conv3dOp(AccumulatorOperation, DecompositionInterface):
 
     @property
     def correlation(self) -> Correlation:
-        """How images meet filters."""
+        """Correlation of images with filters."""
         window = Window(
             taps_of(shape_of(self.lhs), shape_of(self.rhs), 3),
             tuple(self.strides.get_values()),

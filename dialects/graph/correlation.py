@@ -35,9 +35,9 @@ def taps_of(
 @dataclass(frozen=True)
 class Correlation:
     """
-    How images, N x C x axes, meet filters, F x C/groups x taps. Channels and filters
-    fall into `groups` runs of equal length; filters see the channels of the run with
-    their number.
+    Correlation of images, N x C x axes, with filters, F x C/groups x taps. Channels and
+    filters fall into `groups` groups of equal size; the filters of a group see the
+    channels of the same group.
     """
 
     window: Window

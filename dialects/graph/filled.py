@@ -1,4 +1,4 @@
-"""What movements share that set some elements of their result to one number."""
+"""Base of movements that set some elements of their result to one number."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class FilledOperation(MovementOperation, abc.ABC):
 
     @property
     def number(self) -> Scalar:
-        """What elements outside of the operand are."""
+        """Value of elements outside of the operand."""
         return scalar_value(self.fill)
 
     @classmethod

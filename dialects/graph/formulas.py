@@ -1,4 +1,4 @@
-"""What formulas of composites are written in: on tensors, on scalars, or on arrays."""
+"""Arithmetic for formulas of composites: on tensors, on scalars, or on arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 class Arithmetic(Protocol[Value]):
-    """What formulas are written in."""
+    """Arithmetic in which formulas are written."""
 
     def number(self, value: float, /) -> Value: ...
     def add(self, lhs: Value, rhs: Value, /) -> Value: ...

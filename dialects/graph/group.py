@@ -254,9 +254,9 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def _reduce_counts(self) -> list[int]:
         """
-        How many reduce sizes there may be: one for each reduction of some operation
-        that accumulates, the last one first, and of contractions before it where these
-        have a loop inside of its loop.
+        Return the admissible numbers of reduce sizes: one size for each reduction of
+        some accumulating operation, the last operation first, and of contractions
+        before it that have a loop inside of its loop.
         """
         found = self._accumulating
         counts = [_count(op, IteratorKind.REDUCTION) for op in reversed(found)]

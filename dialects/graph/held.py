@@ -1,4 +1,4 @@
-"""What groups find in the level of their plans, and what they bring there."""
+"""Residency of group operands and results in the memory level of the plans."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from tlf.dialects.graph.group import GroupOp
 
 
 def holds(group: GroupOp, number: int) -> bool:
-    """Whether an operand lies in the level of a group's plan, whole."""
+    """
+    Return `True` if an operand is resident, as a whole, in the level of a group's plan.
+    """
     return group.plan is not None and number in group.plan.held
 
 
 def is_kept(value: SSAValue) -> bool:
-    """Whether a value stays in the level where a group computes it."""
+    """
+    Return `True` if a value stays resident in the level where a group computes it.
+    """
     group = value.owner
     if not isinstance(group, GroupOp) or group.plan is None:
         return False
@@ -22,8 +26,8 @@ def is_kept(value: SSAValue) -> bool:
 
 def brings(group: GroupOp, number: int) -> bool:
     """
-    Whether a group brings an operand that it holds: where it is to, and where no group
-    keeps it and no earlier one of the block has brought it.
+    Return `True` if a group loads an operand that it holds: if its plan reloads it, or
+    if no group keeps it and no earlier one of the block has loaded it.
     """
     if group.plan is None or number not in group.plan.held:
         return False
@@ -36,8 +40,8 @@ def brings(group: GroupOp, number: int) -> bool:
 
 def finds_kept(use: Use) -> bool:
     """
-    Whether a group finds an operand in the level where a group of its block keeps it,
-    and not where it, or a group in between, brings it anew.
+    Return `True` if a group finds an operand resident in the level where a group of its
+    block keeps it, with no reload by itself or by a group in between.
     """
     value, user = use.operation.operands[use.index], use.operation
     if not is_kept(value) or not _holds(use):
@@ -47,7 +51,7 @@ def finds_kept(use: Use) -> bool:
 
 
 def is_read_near(value: SSAValue) -> bool:
-    """Whether all that read a value find it where it is kept."""
+    """Return `True` if all readers of a value find it resident where it is kept."""
     return all(map(finds_kept, value.uses))
 
 

@@ -1,4 +1,4 @@
-"""Which operand an operation may overwrite with a result."""
+"""Operands that an operation may overwrite with its results."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class IndexingOperation(
         return (index_check(self.indices, 0, last),)
 
     def along_axis(self) -> Access:
-        """What an iteration reads of the operand along the axis."""
+        """Return the access of an iteration to the operand along the axis."""
         return Access.named_by(1, shape_of(self.operand)[self.axis.value.data])
 
 

@@ -62,7 +62,7 @@ class LastAxesOperation(NormalizationOperation):
 
     @property
     def count(self) -> int:
-        """How many elements are normalized together."""
+        """Number of elements that are normalized together."""
         return prod(shape_of(self.operands[0])[axis] for axis in self.whole_axes)
 
     def verify_(self) -> None:

@@ -47,7 +47,7 @@ from tlf.dialects.words import parse_word
 
 
 class Relation(StrEnum):
-    """How two numbers compare."""
+    """Relation by which two numbers are compared."""
 
     EQ = "eq"
     NE = "ne"
@@ -70,7 +70,7 @@ _COMPARE: Mapping[Relation, Callable[[Array, Array], Array]] = {
 @irdl_attr_definition
 class RelationAttr(Data[Relation]):
     """
-    How two numbers compare.
+    Relation by which two numbers are compared.
 
     ```mlir
     #graph.relation<lt>

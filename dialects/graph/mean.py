@@ -84,7 +84,7 @@ class MeanOp(WholeAxesOperation, SimplifiableOperation):
 
     @property
     def count(self) -> int:
-        """How many elements each mean is of."""
+        """Number of elements that each mean is taken over."""
         return prod(shape_of(self.operand)[axis] for axis in self.whole_axes)
 
     def verify_(self) -> None:

@@ -68,7 +68,7 @@ class MovementOperation(
         return ()
 
     def is_identity(self) -> bool:
-        """Whether every element stays where it is."""
+        """Return `True` if no element changes its position."""
         return self.operand.type == self.result.type
 
     def fold(self) -> Sequence[SSAValue | Attribute] | None:

@@ -1,4 +1,4 @@
-"""What normalizations share: their text, and how they scale and shift."""
+"""Base of normalizations: assembly format, scale and shift."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
 
     @property
     def count(self) -> int:
-        """How many elements the results have along the axis."""
+        """Number of elements of the results along the axis."""
         return shape_of(self.values)[self.axis.value.data]
 
     def verify_(self) -> None:
@@ -219,7 +219,10 @@ class SortOp(IRDLOperation, DecompositionInterface):
         ]
 
     def _ranks(self, program: ChoiceProgram) -> SSAValue:
-        """How many others come before each element, whose axis is before theirs."""
+        """
+        Return the rank of each element: the number of others that sort before it. The
+        axis of the elements precedes that of the others.
+        """
         axis, shape = self.axis.value.data, shape_of(self.operand)
         behind = len(shape) - axis - 1
         own = program.spread(self.operand, axis + 1)
@@ -236,7 +239,7 @@ class SortOp(IRDLOperation, DecompositionInterface):
 
 
 def _no_greater(program: ChoiceProgram, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """Whether the one is no greater than the other, to which NaN is the greatest."""
+    """Build the comparison `lhs <= rhs` in which NaN is the greatest number."""
     chosen = program.compare(lhs, rhs, Relation.LE)
     if not is_float(element_of(rhs)):
         return chosen

@@ -90,12 +90,12 @@ class PadOp(FilledOperation):
 
     @property
     def low_counts(self) -> tuple[int, ...]:
-        """How many elements come before the first, by axis."""
+        """Numbers of elements of padding before the first, by axis."""
         return tuple(self.low.get_values())
 
     @property
     def high_counts(self) -> tuple[int, ...]:
-        """How many elements come after the last, by axis."""
+        """Numbers of elements of padding after the last, by axis."""
         return tuple(self.high.get_values())
 
     def verify_(self) -> None:

@@ -1,4 +1,4 @@
-"""How a group is to be tiled: what an engine or a person decides for it."""
+"""Tiling plan of a group, chosen by an engine or a user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
 @irdl_attr_definition
 class PlanAttr(ParametrizedAttribute):
     """
-    How one level of a group is tiled.
+    Tiling plan of a group for one memory level.
 
     Tiles live in the memory level `level`. `tile` gives a tile size for each parallel
     iterator of the operation that defines the first result; `reduce`, one for each
@@ -129,7 +129,7 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def loop_mapping(self) -> Mapping:
-        """What the loops over tiles become."""
+        """Mapping of the loops over tiles."""
         return Mapping(self.mapping.data)
 
     @property
@@ -140,17 +140,17 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def innermost_stages(self) -> int:
-        """How many are in flight of pieces of a reduction, or of tiles."""
+        """Number of reduction tiles in flight, or of tiles if reductions run whole."""
         return self.piece_count if self.reduce_sizes else self.stage_count
 
     @property
     def stage_count(self) -> int:
-        """How many iterations are in flight."""
+        """Number of iterations in flight."""
         return self.stages.data
 
     @property
     def piece_count(self) -> int:
-        """How many pieces of a reduction are in flight."""
+        """Number of reduction tiles in flight."""
         return self.pieces.data
 
     @property
@@ -165,7 +165,7 @@ class PlanAttr(ParametrizedAttribute):
 
     @property
     def leads(self) -> bool:
-        """Whether what is computed for windows is computed an iteration ahead."""
+        """True if values for rolling windows are computed one iteration ahead."""
         return self.lead.data == 1
 
     @property

@@ -99,7 +99,10 @@ class Ramp:
 
 
 Known: TypeAlias = dict[SSAValue, Ramp | None]
-"""What was found out about values."""
+"""
+Affine index tensors found so far, by value; `None` for values that are not known to be
+one.
+"""
 
 
 def ramp_of(value: SSAValue, known: Known | None = None) -> Ramp | None:
@@ -134,13 +137,18 @@ MOST = 64
 
 
 def _holds(ramp: Ramp, element: Attribute) -> bool:
-    """Whether numbers of a type can be all those of a ramp."""
+    """
+    Return `True` if an element type can hold all numbers of an affine index tensor.
+    """
     (least, most), limits = ramp.bounds, integer_limits(element)
     return limits[0] <= least and most <= limits[1]
 
 
 Rule: TypeAlias = Callable[[Operation, Sequence[Ramp | None]], Ramp | None]
-"""What an operation makes of its operands, of those that are known."""
+"""
+Transfer function of an operation: the affine index tensor of its result from those of
+its operands, as far as these are known.
+"""
 
 
 def _moved(op: Operation, operands: Sequence[Ramp | None]) -> Ramp | None:

@@ -62,7 +62,7 @@ Combine: TypeAlias = (
 
 
 class ReduceKind(StrEnum):
-    """How a reduction combines elements."""
+    """Combining operation of a reduction."""
 
     SUM = auto()
     MAX = auto()
@@ -113,7 +113,7 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
     @property
     @abc.abstractmethod
     def combination(self) -> ReduceKind:
-        """How elements are combined."""
+        """Combining operation of the elements."""
 
     @property
     def init_value(self) -> SSAValue | None:
@@ -121,7 +121,7 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Whether combining never rounds."""
+        """True if combining never rounds."""
         return self.combination in (ReduceKind.MAX, ReduceKind.MIN)
 
     @property
@@ -155,7 +155,7 @@ class CombiningOperation(AccumulatingOperation, ReductionInterface, abc.ABC):
 @irdl_attr_definition
 class ReduceKindAttr(Data[ReduceKind]):
     """
-    How a reduction combines elements.
+    Combining operation of a reduction.
 
     ```mlir
     #graph.reduce_kind<sum>
@@ -183,7 +183,9 @@ def reduced_shape(
 
 
 def reduced_accesses(rank: int, axes: Sequence[int], keepdims: bool) -> Accesses:
-    """How the result is written when iterator `i` is axis `i` of the operand."""
+    """
+    Return the accesses to the result where iterator `i` is axis `i` of the operand.
+    """
     return tuple(
         Access() if axis in axes else Access.of(axis)
         for axis in range(rank)

@@ -1,4 +1,7 @@
-"""What passes did to a function, and what they left alone, told in the program."""
+"""
+Optimization remarks of a function: what passes did and what they left alone, recorded
+in the IR.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from tlf.dialects.parts import part_of
 from tlf.dialects.places import own_place_of
 
 Kind: TypeAlias = Literal["passed", "missed"]
-"""Whether something was done, or was not where it might have been, as LLVM's
-optimization remarks name it."""
+"""
+Kind of a remark: an optimization that was applied, or one that was missed, in the terms
+of LLVM's optimization remarks.
+"""
 
 KINDS: Sequence[Kind] = ("passed", "missed")
 
@@ -29,10 +34,10 @@ ATTRIBUTE = "tlf.remarks"
 @irdl_attr_definition
 class RemarkAttr(ParametrizedAttribute):
     """
-    What a pass did, or why it did not, and at which places: parts of a module that was
-    imported, operations of its graph, names of values, or lines and columns. It may say
-    what it is about, and, where that is groups of tiles in a nearer memory level, in
-    which.
+    Optimization remark: what a pass did, or why it did not, and at which locations:
+    parts of a module that was imported, operations of its graph, names of values, or
+    lines and columns. It may have a topic and, for groups of tiles in an inner memory
+    level, the name of that level.
 
     ```mlir
     #graph.remark<passed "graph-fold-batch-norm" "folded into the weights" at "bn1">
@@ -71,7 +76,7 @@ class RemarkAttr(ParametrizedAttribute):
 
     @property
     def place_names(self) -> tuple[str, ...]:
-        """Where, each place once."""
+        """Locations of the remark, each once."""
         return tuple(place.data for place in self.places)
 
     def at(self, places: Sequence[str]) -> RemarkAttr:
@@ -129,7 +134,7 @@ def _optional(parser: AttrParser, keyword: str) -> str:
 def sentence(
     source: str, kind: str, text: str, places: Sequence[str], level: str = ""
 ) -> str:
-    """What a remark says, on one line."""
+    """Return the text of a remark on one line."""
     near = f"in {level}: " if level else ""
     where = f"{', '.join(places)}: " if places else ""
     return f"{near}{source}: {kind}: {where}{text}"

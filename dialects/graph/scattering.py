@@ -52,7 +52,7 @@ from tlf.dialects.words import parse_word
 
 
 class ScatterKind(StrEnum):
-    """What an update does to the element at its place."""
+    """Combining operation of an update with the element at its index."""
 
     SET = auto()
     ADD = auto()
@@ -84,7 +84,7 @@ _REDUCTION: Mapping[ScatterKind, ReduceKind] = {
 @irdl_attr_definition
 class ScatterKindAttr(Data[ScatterKind]):
     """
-    What an update does to the element at its place.
+    Combining operation of an update with the element at its index.
 
     ```mlir
     #graph.scatter_kind<add>

@@ -43,7 +43,7 @@ class LogisticOperation(UnaryOperation, DecompositionInterface, abc.ABC):
 
     @abc.abstractmethod
     def numerator(self, arithmetic: Arithmetic[Value], x: Value) -> Value:
-        """What is divided."""
+        """Return the numerator of the quotient."""
 
     def compute(self, *operands: Array) -> Array:
         (x,) = operands

@@ -26,7 +26,7 @@ def splat_of(value: SSAValue) -> Scalar | None:
 
 
 def is_same(left: Scalar | None, right: Scalar | None) -> bool:
-    """Whether two numbers are there and equal, sign of zero included."""
+    """Return `True` if two numbers are known and equal, sign of zero included."""
     if left is None or right is None or left != right:
         return False
     return math.copysign(1, left) == math.copysign(1, right)

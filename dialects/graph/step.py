@@ -1,4 +1,4 @@
-"""What a reduction does in a loop that it shares with others, told in the program."""
+"""Role of a reduction in a loop that it shares with others, recorded in the IR."""
 
 from __future__ import annotations
 

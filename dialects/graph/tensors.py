@@ -1,4 +1,4 @@
-"""What tensors the graph dialect takes, and which types of results follow."""
+"""Tensor types of the graph dialect, and inference of result types."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class UnfoldOp(FilledOperation):
         return self.number if self._reaches_out() else None
 
     def _reaches_out(self) -> bool:
-        """Whether some element of the result is none of the operand."""
+        """Return `True` if some element of the result lies outside of the operand."""
         extents = shape_of(self.result)
         for linear, extent in zip(
             linear_map.accesses(self.map.data), shape_of(self.operand), strict=True

@@ -43,7 +43,9 @@ class WholeAxesOperation(
         return tuple(parallel(shape[axis]) for axis in self.tiled_axes())
 
     def accesses_along(self, axes: Iterable[int]) -> Accesses:
-        """How a tensor is read whose axes are `axes` of the first operand."""
+        """
+        Return the accesses to a tensor whose axes are `axes` of the first operand.
+        """
         shape, tiled = shape_of(self.operands[0]), self.tiled_axes()
         return tuple(
             Access.of(tiled[axis]) if axis in tiled else Access(width=shape[axis])

@@ -1,4 +1,4 @@
-"""How windows move over images."""
+"""Sliding windows over images."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _only(numbers: Sequence[int], kept: Sequence[bool], other: int) -> tuple[int
 @dataclass(frozen=True)
 class Window:
     """
-    How windows of `taps` elements move over the axes of images, N x C x axes. `padding`
-    is what lies before the first element of each axis, then what lies after the last.
+    Sliding windows of `taps` elements over the axes of images, N x C x axes. `padding`
+    is that before the first element of each axis, then that after the last.
     """
 
     taps: tuple[int, ...]
@@ -60,12 +60,12 @@ class Window:
 
     @property
     def rank(self) -> int:
-        """How many axes windows move over."""
+        """Number of axes that windows slide over."""
         return len(self.taps)
 
     @property
     def is_point(self) -> bool:
-        """Whether every window is one element, and every element has one."""
+        """True if every window is one element, and every element has a window."""
         ones = (*self.taps, *self.strides)
         return all(each == 1 for each in ones) and not any(self.padding)
 
@@ -80,19 +80,22 @@ class Window:
         )
 
     def counts(self, images: Sequence[int]) -> Array:
-        """How many elements of images, of extents along these axes, each window has."""
+        """
+        Return the number of elements of the image in each window, for images of these
+        extents along the axes.
+        """
         counts = (self._counts(axis, extent) for axis, extent in enumerate(images))
         return reduce(np.multiply.outer, counts)
 
     def _counts(self, axis: int, extent: int) -> Array:
-        """How many places of an axis each window has."""
+        """Return the number of positions of each window that lie within an axis."""
         windows = np.arange(self._extent(axis, extent)) * self.strides[axis]
         taps = np.arange(self.taps[axis]) * self.dilation[axis]
         places = windows[:, None] + taps - self.padding[axis]
         return ((places >= 0) & (places < extent)).sum(1)
 
     def extents(self, images: Sequence[int]) -> tuple[int, ...]:
-        """How many windows there are along the axes of images of a shape."""
+        """Return the numbers of windows along the axes of images of a shape."""
         return tuple(self._extent(axis, images[2 + axis]) for axis in range(self.rank))
 
     def _extent(self, axis: int, extent: int) -> int:
@@ -107,8 +110,8 @@ class Window:
 
     def accesses(self, positions: Sequence[int], taps: Sequence[int]) -> Accesses:
         """
-        Which element is read along each axis, given the iterators of windows, and those
-        of the elements of each.
+        Return the access to the element that is read along each axis, given the
+        iterators of windows and those of the elements of each window.
         """
         return tuple(
             Access(
@@ -122,7 +125,9 @@ class Window:
         )
 
     def _tap(self, axis: int, iterator: int) -> tuple[tuple[int, int], ...]:
-        """What the element of a window adds to an index: nothing if there is one."""
+        """
+        Return the term of a window's element in an index; empty if there is only one.
+        """
         return ((iterator, self.dilation[axis]),) if self.taps[axis] > 1 else ()
 
     def elements(self, images: Array, fill: Scalar) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""What poolings share: windows of every channel of images, and their reduction."""
+"""Base of poolings: windows of every channel of images, and their reduction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WindowedOperation(IRDLOperation, abc.ABC):
     """An operation on the windows of every channel of N x C x H x W images."""
 
     RANK: ClassVar[int] = 2
-    """How many axes windows move over."""
+    """Number of axes that windows slide over."""
 
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64), default_value=ONES)
@@ -37,7 +37,7 @@ class WindowedOperation(IRDLOperation, abc.ABC):
 
     @property
     def window(self) -> Window:
-        """How windows move over images."""
+        """Sliding windows over images."""
         return Window(
             tuple(self.kernel.get_values()),
             tuple(self.strides.get_values()),

@@ -25,10 +25,13 @@ class Move:
     destination: Sequence[Array]
     """The elements that are written."""
     arriving: Sequence[Array]
-    """What will be written."""
+    """The values that will be written."""
 
     def conflict(self, reads: Sequence[Array], writes: Sequence[Array]) -> str | None:
-        """What an access does to the move, in words, if they do not go together."""
+        """
+        Return the conflict of an access with the move, in words; `None` if there is
+        none.
+        """
         for touched, sides, done in (
             (writes, self.source, "the source of a move was written before its wait"),
             (
@@ -93,5 +96,5 @@ class Flight:
 
 
 def _meet(one: Array, other: Array) -> bool:
-    """Whether two views share an element."""
+    """Return `True` if two views share an element."""
     return np.may_share_memory(one, other) and np.shares_memory(one, other)

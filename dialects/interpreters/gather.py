@@ -39,7 +39,10 @@ def _places(
     sizes: Sequence[int],
     named: tuple[int, Array] | None,
 ) -> tuple[NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
-    """Which elements of a box have a place in an array, and these, axis by axis."""
+    """
+    Return the mask of the elements of a box that lie within an array, and the indices
+    of all elements, clamped to the array, axis by axis.
+    """
     grid = np.indices(tuple(sizes), sparse=True)
     inside = np.ones(tuple(sizes), np.bool_)
     index: list[NDArray[np.int64]] = []

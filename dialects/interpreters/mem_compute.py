@@ -163,7 +163,7 @@ def _outputs(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
 
 
 def _started(op: mem.AccumulatingOp, args: PythonValues) -> list[Array]:
-    """What the outputs start from: what they hold, or neutral elements."""
+    """Return the initial values of the outputs: their contents, or neutral elements."""
     outputs = _outputs(op, args)
     if op.overwrite is None or (op.unless is not None and args[-1] != 0):
         return outputs

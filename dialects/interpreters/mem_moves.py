@@ -84,7 +84,10 @@ class MoveFunctions(InterpreterFunctions):
         destination: Place,
         destination_offsets: Sequence[int],
     ) -> Move:
-        """What a move reads and writes, and what will arrive."""
+        """
+        Return the move with the elements it reads and writes, and the values that will
+        arrive.
+        """
         box: Sequence[int] = op.box
         if op.clipped is not None:
             whole, kept = overlap(source_offsets, box, source.shape)

@@ -1,4 +1,4 @@
-"""What the iterations of parallel nests write, each element once."""
+"""Elements written by the iterations of parallel nests, each at most once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Run:
 
 @dataclass
 class ParallelWrites:
-    """What the parallel nests that run now have written."""
+    """Elements written so far by the parallel nests that are running."""
 
     _runs: dict[tile.WhileOp, _Run] = field(default_factory=dict[tile.WhileOp, _Run])
 

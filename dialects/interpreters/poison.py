@@ -1,5 +1,5 @@
 """
-What stands for undefined elements, and what leaves them undefined.
+Values that stand for undefined elements, and the origins of such elements.
 
 An undefined element is NaN, or the least value of an integer type, so that a result
 that depends on one is seen to be wrong. Whether a result does can be told for sure by
@@ -18,7 +18,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.types import AnyTensor, dtype_of
 
 Origin: TypeAlias = tuple[Operation, str]
-"""What leaves elements undefined, and which ones."""
+"""Origin of undefined elements: the operation that leaves them, and which ones."""
 
 OUTSIDE = "an element outside of its source, for which it has no fill"
 UNTILED = "an element that no tile is put at"
@@ -45,14 +45,17 @@ class Poison:
     """The undefined elements of one run."""
 
     changed: frozenset[Origin] = frozenset()
-    """What leaves elements that get the other value."""
+    """Origins whose elements get the other value."""
     origins: dict[Origin, None] = field(default_factory=dict[Origin, None])
     """Everything that left elements undefined, in the order of the run."""
 
     def value(
         self, op: Operation, which: str, dtype: np.dtype[np.generic]
     ) -> int | float | bool:
-        """What undefined elements are that an operation leaves."""
+        """
+        Return the value of the undefined elements that an operation leaves, and record
+        their origin.
+        """
         origin = (op, which)
         self.origins[origin] = None
         return _other(dtype) if origin in self.changed else poison(dtype)

@@ -71,7 +71,7 @@ def _kept(
 
 
 def _may_be_poison(array: Array) -> bool:
-    """Whether an array has elements that may be undefined."""
+    """Return `True` if an array has elements that may be undefined."""
     return array.dtype.kind in "bi" or bool(np.isnan(array.astype(np.float64)).any())
 
 

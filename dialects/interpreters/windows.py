@@ -48,7 +48,7 @@ class Window:
 
 
 Place: TypeAlias = Array | Window
-"""What a move reads or writes."""
+"""Source or destination of a move."""
 
 Part: TypeAlias = tuple[Array, tuple[slice, ...]]
 """Elements of an array, and where they are in the box."""

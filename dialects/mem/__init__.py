@@ -63,7 +63,7 @@ from tlf.support.affine.linear_map import Linear, accesses, is_identity, is_proj
 from tlf.support.affine.mixed_index import Index, mixed, split
 
 Move: TypeAlias = DmaOp | DmaGatherOp | DmaScatterOp
-"""What starts a move between two buffers, and returns its token."""
+"""Operations that start a move between two buffers and return its token."""
 
 Mem = Dialect(
     "mem",

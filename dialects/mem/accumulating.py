@@ -1,6 +1,6 @@
 """
-What reductions and contractions share: they combine with what their outputs hold, or
-overwrite it.
+Base of reductions and contractions: they accumulate into their outputs, or overwrite
+them.
 """
 
 from abc import ABC
@@ -35,7 +35,7 @@ class AccumulatingOp(StructuredOp, ABC):
 
     @property
     def neutral_numbers(self) -> tuple[float, ...]:
-        """What each output starts from where it is overwritten."""
+        """Initial value of each output where it is overwritten."""
         raise NotImplementedError
 
     def start(self, unless: SSAValue | None) -> None:

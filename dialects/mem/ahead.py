@@ -1,4 +1,4 @@
-"""How many iterations of the loop around it an operation may start early."""
+"""Early start of operations, in iterations of the loop around them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ class EarlyOperation(IRDLOperation):
 
     @property
     def iterations_ahead(self) -> int:
-        """How many iterations before its own it may start, 0 where it says nothing."""
+        """
+        Number of iterations before its own that the operation may start; 0 if not
+        given.
+        """
         return 0 if self.ahead is None else self.ahead.value.data
 
     def verify_early(self) -> None:

@@ -1,4 +1,4 @@
-"""What operations on boxes of buffers share: their ends, sizes and fill."""
+"""Bases of operations on boxes of buffers: ends, sizes and fill."""
 
 from typing import cast
 

@@ -38,7 +38,7 @@ from tlf.dialects.mem.structured import (
 from tlf.support.affine.linear_map import is_identity, is_projection
 
 PRECISIONS = ("ieee", "tf32", "tf32x3")
-"""How f32 factors of a contraction may be rounded before they are multiplied."""
+"""Rounding modes of f32 factors of a contraction before they are multiplied."""
 
 COMBINES = frozenset(
     f"arith.{name}"

@@ -34,5 +34,5 @@ def neutral_of(combine: str, element: Attribute) -> float:
 
 
 def zero_of(element: Attribute) -> float:
-    """What a sum of elements of a type starts from."""
+    """Return the initial value of a sum of elements of a type."""
     return neutral_of("arith.addf" if is_float(element) else "arith.addi", element)

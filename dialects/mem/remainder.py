@@ -8,9 +8,9 @@ from xdsl.traits import Pure
 @irdl_op_definition
 class RemFOp(FloatingPointLikeBinaryOperation):
     """
-    What is left of a division of floats that is truncated towards zero, without any
-    rounding: it has the sign of the dividend, is NaN where the divisor is 0 or the
-    dividend infinite, and the dividend where the divisor is infinite.
+    Remainder of a division of floats that truncates towards zero, without any rounding:
+    it has the sign of the dividend, is NaN where the divisor is 0 or the dividend
+    infinite, and the dividend where the divisor is infinite.
 
     ```mlir
     %rest = mem.remf %a, %b : f32

@@ -58,9 +58,7 @@ class StructuredEffects(MemoryEffect):
 
 
 class StructuredOp(IRDLOperation, ABC):
-    """
-    What map, reduce and contract share: a domain, and one map per input and output.
-    """
+    """Base of map, reduce and contract: a domain, and one map per input and output."""
 
     indexing_maps = prop_def(ArrayAttr[AffineMapAttr])
     domain = prop_def(DenseArrayBase.constr(i64))
@@ -86,7 +84,7 @@ class StructuredOp(IRDLOperation, ABC):
 
     @property
     def reads_outputs(self) -> bool:
-        """Whether what the outputs held may matter."""
+        """True if the previous contents of the outputs may matter."""
         return True
 
     @property

@@ -1,6 +1,4 @@
-"""
-What all cores do at once.
-"""
+"""Code that all cores run in parallel."""
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Region, SSAValue
@@ -52,7 +50,7 @@ class CoresOp(IRDLOperation):
 
     @property
     def cores(self) -> int:
-        """How many cores there are."""
+        """Number of cores."""
         return self.count.value.data
 
     def verify_(self) -> None:

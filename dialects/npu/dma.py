@@ -32,9 +32,7 @@ from tlf.support.affine.mixed_index import Index, mixed, split, verify_offsets
 
 @dataclass(frozen=True)
 class Indexed:
-    """
-    Where along one axis of a table the rows of a move are.
-    """
+    """Indexed rows of a move along one axis of a table."""
 
     indices: Access
     """One index for each element, or for all along strides of 0."""
@@ -43,13 +41,15 @@ class Indexed:
     bound: int
     """The extent of the axis."""
     scatter: bool = False
-    """Whether the table is written, else it is read."""
+    """True if the table is written, else it is read."""
     accumulate: bool = False
-    """Whether what arrives is added to what is there."""
+    """True if arriving elements are added to those at the destination."""
 
     @property
     def properties(self) -> dict[str, Attribute]:
-        """What an instruction says of it, but for the address."""
+        """
+        Properties of the instruction that describe the indexing, without the address.
+        """
         table = DenseArrayBase.from_list(i64, (self.step, self.bound))
         found: dict[str, Attribute] = {"scatter" if self.scatter else "gather": table}
         return {**found, "accumulate": UnitAttr()} if self.accumulate else found
@@ -144,7 +144,7 @@ class DmaOp(EngineOp):
 
     @property
     def indexed(self) -> Indexed | None:
-        """What follows indices, if anything does."""
+        """The end of the move that follows indices, if there is one."""
         found = self.gather or self.scatter
         if found is None:
             return None

@@ -1,5 +1,5 @@
 """
-What the instructions of all engines share.
+Base of the instructions of all engines.
 
 Every instruction has addresses: first what it writes, then what it reads.
 """
@@ -42,7 +42,7 @@ class EngineOp(IRDLOperation, ABC):
 
     @property
     def addresses(self) -> tuple[Access | float, ...]:
-        """What is written, then what is read: addresses and immediate numbers."""
+        """Addresses and immediate numbers: the destination, then the inputs."""
         return read_accesses(self.accesses, self.base_values)
 
     @property
@@ -54,7 +54,7 @@ class EngineOp(IRDLOperation, ABC):
 
     @property
     def inputs(self) -> tuple[Access | float, ...]:
-        """What is read: addresses and immediate numbers."""
+        """Addresses and immediate numbers that are read."""
         return self.addresses[1:]
 
     def verify_addresses(self, inputs: int, ranks: Sequence[int]) -> None:

@@ -101,9 +101,7 @@ class ProgramOp(IRDLOperation):
 
 
 class BufferOp(IRDLOperation):
-    """
-    What inputs and outputs share: a named array at an address.
-    """
+    """Base of inputs and outputs: a named array at an address."""
 
     sym_name = prop_def(StringAttr)
     level = prop_def(StringAttr)
@@ -198,9 +196,7 @@ class ConstantOp(IRDLOperation):
 
 
 class SemaphoreOp(IRDLOperation):
-    """
-    What signal and wait share: an engine and a semaphore, queued in order.
-    """
+    """Base of signal and wait: an engine and a semaphore, queued in order."""
 
     engine_name = prop_def(StringAttr)
     semaphore = prop_def(IntegerAttr.constr(i64))

@@ -43,7 +43,7 @@ ALIASES = {"triton": "h200"}
 """Short names for presets."""
 
 Data: TypeAlias = "str | bool | int | float | Sequence[Data] | Mapping[str, Data]"
-"""What TOML can say of a target."""
+"""Data of a target description in TOML."""
 
 _AT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
@@ -75,13 +75,13 @@ class Target:
     data: Mapping[str, Data] = field(repr=False)
     """The description as it was written."""
     cores: int = 1
-    """How often there are the engines, and the levels of the scope `core`."""
+    """Number of copies of the engines, and of the levels of the scope `core`."""
     gpu: Gpu | None = None
-    """How its processors run programs, if it is a GPU of which that is known."""
+    """Execution model of its processors, if it is a GPU and that is known."""
 
     @staticmethod
     def is_known(module: ModuleOp) -> bool:
-        """Whether a module says what its target is."""
+        """Return `True` if a module has a target description."""
         return ATTRIBUTE in module.attributes
 
     @staticmethod
@@ -132,7 +132,7 @@ class Target:
 
     @property
     def indexed_loads(self) -> bool:
-        """Whether moves from the outermost memory can follow indices."""
+        """True if moves from the outermost memory can follow indices."""
         return any(level.indexed_loads for level in self.tile_levels[:1])
 
     @property
@@ -143,7 +143,9 @@ class Target:
 
     @property
     def joins(self) -> bool:
-        """Whether tiles move into parts of buffers, so that tensors can be joined."""
+        """
+        True if tiles move into slices of buffers, so that tensors can be concatenated.
+        """
         return any(level.kind == "buffer" for level in self.tile_levels[:1])
 
     @property
@@ -210,7 +212,7 @@ def _place_of(fault: Fault, text: str) -> Place:
 
 
 def _unknown(name: str, others: Sequence[str]) -> str:
-    """What is wrong with what is no name of a target."""
+    """Return the error message for an unknown name of a target."""
     target, mark, settings = name.partition(":")
     names = [*presets(), *ALIASES]
     if mark and target in names:
@@ -250,7 +252,7 @@ def from_data(data: Mapping[str, Data], name: str | None = None) -> Target:
 
 
 def faults(data: Mapping[str, Data]) -> Iterator[Fault]:
-    """What is wrong with a description."""
+    """Yield the faults of a description."""
     is_shaped = True
     for fault in shape_faults(data, shape_of(Description)):
         is_shaped = False

@@ -1,4 +1,4 @@
-"""What the tables of engines may say, by the backend."""
+"""Schema of the tables of engines, by backend."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SystolicArray(Struct, frozen=True, forbid_unknown_fields=True):
     startup: Amount = 0
     """Cycles until a result has drained."""
     dataflow: Literal["os", "ws", "is"] = "os"
-    """What stays in the array: outputs, weights or inputs."""
+    """Operands that stay in the array: outputs, weights or inputs."""
     pipelined: bool = True
-    """Whether the array takes the next operands while the last ones drain."""
+    """True if the array accepts the next operands while the previous ones drain."""
 
 
 class VectorUnit(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +35,7 @@ class VectorUnit(Struct, frozen=True, forbid_unknown_fields=True):
 
     lanes: Count
     transcendental: Rate = 1
-    """How many times the cycles of an addition such a function takes."""
+    """Cycles of a transcendental function, as a multiple of those of an addition."""
     startup: Amount = 0
     """Cycles until a result is there."""
 
@@ -48,21 +48,21 @@ class NpuEngines(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TensorCores(Struct, frozen=True, forbid_unknown_fields=True):
-    """What multiplies matrices on a GPU."""
+    """Matrix units of a GPU."""
 
     flops_per_cycle: Annotated[dict[Precision, Rate], Meta(min_length=1)]
     """Of each processor, by element type."""
     cores: Count = 1
-    """How many processors there are."""
+    """Number of processors."""
 
 
 class Lanes(Struct, frozen=True, forbid_unknown_fields=True):
-    """What else computes on a GPU."""
+    """Units of a GPU for all arithmetic but matrix products."""
 
     lanes: Count
     """Of each processor."""
     cores: Count = 1
-    """How many processors there are."""
+    """Number of processors."""
     transcendental: Count = 1
     """Steps of a function that `steps` does not name."""
     steps: dict[str, Count] = {}
@@ -72,7 +72,7 @@ class Lanes(Struct, frozen=True, forbid_unknown_fields=True):
     special: Rate | None = None
     """The rate of a unit beside the lanes."""
     special_steps: dict[str, Count] = {}
-    """How many of its steps a function needs."""
+    """Steps of that unit that a function needs, by the name of the function."""
 
 
 class GpuEngines(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""What is wrong with data that a `Struct` declares the shape of, and where in it."""
+"""Faults of data against the shape that a `Struct` declares, and their paths."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fault:
     path: Path
     message: str
     at_key: bool = False
-    """Whether it is about the key, not the value."""
+    """True if the fault is about the key, not the value."""
 
 
 @cache
@@ -40,7 +40,10 @@ def shape_of(struct: type[Struct]) -> inspect.Type:
 
 
 def shape_faults(data: object, type_: inspect.Type, path: Path = ()) -> Iterator[Fault]:
-    """Where data has not the shape of a type, in the order of the data."""
+    """
+    Yield the faults where data does not have the shape of a type, in the order of the
+    data.
+    """
     match type_:
         case inspect.StructType():
             yield from _of_struct(data, type_, path)
@@ -77,7 +80,7 @@ def name_of(path: Path) -> str:
 
 
 def unknown_key(key: str, path: Path, known: Sequence[str]) -> Fault:
-    """What is to be said of a key that a table does not have."""
+    """Return the fault of a key that a table does not have."""
     hint = "" if len(known) <= FEW else _meant(key, known)
     hint = hint or f", expected one of {_listed(known)}"
     return Fault((*path, key), f"unknown key `{key}`{_of(path)}{hint}", at_key=True)

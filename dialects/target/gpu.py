@@ -1,4 +1,4 @@
-"""How the processors of a GPU run the programs of a kernel."""
+"""Execution model of the processors of a GPU."""
 
 from __future__ import annotations
 

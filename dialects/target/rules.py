@@ -1,4 +1,4 @@
-"""What holds between the figures of a description."""
+"""Consistency rules between the fields of a description."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ ENGINES = {"npu": NpuEngines, "triton": GpuEngines}
 
 
 def rule_faults(description: Description) -> Iterator[Fault]:
-    """What is wrong with a description whose fields are right one by one."""
+    """
+    Yield the violations of consistency rules by a description whose fields are valid
+    one by one.
+    """
     yield from _order_faults(description)
     for number, level in enumerate(description.levels):
         yield from _level_faults(level, ("levels", number))
@@ -125,7 +128,10 @@ def _gpu_faults(description: Description) -> Iterator[Fault]:
 
 
 def _core_faults(description: Description) -> Iterator[Fault]:
-    """Where there are several cores, engines work in memories of the cores."""
+    """
+    Yield the faults of a description of several cores: engines must work in memories of
+    the cores.
+    """
     if description.backend != "npu":
         yield Fault(
             (CORES,), f"expected cores of the backend npu, got {description.backend}"

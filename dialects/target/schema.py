@@ -1,4 +1,4 @@
-"""What a description may say, field by field."""
+"""Schema of a target description, field by field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Figures: TypeAlias = dict[str, bool | int | float | str | dict[str, int | float]
 
 
 class LevelKind(StrEnum):
-    """Who manages a memory: the planner, the compiler below, or the hardware."""
+    """Manager of a memory: the planner, the compiler below, or the hardware."""
 
     BUFFER = "buffer"
     VALUE = "value"
@@ -37,11 +37,13 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
     burst: Count
     alignment: Count
     scope: Literal["core", "chip"] = "chip"
-    """Whether every core has its own, or all share it."""
+    """Scope of the level: one for every core, or one that all share."""
     shared: bool = False
-    """Whether it is one channel for all moves, in program order; else one per queue."""
+    """
+    True if one channel serves all moves, in program order; else there is one per queue.
+    """
     indexed_loads: bool = False
-    """Whether a move into it can find each element where an index says."""
+    """True if a move into the level can find each element by an index."""
     indexed_row: Amount | None = None
     """
     The cycles that a DMA engine between it and the next farther level takes for each
@@ -50,17 +52,15 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def follows_indices(self) -> bool:
-        """Whether moves into it do, in whatever way."""
+        """True if moves into the level can follow indices, by element or by row."""
         return self.indexed_loads or self.indexed_row is not None
 
 
 class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    What a tile may look like on the target.
-    """
+    """Constraints on the shapes of tiles on the target."""
 
     power_of_two: bool = False
-    """Whether every dimension of a tile is a power of two."""
+    """True if every dimension of a tile is a power of two."""
     matrix_minimum: Count = 1
     """The least extent of each axis of a matrix product."""
     max_elements: Count | None = None
@@ -70,7 +70,9 @@ class Tiling(Struct, frozen=True, forbid_unknown_fields=True):
     matrix_tile: dict[Precision, tuple[Count, Count, Count]] = {}
     """Preferred (rows, columns, depth) of a matrix product's tile, by element type."""
     programs: Count = 1
-    """How many programs keep the whole chip busy: tiles shrink to make so many."""
+    """
+    Number of programs that keep the whole chip busy: tiles shrink to make so many.
+    """
 
     def preferred_tile(self, element: str) -> tuple[int, int, int] | None:
         """The preferred (rows, columns, depth) of products of an element type."""
@@ -90,6 +92,6 @@ class Description(Struct, frozen=True, forbid_unknown_fields=True):
     issue_cycles: Amount = 1
     cores: Annotated[int, Meta(ge=1, le=MOST_CORES)] = 1
     engines: dict[str, dict[str, Any]] = {}
-    """What they say depends on the backend."""
+    """Tables of engines, whose fields depend on the backend."""
     tiling: Tiling = Tiling()
     gpu: Gpu | None = None

@@ -1,4 +1,4 @@
-"""Where the keys and values of a TOML text stand, which its parser does not say."""
+"""Locations of the keys and values of a TOML text, which its parser does not report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TomlPlaces:
     values: dict[Path, int] = field(default_factory=dict[Path, int])
     """Offsets of values, for tables those of their headers."""
     _counts: dict[Path, int] = field(default_factory=dict[Path, int])
-    """How many tables there are so far in an array of tables."""
+    """Number of tables so far in each array of tables."""
     _at: int = 0
 
     @staticmethod
@@ -43,11 +43,11 @@ class TomlPlaces:
         return found
 
     def key(self, path: Path) -> Place:
-        """Where a key stands, or else the table that it would be in."""
+        """Return the location of a key, or else of the table that it would be in."""
         return self._place(self.keys[path]) if path in self.keys else self.value(path)
 
     def value(self, path: Path) -> Place:
-        """Where a value stands, or else what it would be in."""
+        """Return the location of a value, or else of what it would be in."""
         while path not in self.values:
             path = path[:-1]
         return self._place(self.values[path])

@@ -1,4 +1,4 @@
-"""How a loop nest runs."""
+"""Attributes of the execution of a loop nest."""
 
 from enum import auto
 
@@ -12,16 +12,16 @@ from tlf.dialects.words import parse_word
 
 
 class LoopKind(StrEnum):
-    """How the iterations of a loop nest depend on each other."""
+    """Dependence between the iterations of a loop nest."""
 
     PARALLEL = auto()
-    """Not at all: a carried value is a destination that iterations write apart."""
+    """No dependence: iterations write disjoint elements of carried destinations."""
     SEQUENTIAL = auto()
-    """Each starts from the values that the one before it yields."""
+    """Each iteration starts from the values that the previous one yields."""
 
 
 class Mapping(StrEnum):
-    """What the iterations of a loop nest become."""
+    """Mapping of the iterations of a loop nest."""
 
     GRID = auto()
     """Programs of one kernel."""
@@ -38,7 +38,7 @@ class Mapping(StrEnum):
 @irdl_attr_definition
 class LoopKindAttr(Data[LoopKind]):
     """
-    How the iterations of a loop nest depend on each other.
+    Dependence between the iterations of a loop nest.
 
     ```mlir
     #tile.kind<parallel>
@@ -59,7 +59,7 @@ class LoopKindAttr(Data[LoopKind]):
 @irdl_attr_definition
 class MappingAttr(Data[Mapping]):
     """
-    What the iterations of a loop nest become.
+    Mapping of the iterations of a loop nest.
 
     ```mlir
     #tile.mapping<grid>

@@ -143,7 +143,7 @@ class WhileOp(IRDLOperation):
 
     @property
     def parallel(self) -> bool:
-        """Whether the iterations are independent."""
+        """True if the iterations are independent."""
         return self.kind.data is LoopKind.PARALLEL
 
     @property
@@ -234,11 +234,14 @@ class WhileOp(IRDLOperation):
                 )
 
     def is_destination(self, position: int) -> bool:
-        """Whether the loop only writes a carried value, and never reads it."""
+        """Return `True` if the loop only writes a carried value, and never reads it."""
         return self._reader(position) is None
 
     def _reader(self, position: int) -> Operation | None:
-        """What uses a carried value otherwise than as a destination."""
+        """
+        Return an operation that uses a carried value otherwise than as a destination;
+        `None` if there is none.
+        """
         destination = self.carried[position]
         for use in destination.uses:
             match use.operation:

@@ -1,4 +1,4 @@
-"""What operations on tiles share: offsets, valid extents, and checks of types."""
+"""Offsets, valid extents and checks of types of operations on tiles."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class SlicePartPattern(RewritePattern):
 
 
 def _is_within(op: SliceOp, offsets: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether a slice from other offsets on takes elements of a shape."""
+    """Return `True` if a slice from other offsets stays within a shape."""
     axes = zip(offsets, op.steps, shape_of(op.result), shape, strict=True)
     return all(
         begin >= 0 and begin + step * (count - 1) < extent

@@ -31,7 +31,7 @@ def _size(element: Attribute) -> int:
 
 
 def _skips(source: Attribute, between: Attribute, wanted: Attribute) -> bool:
-    """Whether converting by way of a type is the same as converting directly."""
+    """Return `True` if a cast through an intermediate type equals the direct cast."""
     if between in INTEGERS and source in INTEGERS and wanted in INTEGERS:
         is_lost = _size(between) < min(_size(source), _size(wanted))
         return not is_lost

@@ -64,7 +64,10 @@ def _negated(value: SSAValue, builder: Builder) -> SSAValue:
 def _outcome(
     law: Law | SameLaw, op: Operation, value: SSAValue
 ) -> Simplification | None:
-    """What an operation is by a law; `value` is the operand that may be anything."""
+    """
+    Return the simplification of an operation by a law; `None` if it does not apply.
+    `value` is the operand that may be anything.
+    """
     result = tensor_type(op.results[0])
     if not isinstance(law.outcome, Outcome):
         if (number := law.outcome(result.element_type)) is None:

@@ -31,7 +31,9 @@ def done_before(op: Operation) -> Iterable[Simplification]:
 
 
 def _is_the_same(first: ReduceOp, op: ReduceOp) -> bool:
-    """Whether one reduction comes before another one, and computes the same numbers."""
+    """
+    Return `True` if one reduction precedes another one and computes the same numbers.
+    """
     if first.parent is not op.parent or not first.is_before_in_block(op):
         return False
     if first.init_value is not None or op.init_value is not None:

@@ -23,7 +23,7 @@ NEGATED: Mapping[Relation, Relation] = {
     Relation.GT: Relation.LE,
     Relation.LE: Relation.GT,
 }
-"""What a relation is the opposite of; for NaN, only equality is."""
+"""Opposite of each relation; for NaN, only equality and inequality are opposites."""
 
 _EQUALITIES = (Relation.EQ, Relation.NE)
 _REFLEXIVE = (Relation.EQ, Relation.LE, Relation.GE)
@@ -76,7 +76,7 @@ def _not(value: SSAValue, builder: Builder) -> SSAValue:
 
 
 def negated_comparison(op: Operation) -> Iterable[Simplification]:
-    """What is not so as the opposite comparison."""
+    """Rewrite the negation of a comparison as the opposite comparison."""
     if not isinstance(op, NotOp) or not isinstance(op.operand.owner, CompareOp):
         return
     compare = op.operand.owner

@@ -16,7 +16,10 @@ from tlf.dialects.interfaces import Simplification
 from tlf.dialects.types import like, tensor_type
 
 LEAST_GAIN = 2
-"""How many times fewer steps pay for results that are written and read in between."""
+"""
+Minimum reduction factor in steps that pays for writing and reading intermediate
+results.
+"""
 
 
 def by_axis(op: Operation) -> Iterator[Simplification]:

@@ -1,4 +1,4 @@
-"""Which rules make operations of the graph dialect simpler, best first."""
+"""Simplification rules for operations of the graph dialect, best first."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _rules(op: Operation) -> Iterator[Rule]:
 
 
 def is_free(op: Operation) -> bool:
-    """Whether an operation is one on whole tensors that no group has taken in."""
+    """Return `True` if an operation works on whole tensors and is in no group."""
     values = (*op.operands, *op.results)
     is_whole = all(level_of(each.type) is None for each in values)
     return is_whole and not isinstance(op.parent_op(), GroupOp)

@@ -17,7 +17,10 @@ from tlf.dialects.types import broadcast_shape
 
 
 def _source(value: SSAValue) -> SSAValue | None:
-    """What a value repeats, as numpy would do by itself."""
+    """
+    Return the tensor that a value broadcasts as numpy would implicitly; `None` if there
+    is none.
+    """
     owner = value.owner
     if isinstance(owner, BroadcastOp):
         return owner.operand

@@ -36,7 +36,10 @@ def _scalar(builder: Builder, number: Scalar, element: Attribute) -> SSAValue:
 
 
 def _is_normal(number: float, element: Attribute) -> bool:
-    """Whether a float is neither denormal nor infinite nor NaN in an element type."""
+    """
+    Return `True` if a float is normal in an element type: not zero, denormal, infinite
+    or NaN.
+    """
     given = float(np.asarray(number).astype(dtype_of(element)))
     least = {2: 2.0**-14, 4: 2.0**-126, 8: 2.0**-1022}[dtype_of(element).itemsize]
     return math.isfinite(given) and abs(given) >= least
