@@ -12,7 +12,8 @@ from tlf.machine.parts import DmaEngine, Machine, MatrixEngine
 @dataclass(frozen=True)
 class Floor:
     """
-    What a machine needs for a task, however it is programmed; in cycles.
+    Lower bounds on the time of a task on a machine, however it is programmed; in
+    cycles.
     """
 
     memory: int

@@ -1,4 +1,4 @@
-"""What a bus moves for a strided array: whole bursts."""
+"""Traffic of a bus for a strided array, in whole bursts."""
 
 from functools import lru_cache
 

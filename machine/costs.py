@@ -1,4 +1,4 @@
-"""What one instruction costs a machine: cycles, latency, and what it adds to totals."""
+"""Cost of one instruction on a machine: cycles, latency, and increments of totals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from tlf.machine.cycles import matmul_cycles, transfer_cycles, vector_cycles
 from tlf.machine.parts import DmaEngine, Level, Machine, MatrixEngine, VectorEngine
 
 Key = tuple[str, str]
-"""What is counted, and of what: such as `busy` of `matrix`."""
+"""Quantity that is counted, and its subject: such as `busy` of `matrix`."""
 
 Sizes = tuple[int, ...]
 
@@ -24,13 +24,13 @@ class Cost:
     queue: int
     """Number of the engine, in the order of the machine; of the first core's."""
     cycles: int
-    """How long it occupies the engine, if it need not wait for a shared channel."""
+    """Cycles that it occupies the engine, if it need not wait for a shared channel."""
     latency: int
     """From its end until its results are there."""
     shared: tuple[tuple[int, int], ...]
     """The shared channels that it needs, by number, and for how long."""
     tally: tuple[tuple[Key, int], ...]
-    """What it adds to the totals."""
+    """Increments of the totals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class End:
 @dataclass(frozen=True, slots=True)
 class Indices:
     """
-    What names places along one end of a move: a strided array of indices, in bytes.
-    Elements behind the last dimension along which indices change are a row. Where the
-    rows of a table are is not known before, but that they are multiples of `step` from
-    its start.
+    Indices of rows at one end of a move: a strided array of indices, in bytes. The
+    elements behind the last dimension along which indices change form a row. The
+    locations of rows in the table are not known in advance, except that they are
+    multiples of `step` from its start.
     """
 
     list: End
@@ -59,9 +59,9 @@ class Indices:
     step: int
     """Bytes between neighbours in the table."""
     scatter: bool
-    """Whether the table is the destination, else it is the source."""
+    """True if the table is the destination, else it is the source."""
     accumulate: bool = False
-    """Whether rows of the table are read before they are written."""
+    """True if rows of the table are read before they are written."""
 
 
 class Costs:
@@ -177,7 +177,8 @@ class Costs:
         self, batch: int, m: int, n: int, k: int, kind: str
     ) -> bool:
         """
-        Whether the array takes less for the transposed product, `n x k` by `k x m`.
+        Return `True` if the array takes fewer cycles for the transposed product, `n x
+        k` by `k x m`.
         """
         exchanged = self.product(batch, n, m, k, kind)
         return exchanged.cycles < self.product(batch, m, n, k, kind).cycles
@@ -250,14 +251,17 @@ def _named(queue: DmaEngine, indices: Indices | None) -> int:
 
 
 def _rank_of_rows(indices: Indices) -> int:
-    """How many dimensions rows are counted along: up to the last with own indices."""
+    """
+    Return the number of dimensions along which rows are counted: up to the last with
+    own indices.
+    """
     axes = zip(indices.list.shape, indices.list.strides, strict=True)
     named = [n for n, (extent, stride) in enumerate(axes, 1) if stride and extent > 1]
     return max(named, default=0)
 
 
 def _rows(indices: Indices) -> int:
-    """How many rows are moved."""
+    """Return the number of rows that are moved."""
     if 0 in indices.list.shape:
         return 0
     return prod(indices.list.shape[: _rank_of_rows(indices)])

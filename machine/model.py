@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tlf.machine.costs import Cost, Costs
 
 ISSUE = "issue"
-"""Why an engine stands still: the control processor has not issued its next work."""
+"""Stall cause: the control processor has not issued the engine's next work."""
 
 
 @dataclass(slots=True)
@@ -135,12 +135,12 @@ class EventModel:
 
     @property
     def end(self) -> int:
-        """When everything issued so far is over."""
+        """Time at which everything issued so far is over."""
         return max([self.time, self.settled])
 
     @property
     def settled(self) -> int:
-        """When the engines are through with everything issued so far."""
+        """Time at which the engines are through with everything issued so far."""
         return max([*self.done, *self.free])
 
     def stalled(self) -> dict[str, dict[str, int]]:

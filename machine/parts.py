@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 Dataflow: TypeAlias = Literal["os", "ws", "is"]
-"""What stays in the array: the outputs, the weights (`b`) or the inputs (`a`)."""
+"""
+Operand that stays in the array: the outputs, the weights (`b`) or the inputs (`a`).
+"""
 
 DATAFLOWS: tuple[Dataflow, ...] = get_args(Dataflow)
 
@@ -27,9 +29,9 @@ class Level:
     alignment: int
     """Bytes; the address of a declared buffer is a multiple of it."""
     shared: bool = False
-    """Whether it is one channel, which serves one move at a time, in program order."""
+    """True if it is one channel, which serves one move at a time, in program order."""
     of_core: bool = False
-    """Whether every core has its own."""
+    """True if every core has its own."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class MatrixEngine:
     """Cycles from the end of a product until its result is there: filling, draining."""
     dataflow: Dataflow = "os"
     pipelined: bool = True
-    """Whether the array takes the next operands while the last ones drain."""
+    """True if the array accepts the next operands while the previous ones drain."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class VectorEngine:
     """The memory it reads and writes."""
     lanes: int
     transcendental: float
-    """How much slower an operation such as `exp` is than an addition."""
+    """Cycles of an operation such as `exp`, as a multiple of those of an addition."""
     startup: int = 0
     """Cycles from the end of an operation until its result is there."""
 
@@ -91,7 +93,9 @@ class Machine:
     engines: dict[str, Engine] = field(default_factory=dict[str, Engine])
 
     def copies(self, engine: str) -> int:
-        """How many there are of an engine: one per core, if it works in a core."""
+        """
+        Return the number of copies of an engine: one per core, if it works in a core.
+        """
         match self.engines[engine]:
             case DmaEngine(source=source, destination=destination):
                 ends = source, destination
@@ -108,5 +112,8 @@ class Machine:
         )
 
     def unit_name(self, engine: str, core: int) -> str:
-        """What an engine of a core is called: `matrix.2`, or `matrix` if it is one."""
+        """
+        Return the name of an engine of a core: `matrix.2`, or `matrix` if there is only
+        one.
+        """
         return engine if self.copies(engine) == 1 else f"{engine}.{core}"

@@ -31,7 +31,7 @@ _LONGEST = 16
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a model knows, at one moment."""
+    """Snapshot of a model's state at one moment."""
 
     times: tuple[int, ...]
     """Control processor, engines, channels, signals."""
@@ -71,7 +71,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a period does to a state."""
+    """Change of the state over a period."""
 
     times: tuple[int, ...]
     stalls: tuple[int, ...]
@@ -89,7 +89,9 @@ class _Change:
         )
 
     def repeats(self, other: "_Change") -> bool:
-        """Whether `other` does the same to all but the moments."""
+        """
+        Return `True` if `other` changes everything but the moments in the same way.
+        """
         return self.times == other.times and self.stalls == other.stalls
 
     def ahead(self, state: _State, count: int, growth: int) -> _State:
