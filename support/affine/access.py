@@ -148,7 +148,7 @@ class Access:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the index is one iterator."""
+        """True if the index is a single iterator."""
         return self.plain is not None
 
     @staticmethod
@@ -177,7 +177,7 @@ class Access:
         return Interval(offset + first, size, room if room > size else 0)
 
     def uses(self, iterators: set[int]) -> bool:
-        """Whether the index depends on one of `iterators`."""
+        """Return `True` if the index depends on one of `iterators`."""
         return any(iterator in iterators for iterator, _ in self.terms)
 
 
@@ -198,7 +198,7 @@ def interned(accesses: Accesses) -> Accesses:
 
 
 def broadcast_accesses(shape: Sequence[int], result: Sequence[int]) -> Accesses:
-    """How an operand of `shape` is read when it is broadcast to `result`."""
+    """Return the accesses to an operand of `shape` that is broadcast to `result`."""
     first = len(result) - len(shape)
     return tuple(
         Access()

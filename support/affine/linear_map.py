@@ -103,7 +103,8 @@ def accesses(indexing: AffineMap) -> tuple[Linear, ...]:
 
 def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
     """
-    Whether every dimension of the operand is a different dimension of the domain.
+    Return `True` if every dimension of the operand is a different dimension of the
+    domain.
 
     With `allow_zero` a dimension of the operand may also be the constant 0.
     """
@@ -119,9 +120,7 @@ def is_projection(indexing: AffineMap, allow_zero: bool = False) -> bool:
 
 
 def is_identity(indexing: AffineMap) -> bool:
-    """
-    Whether the operand has the dimensions of the domain, in order.
-    """
+    """Return `True` if the operand has the dimensions of the domain, in order."""
     dimensions = [access.dimension for access in accesses(indexing)]
     return dimensions == list(range(indexing.num_dims))
 

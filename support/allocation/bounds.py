@@ -1,6 +1,4 @@
-"""
-What no placement can go below.
-"""
+"""Lower bounds on the peak of every placement."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def lower_bound(blocks: Sequence[Block], grain: int) -> int:
 
 
 def _are_first(spans: Sequence[Span], step: int, count: int) -> bool:
-    """Whether what is live at a step are the first so many bytes."""
+    """Return `True` if the live bytes at a step are exactly the first `count` bytes."""
     highs = (span.high for span in spans if span.start <= step < span.end)
     return max(highs, default=0) == count
 

@@ -1,5 +1,5 @@
 """
-What a planner is asked to place, and what it answers.
+Input and output of the planner: buffers and their placement.
 
 Steps and bytes are integers. Lifetimes and ranges of bytes are half-open: [start, end).
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 ALIGNMENT = 256
-"""Where buffers start unless they say otherwise, in bytes."""
+"""Default alignment of buffers, in bytes."""
 
 
 def align(offset: int, alignment: int) -> int:
@@ -32,7 +32,7 @@ class Span:
     high: int
 
     def meets(self, other: Span) -> bool:
-        """Whether both are live at some step."""
+        """Return `True` if both are live at some step."""
         return max(self.start, other.start) < min(self.end, other.end)
 
 
@@ -47,7 +47,7 @@ class Buffer:
     size: int
     """Bytes."""
     spans: tuple[Span, ...]
-    """When it is live. Spans of one buffer may overlap: they hold what either holds."""
+    """Live ranges. Spans of one buffer may overlap: they hold what either holds."""
     alignment: int = ALIGNMENT
     """Its first byte is a multiple of this."""
     within: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class Buffer:
     offset: int | None = None
     """Its first byte, if that is not to be chosen."""
     hint: int | None = None
-    """Where its first byte would be welcome, as in a plan for an earlier program."""
+    """Preferred offset of its first byte, as in a plan for an earlier program."""
 
     def __post_init__(self) -> None:
         if self.size < 0:
@@ -151,9 +151,9 @@ class Placement:
     bound: int = 0
     """Bytes that no placement can go below: `peak`, if this one is known to be best."""
     method: str = ""
-    """How it was found."""
+    """Name of the method that found it."""
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no placement has a lower peak."""
+        """True if no placement has a lower peak."""
         return self.peak == self.bound

@@ -1,6 +1,4 @@
-"""
-What is wrong with a placement, told from the definition alone.
-"""
+"""Verification of a placement, from the definition alone."""
 
 from __future__ import annotations
 

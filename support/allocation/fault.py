@@ -1,4 +1,4 @@
-"""What is wrong with buffers, or with offsets of them."""
+"""Faults in buffers, or in offsets of them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Use:
     """The step of the first instruction that touches it."""
     last: int
     entry: int
-    """How far down the pipeline the engine of the first one is; see `engine_stage`."""
+    """Pipeline stage of the engine of the first one; see `engine_stage`."""
     exit: int
     """That of the last one."""
     loops: Loops = ()
@@ -96,7 +96,10 @@ class _Hazards:
         return found
 
     def _following(self, number: int) -> Iterator[tuple[int, int]]:
-        """What is used next, in this iteration of each loop and in the one after."""
+        """
+        Yield the buffers used next and their distances, in this iteration of each loop
+        and in the one after.
+        """
         use = self.uses[number]
         last = self._rank(use.last)
         for distance in range(1, REACH):

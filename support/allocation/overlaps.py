@@ -1,6 +1,4 @@
-"""
-Which of many intervals of integers overlap: a table to add to and to ask.
-"""
+"""Interval overlap queries: a table of intervals of integers to add to and to query."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""How buffers of a program are placed: side by side, or else with few hazards."""
+"""Placement of the buffers of a program: side by side, or else with few hazards."""
 
 from __future__ import annotations
 

@@ -24,10 +24,11 @@ VISITS = 500_000
 """The visits of a plan made while compiling: less than a second."""
 
 PASSES = 1000
-"""How often a first attempt may look at all sections, and how much later ones grow."""
+"""Maximum number of passes over all sections in the first attempt."""
 GROWTH = 1.02
+"""Factor by which that number grows from one attempt to the next."""
 LONGEST = 1000
-"""The attempt from which on they do not."""
+"""Number of the attempt from which on it no longer grows."""
 
 
 def _tight(skyline: Skyline, pit: Pit) -> float:
@@ -48,7 +49,9 @@ def _failing(skyline: Skyline, pit: Pit) -> float:
 
 
 URGENCIES: tuple[Urgency, ...] = (_mixed, _few, _tight, _failing)
-"""Where to decide next: where little may be wasted, few blocks fit, much has failed."""
+"""
+Heuristics for the next section: few bytes to spare, few blocks that fit, many failures.
+"""
 
 EXPONENTS = ((1.0, 0.0), (1.0, 1.0), (0.5, 1.0), (0.0, 1.0))
 """Those of length and height in what makes a block preferred."""
@@ -59,16 +62,14 @@ NOISE = (0.05, 0.2, 0.5)
 
 @dataclass
 class Budget:
-    """
-    What a plan may cost: visits of sections, some million of which take a second.
-    """
+    """Budget of a plan: visits of sections, some million of which take a second."""
 
     visits: int = VISITS
     deadline: float | None = None
     """A time of `monotonic` after which nothing is begun, for plans made by hand."""
 
     def is_spent(self) -> bool:
-        """Whether to stop."""
+        """Return `True` if the search must stop."""
         late = self.deadline is not None and monotonic() > self.deadline
         return late or self.visits <= 0
 

@@ -19,12 +19,15 @@ class Shape:
     """
 
     number: int
-    """Which block it is."""
+    """Number of the block."""
     block: Block
     ranges: tuple[tuple[int, int, int], ...]
     """In ascending order, apart. Bytes are multiples of the grain."""
     is_flat: bool
-    """Whether all it takes, in every section, are the bytes from its start to there."""
+    """
+    True if it takes, in every section, exactly the bytes from its start up to its
+    height there.
+    """
 
     @property
     def first(self) -> int:

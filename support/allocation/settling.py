@@ -15,10 +15,10 @@ from tlf.support.allocation.buffer import Buffer, Placement, align
 from tlf.support.allocation.hazards import Hazards, Use, hazards
 
 ROUNDS = 100
-"""How many other orders are tried,"""
+"""Maximum number of other orders that are tried."""
 
 WORK = 20_000
-"""and how many buffers are placed for that, at most."""
+"""Maximum number of buffers that are placed for these orders."""
 
 
 def settled(
@@ -66,7 +66,7 @@ class _Attempt:
     order: Sequence[int]
     offsets: list[int]
     cost: int = 0
-    """What hazards cost in all."""
+    """Total cost of hazards."""
     blamed: set[int] = field(default_factory=set[int])
     """Buffers with a part in that."""
 
@@ -133,7 +133,9 @@ class _Settling:
     def _placed(
         self, attempt: _Attempt, numbers: Iterable[int]
     ) -> list[tuple[int, int, int]]:
-        """Which of some buffers have been placed, and the bytes they take."""
+        """
+        Return those of some buffers that have been placed, and the bytes they take.
+        """
         offsets, buffers = attempt.offsets, self.buffers
         return [
             (number, at, at + buffers[number].room)
@@ -144,7 +146,10 @@ class _Settling:
     def _best_place(
         self, attempt: _Attempt, number: int, near: Sequence[tuple[int, int, int]]
     ) -> int | None:
-        """Where a buffer is least in the way, as low as that goes."""
+        """
+        Return the offset at which a buffer causes the least cost, the lowest of equals;
+        `None` if there is none.
+        """
         buffer, costs = self.buffers[number], self.hazards[number]
         taken = self._placed(attempt, self.together[number])
         room, alignment = buffer.room, buffer.alignment

@@ -50,7 +50,7 @@ class Skyline:
         self.top = -(-capacity // grain) * grain
         self.grain = grain
         self.weights = [0] * count
-        """How often each section ended a branch."""
+        """Number of branches that each section ended."""
         self.floor = [0] * count
         self.left = [0] * count
         self.cover = [0] * count
@@ -107,14 +107,17 @@ class Skyline:
         return self.starting[low] & self.ending[high]
 
     def is_plausible(self) -> bool:
-        """Whether every block fits alone, and what is live at once together."""
+        """
+        Return `True` if every block fits alone, and all blocks live in a section fit
+        together.
+        """
         return all(left <= self.top for left in self.left) and all(
             shape.block.residue + shape.block.extent <= self.capacity
             for shape in self.shapes
         )
 
     def saved(self, low: int, high: int) -> tuple[list[int], list[int]]:
-        """What `restore` needs of the sections [low, high)."""
+        """Return the state of the sections [low, high) that `restore` needs."""
         return self.floor[low:high], self.left[low:high]
 
     def restore(self, low: int, saved: tuple[list[int], list[int]]) -> None:

@@ -1,4 +1,4 @@
-"""What else could have run, and what the best schedule would have cost then."""
+"""Alternatives to the groups of the best schedule, and the best cost with each."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ class Alternatives:
         return Alternative(step, before.time + time, payload)
 
     def _options(self, way: Onward) -> list[Option]:
-        """How groups run from a choice to the end."""
+        """Return the options of the groups from a choice to the end."""
         return [way.option, *(each.option for each in self._to_go.way(way.target))]

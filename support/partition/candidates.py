@@ -1,4 +1,4 @@
-"""Which groups may run next."""
+"""Candidate groups that may run next."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -12,12 +12,14 @@ from tlf.support.partition.memo import Memo
 
 @dataclass(frozen=True)
 class Demand:
-    """What a schedule must do: operations in one group, if any are given."""
+    """
+    Requirement on a schedule: operations that must be in one group, if any are given.
+    """
 
     together: int = 0
 
     def allows(self, group: int) -> bool:
-        """Whether a group has all of the operations or none."""
+        """Return `True` if a group has all of the operations or none."""
         return group & self.together in (0, self.together)
 
 
@@ -29,9 +31,9 @@ class Candidates(ABC):
     limits: Limits
     demand: Demand = field(default_factory=Demand)
     too_large: bool = False
-    """Whether groups were left out for the number of their operations."""
+    """True if groups were left out for the number of their operations."""
     too_many: bool = False
-    """Whether groups were left out for the number of groups."""
+    """True if groups were left out for the number of groups."""
 
     @abstractmethod
     def after(self, done: int) -> Sequence[int]:

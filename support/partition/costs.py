@@ -1,4 +1,4 @@
-"""What the search asks of a cost model: what it costs to run a group."""
+"""Cost model interface of the search: the cost of running a group."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Context:
     """
-    What is in the retained memory (L2) around a group. The first three are sets of
+    State of the retained memory (L2) around a group. The first three are sets of
     values, of the group's inputs and outputs alone.
     """
 
@@ -23,7 +23,7 @@ class Context:
 
     @property
     def sets(self) -> tuple[int, int, int]:
-        """Which values are there, stay and are stored."""
+        """Sets of the values that are resident, are kept and are stored."""
         return self.resident, self.kept, self.stored
 
 
@@ -42,8 +42,8 @@ class Option:
     """
     plan: object = None
     """
-    What the caller needs to carry it out. It may be that of another group of the same
-    structure, so it names values and operations by their places in the group.
+    Plan by which the caller carries it out. It may be that of another group of the same
+    structure, so it names values and operations by their positions in the group.
     """
     early: int = 0
     """Cycles of moves that may be over before it starts."""
@@ -68,7 +68,7 @@ class Costs(ABC):
     """
 
     monotone: bool = True
-    """Whether an objection to a group is one to every group that it is part of."""
+    """True if an objection to a group is one to every group that contains it."""
 
     @abstractmethod
     def options(self, group: int, context: Context) -> Sequence[Option]:
@@ -82,25 +82,26 @@ class Costs(ABC):
 
     def bound(self, group: int, context: Context) -> Option | None:
         """
-        What no way to run a group beats, in time nor in bytes; None if that is not
-        known for less than the ways are. It holds whatever is taken, and has no plan.
-        A group is asked for its ways only where it may be the best by its bound.
+        Return a lower bound on the time and bytes of all options of a group; `None` if
+        it is not known for less than the options are. It holds whatever is taken, and
+        has no plan. Options are only asked for where a group may be the best by its
+        bound.
         """
         del group, context
         return None
 
     def is_runnable(self, group: int) -> bool:
         """
-        Whether there are ways to run a group, whatever is in memory around it: others
-        are not asked for. This is asked once for groups of the same structure.
+        Return `True` if a group has options, whatever is in memory around it; other
+        groups are not asked for options. Called once for groups of the same structure.
         """
         del group
         return True
 
     def objection(self, group: int) -> str | None:
         """
-        Why a group is out of the question in any context, none if it is not. This is
-        asked of many more groups than options are, and is to be cheap.
+        Return why a group is infeasible in any context; `None` if it is not. Called for
+        many more groups than `options` is, so it must be cheap.
         """
         del group
         return None

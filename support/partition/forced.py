@@ -1,4 +1,4 @@
-"""Why operations do not run together, or what it would cost if they did."""
+"""Reasons why operations do not run together, or the cost if they did."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ def forced(
 
 
 def _reason(problem: Problem, costs: Costs, wanted: int, limits: Limits) -> str:
-    """Why no group that can run has some operations."""
+    """Return why no group that can run contains some operations."""
     names = " and ".join(str(number) for number in members(wanted))
     group = problem.closure(wanted)
     if costs.monotone and (objection := costs.objection(group)) is not None:

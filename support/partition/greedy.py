@@ -32,7 +32,7 @@ class Joining:
     _part: list[int] = field(init=False)
     """The group of each operation."""
     _gains: dict[tuple[int, int], Price] = field(init=False)
-    """What it saves to join two groups, where it does."""
+    """Savings from joining two groups, where there are any."""
 
     def groups(self) -> list[int]:
         """The groups in an order in which they can run."""
@@ -77,7 +77,7 @@ class Joining:
                 self._gains[pair] = gain
 
     def _price(self, group: int) -> Price:
-        """What a group costs with nothing retained."""
+        """Return the cost of a group with nothing retained."""
         too_large = group.bit_count() > self.limits.group
         if too_large or self.memo.objection(group) is not None:
             return IMPOSSIBLE
@@ -90,7 +90,10 @@ class Joining:
         return min(prices, default=IMPOSSIBLE)
 
     def _leads(self, first: int, second: int) -> bool:
-        """Whether the second of two groups waits for the first by way of others."""
+        """
+        Return `True` if the second of two groups depends on the first transitively,
+        through other groups.
+        """
         seen = first | second
         pending = self._successors(first) & ~seen
         while pending:

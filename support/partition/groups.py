@@ -1,4 +1,4 @@
-"""What the search knows of a group: its inputs and outputs, and its structure."""
+"""Properties of groups for the search: inputs, outputs and structure."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ class Boundary:
 @dataclass(frozen=True)
 class Structure:
     """
-    What a group looks like, without the numbers of operations and values. Groups of the
-    same `form` are isomorphic, and `places` gives the bit of each of a group's inputs
-    and outputs that stands for the same value in all of them.
+    Canonical structure of a group, without the numbers of operations and values. Groups
+    of the same `form` are isomorphic, and `places` gives the bit of each of a group's
+    inputs and outputs that stands for the same value in all of them.
     """
 
     form: int

@@ -122,7 +122,10 @@ class Fronts:
         del front[SLACKS:]
 
     def _is_as_good(self, one: Label, other: Label) -> bool:
-        """Whether what a way leaves less of slack cannot cost more than it saves."""
+        """
+        Return `True` if the slack that one label has less than the other cannot cost
+        more than it saves.
+        """
         less = self.objective.time * max(0, other.slack - one.slack)
         return (one.rank[0] + less, *one.rank[1:]) <= other.rank
 

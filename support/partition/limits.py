@@ -1,4 +1,4 @@
-"""How far a search goes."""
+"""Limits of a search."""
 
 from dataclasses import dataclass
 

@@ -33,11 +33,11 @@ class Memo:
     costs: Costs
     groups: Groups
     asked: int = 0
-    """How often the cost model was asked for options."""
+    """Number of queries of the cost model for options."""
     remembered: int = 0
-    """How often an answer was known."""
+    """Number of queries whose answer was known."""
     has_early: bool = False
-    """Whether any way to run a group has early moves."""
+    """True if any option of a group has early moves."""
     _answers: dict[Residency, list[Answer]] = field(
         default_factory=dict[Residency, list[Answer]]
     )
@@ -48,13 +48,13 @@ class Memo:
     _objections: dict[int, str | None] = field(default_factory=dict[int, str | None])
 
     def objection(self, group: int) -> str | None:
-        """What the cost model holds against a group."""
+        """Return the cost model's objection to a group; `None` if it has none."""
         if group not in self._objections:
             self._objections[group] = self.costs.objection(group)
         return self._objections[group]
 
     def is_runnable(self, group: int) -> bool:
-        """Whether the cost model may know ways to run a group."""
+        """Return `True` if the cost model may have options for a group."""
         form = self.groups.structure(group).form
         if form not in self._runnable:
             self._runnable[form] = self.costs.is_runnable(group)
@@ -118,6 +118,8 @@ def _undominated(options: Sequence[Option], free: int) -> tuple[Option, ...]:
 
 
 def _beats(one: Option, other: Option) -> bool:
-    """Whether a way is as good as another one that takes as long, or longer."""
+    """
+    Return `True` if an option is as good as another one that takes as long, or longer.
+    """
     hidden, later = (min(each.idle, each.room) for each in (one, other))
     return one.bytes <= other.bytes and one.early <= other.early and hidden >= later

@@ -1,4 +1,4 @@
-"""Where a search can go from a state."""
+"""Transitions of a search from a state."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Move(NamedTuple):
 
     @property
     def context(self) -> Context:
-        """What is in memory around the group."""
+        """Contents of the memory around the group."""
         return Context(
             self.resident, self.outcome.kept, self.outcome.stored, self.taken
         )
@@ -38,7 +38,7 @@ class Moves:
     _sizes: dict[int, int] = field(default_factory=dict[int, int])
 
     def after(self, state: State, move: Move) -> State:
-        """Where a move leads."""
+        """Return the state that a move leads to."""
         inputs = self.outcomes.memo.groups.boundary(move.group).inputs
         others, outcome = state[0] & ~inputs, move.outcome
         return others | outcome.kept, (others & state[1]) | outcome.only

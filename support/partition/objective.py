@@ -1,4 +1,4 @@
-"""What a schedule is judged by."""
+"""Objective by which a schedule is judged."""
 
 from dataclasses import dataclass
 
@@ -24,5 +24,5 @@ class Objective:
             )
 
     def rank(self, time: int, bytes_: int) -> tuple[int, int, int]:
-        """What schedules are compared by."""
+        """Return the key by which schedules are compared."""
         return self.time * time + self.bytes * bytes_, time, bytes_

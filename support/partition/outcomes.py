@@ -1,4 +1,4 @@
-"""What may stay in the retained memory once a group has run."""
+"""Values that may stay resident in the retained memory once a group has run."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,11 +25,13 @@ class Outcome(NamedTuple):
     """The outputs that are stored."""
     options: tuple[Option, ...]
     is_priced: bool = True
-    """Whether these are the ways, rather than one that none of them beats."""
+    """
+    True if these are the actual options, rather than a lower bound on all of them.
+    """
 
 
 class Fates(NamedTuple):
-    """What may become of the values of a group, as sets of them."""
+    """Possible later uses of the values of a group, as sets of values."""
 
     needed: int
     """Inputs that are read later."""
@@ -62,17 +64,21 @@ class Outcomes:
     choices: int
     """The most sets of values of a group that may stay, before some are left out."""
     retain: bool = True
-    """Whether anything stays at all."""
+    """True if values may stay resident at all."""
     prices: bool = True
-    """Whether all ways are asked for, or only bounds where these are known."""
+    """
+    True if all options are asked for, rather than only bounds where these are known.
+    """
     too_many: bool = False
-    """Whether some sets of values were left out."""
+    """True if some sets of values were left out."""
     _known: dict[tuple[int, ...], list[Outcome]] = field(
         default_factory=dict[tuple[int, ...], list[Outcome]]
     )
 
     def fates(self, group: int, after: int) -> Fates:
-        """What may become of the values of a group that leaves `after` all done."""
+        """
+        Return the later uses of the values of a group that leaves `after` all done.
+        """
         problem = self.memo.groups.problem
         boundary = self.memo.groups.boundary(group)
         needed = wanted = shared = 0

@@ -8,7 +8,9 @@ from tlf.support.partition.bits import mask_of, members
 
 @dataclass(frozen=True)
 class Value:
-    """What operations read and write: its bytes, and whether the graph returns it."""
+    """
+    Value that operations read and write: its bytes, and whether the graph returns it.
+    """
 
     size: int
     is_output: bool = False
@@ -169,7 +171,7 @@ class Problem:
         return sum(self.values[number].size for number in members(values))
 
     def is_connected(self, group: int) -> bool:
-        """Whether the operations of a group hang together without others."""
+        """Return `True` if the operations of a group are connected among themselves."""
         reached = pending = group & -group
         while pending:
             found = 0
@@ -180,7 +182,7 @@ class Problem:
         return reached == group
 
     def is_convex(self, group: int) -> bool:
-        """Whether no path leaves a group and comes back."""
+        """Return `True` if a group is convex: no path leaves it and comes back."""
         return self.closure(group) == group
 
     def closure(self, group: int) -> int:

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""Result of a search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ class Schedule:
 @dataclass(frozen=True)
 class Alternative:
     """
-    What a schedule could do at a step instead. `time` and `payload` are those of the
-    best schedule that does so, and is the same up to there.
+    Alternative to a step of a schedule. `time` and `payload` are those of the best
+    schedule that takes it, and is the same up to there.
     """
 
     step: Step
@@ -59,16 +59,16 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Statistics:
-    """How a schedule was found."""
+    """Statistics of the search that found a schedule."""
 
     strategy: str
-    """What found it: not what was asked for, where that gave up."""
+    """Strategy that found it: not the requested one, where that gave up."""
     exact: bool
-    """Whether it is proven that no schedule is better, by the cost model."""
+    """True if it is proven that no schedule is better, by the cost model."""
     reason: str
-    """Why it is not exact; empty if it is."""
+    """Reason why it is not exact; empty if it is."""
     width: int
-    """How many states of a size the beam kept; 0 if all."""
+    """Beam width: number of states of a size that were kept; 0 if all."""
     downsets: int
     """Sets of operations done that were gone on from."""
     states: int
@@ -76,9 +76,11 @@ class Statistics:
     candidates: int
     """Pairs of such a set and of a group to run next."""
     asked: int
-    """How often the cost model was asked for options."""
+    """Number of queries of the cost model for options."""
     remembered: int
-    """How often its answer was known, as from a group of the same structure."""
+    """
+    Number of queries whose answer was known, as from a group of the same structure.
+    """
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class NoScheduleError(Exception):
     operation: int
     """One that could not run."""
     strategy: str
-    """What was used: `dp` has tried all groups that are not too large."""
+    """Strategy that was used: `dp` has tried all groups that are not too large."""
 
     def __str__(self) -> str:
         if self.strategy == "dp":

@@ -43,7 +43,7 @@ def _with_slack(best: Label, ways: Sequence[Open], fronts: Fronts) -> list[Label
 
 
 def _is_priced(label: Label) -> bool:
-    """Whether what a way costs is known."""
+    """Return `True` if the cost of a label's last step is known."""
     return label.move is None or label.move.outcome.is_priced
 
 

@@ -41,7 +41,7 @@ class Task:
     limits: Limits
     demand: Demand
     retain: bool = True
-    """Whether values may stay in the retained memory."""
+    """True if values may stay in the retained memory."""
 
     def sweep(
         self, candidates: Candidates, width: int = 0, retain: bool = True
@@ -104,7 +104,7 @@ STRATEGIES: Mapping[str, Callable[[Task], Found]] = {
     "unfused": _unfused,
 }
 """
-What can be asked for.
+Search strategies by name.
 
 - `dp`: the best of all schedules, by dynamic programming over downsets. Beyond its
   limits a beam search, which the statistics tell.
@@ -167,7 +167,10 @@ def search(
 
 
 def _name(strategy: str, width: int) -> str:
-    """What a strategy was in the end: a beam if it had to give up states."""
+    """
+    Return the name of the strategy that ran in the end: a beam if it had to give up
+    states.
+    """
     return "beam" if width and strategy != "greedy" else strategy
 
 

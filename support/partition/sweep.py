@@ -67,7 +67,7 @@ class Sweep:
 
     @property
     def memo(self) -> Memo:
-        """What is known of the cost of groups."""
+        """Memoised costs of groups."""
         return self.outcomes.memo
 
     def run(self) -> list[Label]:
@@ -177,7 +177,9 @@ class Sweep:
         return narrow
 
     def _apart(self, done: int) -> int:
-        """What operations cost if each one runs alone and nothing is retained."""
+        """
+        Return the cost of operations if each one runs alone and nothing is retained.
+        """
         total = 0
         for number in members(done):
             if number not in self._alone:

@@ -22,15 +22,15 @@ class Onward:
     move: Move
     target: Place
     option: Option
-    """What none of the ways beats, until it is priced."""
+    """Lower bound on all options, until it is priced."""
     is_priced: bool
 
 
 @dataclass
 class ToGo:
     """
-    What is to go from places to the end: at least, until it is asked for; that is what
-    it costs if all early moves are hidden. Moves are added from the end on backwards.
+    Remaining cost from places to the end: a lower bound, until it is asked for. It is the
+    cost if all early moves are hidden. Moves are added from the end on backwards.
 
     Only moves on the way that looks best are priced then, one after the other, as in
     searches for shortest paths whose edges are bounded.
@@ -41,7 +41,7 @@ class ToGo:
     everything: int
     """The operations that are done at the end."""
     _ranks: dict[Place, Rank] = field(init=False)
-    """What is to go at least, of the places that lead to the end."""
+    """Lower bound on the remaining cost, of the places that lead to the end."""
     _onward: dict[Place, list[Onward]] = field(
         init=False, default_factory=dict[Place, list[Onward]]
     )
@@ -61,7 +61,7 @@ class ToGo:
             self._onward.setdefault(place, []).append(onward)
 
     def look_ahead(self, place: Place) -> None:
-        """Find what is to go at least from a place, once all of its moves are added."""
+        """Bound the remaining cost from a place, once all of its moves are added."""
         self._update(place)
 
     def onward(self, place: Place) -> Sequence[Onward]:
@@ -70,17 +70,17 @@ class ToGo:
         return [each for each in ways if each.target in self._ranks]
 
     def rank(self, way: Onward) -> Rank:
-        """What is to go at least, from before a move on."""
+        """Return a lower bound on the remaining cost from before a move on."""
         total, time, moved = self.objective.rank(way.option.time, way.option.bytes)
         later, after, more, groups = self._ranks[way.target]
         return total + later, time + after, moved + more, groups + 1
 
     def is_settled(self, way: Onward) -> bool:
-        """Whether what is to go from before a move on is known."""
+        """Return `True` if the remaining cost from before a move on is known."""
         return way.is_priced and way.target in self._next
 
     def settle(self, way: Onward) -> bool:
-        """Find what is to go from before a move on; return whether it can be gone."""
+        """Price the remaining way from before a move on; return whether there is one."""
         return self._price(way) and self._settle(way.target)
 
     def way(self, place: Place) -> Iterator[Onward]:
