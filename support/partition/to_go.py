@@ -29,8 +29,8 @@ class Onward:
 @dataclass
 class ToGo:
     """
-    Remaining cost from places to the end: a lower bound, until it is asked for. It is the
-    cost if all early moves are hidden. Moves are added from the end on backwards.
+    Remaining cost from places to the end: a lower bound, until it is asked for. It is
+    the cost if all early moves are hidden. Moves are added from the end on backwards.
 
     Only moves on the way that looks best are priced then, one after the other, as in
     searches for shortest paths whose edges are bounded.
@@ -80,7 +80,7 @@ class ToGo:
         return way.is_priced and way.target in self._next
 
     def settle(self, way: Onward) -> bool:
-        """Price the remaining way from before a move on; return whether there is one."""
+        """Price the rest of the way from before a move; return whether there is one."""
         return self._price(way) and self._settle(way.target)
 
     def way(self, place: Place) -> Iterator[Onward]:
