@@ -1,4 +1,7 @@
-"""What all tests share: where kernels run, and which combinations `--whole` adds."""
+"""
+Shared configuration of all tests: device of kernels, and combinations that `--whole`
+adds.
+"""
 
 from collections import defaultdict
 from contextlib import suppress
@@ -20,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser):
 
 FEWER = 6
 """
-How many times fewer combinations run than tests ask for by `one_in`, so that all tests
+Factor by which fewer combinations run than tests ask for by `one_in`, so that all tests
 end in a quarter of an hour on two cores.
 """
 
@@ -51,14 +54,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class Samples:
-    """Which tests run: of two parameters, what is on the diagonals of a square."""
+    """Sample of the tests that run: of two parameters, the diagonals of a square."""
 
     def __init__(self) -> None:
         self._values: defaultdict[tuple[str, str], list[object]] = defaultdict(list)
         """The values of a test's parameter that were seen, in order."""
 
     def hold(self, item: pytest.Item) -> bool:
-        """Whether a test runs. It must come after those before it in its function."""
+        """
+        Return `True` if a test runs. It must come after those before it in its
+        function.
+        """
         if item.get_closest_marker("long") is not None:
             return False
         mark = item.get_closest_marker("one_in")

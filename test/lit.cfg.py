@@ -1,4 +1,4 @@
-"""How lit runs the tests in this folder."""
+"""Configuration of lit for the tests in this folder."""
 
 import os
 import shlex

@@ -101,7 +101,7 @@ def tool() -> str | None:
 
 
 def through(programs: dict[str, str]) -> list[str]:
-    """What `mlir-opt` makes of programs, all in one process."""
+    """Return the output of `mlir-opt` for programs, all in one process."""
     if (command := tool()) is None:
         pytest.skip(f"no mlir-opt: {len(programs)} programs not sent")
     options = ["--allow-unregistered-dialect", "--mlir-print-op-generic"]
@@ -118,7 +118,10 @@ def through(programs: dict[str, str]) -> list[str]:
 
 
 def same(one: ModuleOp, other: ModuleOp) -> bool:
-    """Whether two modules are equal but for names, locations and how maps are put."""
+    """
+    Return `True` if two modules are equal except for names, locations and the form of
+    maps.
+    """
     if one.is_structurally_equivalent(other):
         return True
     return plain(one) == plain(other)

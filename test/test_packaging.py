@@ -1,4 +1,4 @@
-"""What is shipped: the wheel, the sdist, and the wheel made from the sdist."""
+"""Contents of the wheel, the sdist, and the wheel made from the sdist."""
 
 import subprocess
 import sys

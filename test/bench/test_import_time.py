@@ -1,4 +1,4 @@
-"""How the time to import networks is told."""
+"""Report of the time to import networks."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How errors of results are told."""
+"""Report of errors of results."""
 
 import math
 

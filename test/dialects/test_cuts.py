@@ -1,4 +1,4 @@
-"""What is cut from stored tensors, and strided views under other shapes."""
+"""Slices of stored tensors, and strided views under other shapes."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""What is said of mistakes in target descriptions, and where."""
+"""Messages on mistakes in target descriptions, and their locations."""
 
 import re
 from pathlib import Path

@@ -279,7 +279,7 @@ def test_operation_to_add(folder: Path):
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link to a heading of a page may name."""
+    """Return the anchors that links to headings of a page may name."""
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
     return {
@@ -326,7 +326,9 @@ def test_index_names_every_page():
 
 
 def words(name: str) -> set[str]:
-    """What a page sets in the type of code, and the words of its titles."""
+    """
+    Return the words that a page sets in the type of code, and those of its titles.
+    """
     text = (DOCS / name).read_text(encoding="utf-8")
     found = [*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^#+ (.*)", text, re.M)]
     return set(re.findall(r"[\w.-]+", " ".join(found)))

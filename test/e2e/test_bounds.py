@@ -57,7 +57,7 @@ def test_no_network_beats_its_bounds(seed: int, sizes: str):
 
 @pytest.mark.parametrize(("kib", "binds"), [(16, "capacity"), (512, "order")])
 def test_no_chain_with_large_weights_beats_its_bounds(kib: int, binds: str):
-    """What is read in the end is more than what fits near, or can be loaded before."""
+    """The final reads exceed what fits in the inner levels or can be loaded before."""
     target = changed(load(f"npu-tiny:L2={kib}K"), "L3", bandwidth=4)
     builder = GraphBuilder(Sizes(1))
     x = builder.input("x", (256, 64))

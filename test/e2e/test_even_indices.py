@@ -1,5 +1,5 @@
 """
-What indices name that grow evenly is gathered by a map: forwards, backwards, and beyond
+Gathers by affine index tensors become moves by a map: forwards, backwards, and beyond
 borders, on both targets.
 """
 

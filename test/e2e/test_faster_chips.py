@@ -48,7 +48,7 @@ def program(seed: int) -> npu.Program:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("part", FASTER)
 def test_best_schedules(part: str):
-    """What is searched anew for each chip, as the cost model prices it."""
+    """Schedules are searched anew for each chip, and priced by the cost model."""
     for seed in SEEDS:
         chips = [Chip(each) for each in FASTER[part]]
         module = small_network(seed)
@@ -58,7 +58,7 @@ def test_best_schedules(part: str):
 
 @pytest.mark.parametrize("part", FASTER)
 def test_one_program(part: str):
-    """What is compiled once, on each chip."""
+    """One program, compiled once, runs on each chip."""
     machines = [machine_of(each) for each in FASTER[part]]
     for seed in SEEDS:
         variants = [replace(program(seed), machine=each) for each in machines]

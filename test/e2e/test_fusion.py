@@ -148,7 +148,7 @@ func.func @f(%x: {IMAGE}, %w: tensor<5x3x3x3xf32>, %b: tensor<3x1x1xf32>) -> {OU
 
 
 def groups(text: str, target: str, level: str) -> list[str]:
-    """What runs together, without constants."""
+    """Return the operations of each group by name, without constants."""
     context, module = parsed(text)
     load(target).attach(module)
     GraphGroupPass(level=level, cascades=False).apply(context, module)
@@ -252,7 +252,10 @@ def test_overwriting(name: str, target: str):
 
 
 def test_a_chain_takes_no_buffer():
-    """What is between two products stays in their kernel, and rows are overwritten."""
+    """
+    Intermediate values between two products stay in their kernel, and rows are
+    overwritten.
+    """
     text = compiled_text(OVERWRITES["a chain in no buffer"], "h200")
 
     assert text.count('"kind": "temporary"') == 0

@@ -113,7 +113,7 @@ def test_rows_come_ahead(rng: Generator):
 
 
 def is_moved(text: str, target: Target) -> bool:
-    """Whether rows are left to a move that follows indices."""
+    """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(text)
     target.attach(module)
     PassManager([GraphDecomposePass()]).run(context, module)
@@ -136,7 +136,9 @@ def test_a_chip_without_rows_compares(slow: Slow):
 
 @pytest.mark.parametrize("chip", ["npu", "npu-tiny", "bm1684x-like"])
 def test_time_is_predicted(chip: str):
-    """What is told before buffers and instructions exist is what they take."""
+    """
+    The time predicted before buffers and instructions exist matches the simulated time.
+    """
     text = EMBED.format(V=5000, W=64, N=304)
     told, taken = predicted_and_taken(text, load(chip))
     assert abs(told - taken) <= taken / 50

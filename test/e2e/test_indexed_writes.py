@@ -97,7 +97,7 @@ def test_equal_indices(kind: str, slow: Slow, rng: Generator):
 
 
 def is_moved(write: Write, chip: str) -> bool:
-    """Whether rows are left to a move that follows indices."""
+    """Return `True` if rows are left to a move that follows indices."""
     context, module = parsed(write.text)
     load(chip).attach(module)
     PassManager([GraphDecomposePass()]).run(context, module)
@@ -121,7 +121,7 @@ def test_a_chip_without_rows_compares(slow: Slow):
 
 
 def cycles_of(write: Write, chip: str) -> int:
-    """What a program takes."""
+    """Return the simulated cycles of a program."""
     program = npu.parse(compiled(write.text, chip))
     return npu.run(program, {}, functional=False).cycles
 
@@ -150,7 +150,9 @@ def test_time_is_that_of_bytes(write: Write):
 
 @pytest.mark.parametrize("chip", ["npu", "npu-tiny", "bm1684x-like"])
 def test_time_is_predicted(chip: str):
-    """What is told before buffers and instructions exist is what they take."""
+    """
+    The time predicted before buffers and instructions exist matches the simulated time.
+    """
     text = Write("add", (2000, 64), (900, 1), (900, 64), 0).text
     told, taken = predicted_and_taken(text, load(chip))
     assert abs(told - taken) <= taken / 50

@@ -31,7 +31,9 @@ def rng(request: pytest.FixtureRequest) -> Generator:
 
 
 def compiled(text: str, name: str = "h200") -> dict[type, int]:
-    """How many loads by indices a program has on each level, and how many kernels."""
+    """
+    Return the numbers of indexed loads of a program on each level, and of its kernels.
+    """
     target = load(name)
     context, module = parsed(text)
     target.attach(module)

@@ -27,7 +27,7 @@ def test_joined_in_random_tiles(seed: int) -> None:
 
 
 def test_loads_go_on_beside_what_is_written():
-    """What a product reads and what it writes are parts of one tensor."""
+    """A product reads and writes slices of one tensor."""
     text = """
     func.func @layer(%x: tensor<1x16x64x64xf16>, %v: tensor<16x16x1x1xf16>,
                      %w: tensor<16x32x1x1xf16>) -> tensor<1x48x64x64xf16> {

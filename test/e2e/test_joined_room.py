@@ -1,4 +1,4 @@
-"""What is joined with something made long before has a place in L2."""
+"""Concat operands computed long before the concatenation find room in L2."""
 
 import pytest
 from differential import parsed
@@ -13,8 +13,8 @@ PARTITION = "graph-partition{level=L2}"
 
 def is_copied(text: str, target_name: str) -> bool:
     """
-    Whether something is copied for want of room. Raises where buffers do not fit, for
-    the schedules that are the best by the formula.
+    Return `True` if something is copied for want of room. Raises where buffers do not
+    fit, for the schedules that are the best by the formula.
     """
     context, module = parsed(text)
     target = load(target_name)

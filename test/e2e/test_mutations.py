@@ -25,7 +25,7 @@ MUTATIONS = (
 )
 
 PLACES = tuple(dict.fromkeys((each.program, each.stage) for each in MUTATIONS))
-"""Where faults are planted."""
+"""Programs and stages where faults are planted."""
 
 INTERPRETED = tuple(each for each in MUTATIONS if each.stage in (Stage.TILE, Stage.MEM))
 """Those in programs that an interpreter runs."""

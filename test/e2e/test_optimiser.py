@@ -1,4 +1,4 @@
-"""What holds of `graph-partition`, over small random networks and simulated cycles."""
+"""Properties of `graph-partition`, over small random networks and simulated cycles."""
 
 from itertools import pairwise
 from pathlib import Path

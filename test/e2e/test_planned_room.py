@@ -1,4 +1,4 @@
-"""What the choice of plans takes to fit in L2 has a place there."""
+"""Plans that are chosen to fit in L2 can be placed there."""
 
 import numpy as np
 import pytest

@@ -56,7 +56,9 @@ def without(pattern: str) -> str:
 
 
 def overlapping() -> str:
-    """What is loaded for the vector engine, where the matrix engine reads."""
+    """
+    Return a program that loads for the vector engine where the matrix engine reads.
+    """
     moves = re.findall(r"dma dma_l2_l1 dst=L1\[([^]]+)\]", text())
     factor, *_ = filter(str.isdigit, moves)
     return text().replace(f"dst=L1[{moves[-1]}]", f"dst=L1[{factor}]")

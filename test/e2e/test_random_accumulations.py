@@ -1,4 +1,4 @@
-"""What is accumulated on values that others need, too, on every target."""
+"""Accumulation on values that have other users, on every target."""
 
 import pytest
 from differential import check, make_case

@@ -30,7 +30,7 @@ LIMITS = {
         "cannot split an axis of a tile of registers",
     ],
 }
-"""What a backend may refuse to compile, by its messages."""
+"""Messages with which a backend may refuse to compile."""
 
 
 def expect_right(fault: Fault | None, target: str, program: Program):

@@ -1,7 +1,4 @@
-"""
-Where numerics are relaxed, what is rounded less often is not further off, and networks
-compile.
-"""
+"""Relaxed numerics: fewer roundings give no larger errors, and networks compile."""
 
 import numpy as np
 import pytest

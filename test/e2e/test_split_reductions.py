@@ -59,7 +59,7 @@ def test_forms(dtype: str, target: str, name: str, counted: list[int]):
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("dtype", TOLERANCES)
 def test_gathered(dtype: str, counted: list[int]):
-    """What is gathered from a product is summed up along with its rows."""
+    """Values gathered from a product are summed along with its rows."""
     compare("cross_entropy", SIZES, "h200", dtype)
 
     assert max(counted) > 1

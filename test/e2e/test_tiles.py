@@ -1,4 +1,4 @@
-"""How many tiles the examples are cut into, and that the last ones may be partial."""
+"""Numbers of tiles of the examples; the last tiles may be partial."""
 
 import pytest
 from against_torch import compare

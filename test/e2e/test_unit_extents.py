@@ -43,7 +43,7 @@ BODIES: Mapping[str, str] = {
   %s = graph.mul %q, %q : ({X}, {X}) -> {X}
   %y = graph.reduce %s <sum> axes [{END}] : ({X}) -> {L}""",
 }
-"""What is computed of a tensor of the shape X, seen as one of the shape R."""
+"""Computations on a tensor of the shape X, viewed as one of the shape R."""
 
 SHAPES = {
     "1x1x24": "1x24",

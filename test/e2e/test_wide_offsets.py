@@ -69,7 +69,9 @@ def test_every_byte_is_moved_once(text: str):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", [ADDITION, POOLING, SUMS], ids=["add", "pool", "sum"])
 def test_traffic_of_moves_one_by_one(text: str):
-    """What steady loops add up to is what their moves take one by one."""
+    """
+    The traffic reported for steady-state loops is the sum over their single moves.
+    """
     program = compiled(text)
     boxes, report = far_boxes(program), npu.run(program, {}, functional=False)
     traffic = report.traffic["L3"]

@@ -1,4 +1,4 @@
-"""What the tests of the frontend share."""
+"""Shared fixtures of the frontend tests."""
 
 from __future__ import annotations
 

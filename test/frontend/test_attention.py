@@ -18,7 +18,7 @@ T: Any = torch
 FUNCTION = torch.nn.functional.scaled_dot_product_attention
 
 HEADS = {"flash": 2}
-"""How many heads keys and values have, where they are fewer than those of queries."""
+"""Numbers of heads of keys and values, where they are fewer than those of queries."""
 
 
 def flash(query: Any, key: Any, value: Any, bias: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which programs PyTorch takes apart before they are converted."""
+"""Programs that PyTorch decomposes before they are converted."""
 
 import logging
 from typing import Any

@@ -21,8 +21,8 @@ FUNCTIONS = functions("x, y", *TEXTS)
 
 def computed(name: str, *arguments: Any) -> Tensor:
     """
-    What PyTorch computes. Its remainders of several elements at once are NaN where the
-    quotient is out of range, those of single ones are not.
+    Return what PyTorch computes. Its remainders of several elements at once are NaN
+    where the quotient is out of range, those of single ones are not.
     """
     if name not in TEXTS[1:3]:
         return FUNCTIONS[name](*arguments)

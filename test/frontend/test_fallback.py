@@ -1,4 +1,4 @@
-"""What TLF cannot take, or fails to compile, runs in PyTorch."""
+"""Fallback to PyTorch for what TLF does not support, or fails to compile."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_reproducers_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_no_reproducer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Where none can be written, that is told, and nothing is left behind."""
+    """If none can be written, this is reported, and nothing is left behind."""
     break_compiler(monkeypatch)
     (tmp_path / "file").touch()
     with pytest.raises(Exception, match="no reproducer: "):

@@ -1,4 +1,4 @@
-"""Which memory results share, and what is written to."""
+"""Aliasing of results, and of tensors that are written to."""
 
 from __future__ import annotations
 

@@ -17,8 +17,10 @@ from tlf.compiler.api.torch_module import CompiledModule
 from tlf.frontend.torch.export import from_torch
 
 BOUNDS = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1e-2}
-"""How far results may be from those of float64; those of the NPU and of Triton are of
-f32."""
+"""
+Tolerances of results against those of float64; those of the NPU and of Triton are of
+f32.
+"""
 
 WEIGHTS = {
     "vit": 86_567_656,
@@ -28,7 +30,7 @@ WEIGHTS = {
     "resnet-50": 25_557_032,
     "mobilenet-v2": 3_504_872,
 }
-"""How many the originals have."""
+"""Numbers of weights of the originals."""
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 

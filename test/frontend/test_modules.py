@@ -1,4 +1,4 @@
-"""What modules take, return, and change: all that is not their arithmetic."""
+"""Arguments, results and side effects of modules: all that is not their arithmetic."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ BOUNDED = (
     *("T.rsub(x, 3, alpha=n)", "T.clamp(x, min=n)", "x.masked_fill(x > 0, n)"),
     "F.hardshrink(x, n)",
 )
-"""What takes numbers in the range of the type alone."""
+"""Expressions that take numbers in the range of the type alone."""
 
 
 @pytest.mark.one_in(4)

@@ -41,7 +41,7 @@ CASES = [
 ]
 
 TOGETHER = 8
-"""How many functions are exported as one module: the export takes most of the time."""
+"""Number of functions exported as one module: the export takes most of the time."""
 
 
 class Several(torch.nn.Module):
@@ -59,7 +59,7 @@ class Several(torch.nn.Module):
 
 
 def expected(case: Case, dtype: torch.dtype) -> Any:
-    """What PyTorch computes, or nothing if it cannot."""
+    """Return what PyTorch computes, or `None` if it cannot."""
     try:
         return case.function(*case.arguments(dtype))
     except (NotImplementedError, RuntimeError):

@@ -10,7 +10,7 @@ from opinfo_samples import Choice, operations, samples
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR")
 
 OPERATIONS = 60
-"""How many run in f32 on the reference, in three tests."""
+"""Number of operations that run in f32 on the reference, in three tests."""
 
 
 @pytest.fixture(scope="module", autouse=True)

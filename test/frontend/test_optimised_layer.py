@@ -69,7 +69,9 @@ def optimised(passes: str) -> ModuleOp:
 
 @pytest.fixture(scope="module")
 def operations() -> list[object]:
-    """What the layer computes at every call after `graph-pipeline`."""
+    """
+    Return the operations that the layer computes at every call after `graph-pipeline`.
+    """
     functions = [
         op for op in optimised("graph-pipeline").ops if isinstance(op, func.FuncOp)
     ]

@@ -57,7 +57,7 @@ MIXED = (
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("target", TARGETS)
 def test_norms_with_weights_in_f32(dtype: torch.dtype, target: str):
-    """What 16 bits do not hold of weights and statistics still counts."""
+    """Digits of weights and statistics that 16 bits do not hold still count."""
     m, v = T.tensor([1000.3, 0.0, -3.0, 0.1]), T.tensor([2.0, 1e6, 0.1, 1.0])
     w, b = T.tensor([1.001, 1e5, 1.0, -2.0]), T.tensor([0.1, 0.2, -1e5, 1.0])
     r, s = T.linspace(0.9001, 1.1, 6), T.linspace(-1, 1000.3, 6)

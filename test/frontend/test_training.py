@@ -90,7 +90,7 @@ def test_gradients_of_the_backend():
 
 
 def test_a_trained_backend_evaluates_with_new_weights():
-    """What was compiled takes the parameters as they are, not as they were."""
+    """The compiled module takes the current parameters, not those at compilation."""
     network, x = convolutions().eval(), normal(3, 2, 5, 5)
     compiled = compiled_by_backend(network)
     with torch.no_grad():

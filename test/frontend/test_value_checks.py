@@ -82,7 +82,7 @@ def test_checked(text: str, x: Any, y: Any):
 
 
 class Indexing(torch.nn.Module):
-    """What reads and writes at indices, each with indices of its own."""
+    """Reads and writes at indices, each with indices of its own."""
 
     def forward(self, x: Any, *at: Any) -> list[Any]:
         ones = T.ones(2, 3)

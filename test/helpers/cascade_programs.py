@@ -84,7 +84,9 @@ BODIES: Mapping[str, str] = {
   %w = graph.reshape %g : ({U}) -> {R}
   %y = graph.add %w, %n : ({R}, {R}) -> {R}""",
 }
-"""What follows scores `t`, of rows and columns, with values `v` for each column."""
+"""
+Programs that follow scores `t`, of rows and columns, with values `v` for each column.
+"""
 
 ROWS = ("logarithm", "moments", "guarded logarithm")
 """Those of which one number comes for each row."""

@@ -49,7 +49,7 @@ Arrays = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Fault:
-    """What went wrong, and after which step."""
+    """Fault of a compilation or a run, and the step after which it occurred."""
 
     kind: str
     """One of `refused`, `internal`, `runtime` and `wrong`."""
@@ -127,7 +127,7 @@ def _norm(array: Array) -> float:
 
 
 def disagreement(case: Case, results: Sequence[Array]) -> str | None:
-    """What is wrong with results, in one line."""
+    """Describe what is wrong with results in one line; return `None` if nothing is."""
     if len(results) != len(case.expected):
         return f"expected {len(case.expected)} results, got {len(results)}"
     for position, (found, wanted) in enumerate(
@@ -183,7 +183,7 @@ def with_and_without(
 
 
 def runnable(module: ModuleOp) -> bool:
-    """Whether an interpreter knows all operations of a program."""
+    """Return `True` if an interpreter knows all operations of a program."""
     names = {op.name.partition(".")[0] for op in module.walk()}
     return not names & {"npu", "triton"}
 
@@ -298,8 +298,8 @@ def tiled(text: str, target: Target, pipeline: str | None = None) -> ModuleOp:
 
 def compiled_text(text: str, name: str, pipeline: str | None = None) -> str:
     """
-    What a target, by the name of its description, makes of a program, with its own
-    pipeline or a given one. Raises `CompileError`.
+    Return the text into which a target, by the name of its description, compiles a
+    program, with its own pipeline or a given one. Raises `CompileError`.
     """
     context, module = parsed(text)
     target = load(name)

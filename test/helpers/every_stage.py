@@ -1,4 +1,4 @@
-"""What a program computes after every pass, and on a target: bit for bit."""
+"""Results of a program after every pass, and on a target: bit for bit."""
 
 from collections.abc import Iterator
 

@@ -29,7 +29,9 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """What tests call it: the program, its result, and its element type."""
+        """
+        Name of the variant in tests: the program, its result, and its element type.
+        """
         return f"{self.program.name}-{self.program.results[0].type[7:-1]}"
 
 

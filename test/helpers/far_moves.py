@@ -1,4 +1,4 @@
-"""Which bytes of the outermost memory the moves of an NPU program touch, one by one."""
+"""Bytes of the outermost memory that the moves of an NPU program touch, one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from tlf.runtime.npu.scalars import calculate
 
 @dataclass(frozen=True)
 class Box:
-    """What one move reads or writes: its first byte, its end, and how many bytes."""
+    """
+    Bytes that one move reads or writes: the first one, their end, and their number.
+    """
 
     low: int
     high: int
@@ -51,7 +53,10 @@ def _walk(
 
 
 def _moves(op: Instruction, level: str) -> bool:
-    """Whether something in a loop moves from or to a level, or is one that does."""
+    """
+    Return `True` if an instruction moves from or to a level, or is a loop with such a
+    move.
+    """
     if isinstance(op, Loop):
         return any(_moves(each, level) for each in op.body)
     return isinstance(op, Dma) and level in (op.source.level, op.destination.level)

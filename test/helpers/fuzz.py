@@ -21,7 +21,7 @@ from random_programs import random_program
 from random_weights import random_weighted
 
 SHOWN = 3
-"""How many faults that look alike are made small and shown."""
+"""Number of similar faults that are reduced and shown."""
 
 
 class Options(argparse.Namespace):
@@ -45,7 +45,7 @@ def _words(message: str) -> list[str]:
 
 
 def _kind(fault: Fault) -> str:
-    """What faults that look alike have in common."""
+    """Return the kind of a fault, which similar faults have in common."""
     if fault.kind == "wrong":
         return f"wrong {fault.step}"
     return " ".join([fault.kind, *_words(fault.message)])
@@ -75,7 +75,7 @@ class Fuzzer:
                 self._show(program, target, seed, fault)
 
     def fault(self, program: Program, target: str, seed: int) -> Fault | None:
-        """What goes wrong with a program on a target."""
+        """Return the fault of a program on a target; `None` if there is none."""
         plans = seed if self.options.plans else None
         return check(make_case(program.text()), target, not self.options.fast, plans)
 
@@ -103,7 +103,7 @@ class Fuzzer:
         (self.options.folder / name).write_text(text, encoding="utf-8")
 
     def report(self) -> str:
-        """How many programs went which way, and which faults are how frequent."""
+        """Return the numbers of programs by outcome, and the most frequent faults."""
         lines = [f"{key}: {count}" for key, count in sorted(self.counts.items())]
         lines += [f"{count:4} {key}" for key, count in self.faults.most_common()]
         return "\n".join(lines)

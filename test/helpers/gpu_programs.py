@@ -53,7 +53,7 @@ def members(text: str) -> tuple[ModuleOp, Members]:
 
 
 def price(text: str, tile: Sizes, reduce: Sizes = (), target: Target = H200) -> Price:
-    """What a function costs as one kernel."""
+    """Return the price of a function as one kernel."""
     chip = Chip.of(target)
     assert chip is not None
     _, group = members(text)

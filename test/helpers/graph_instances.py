@@ -1,4 +1,4 @@
-"""What random instances of graph operations are made of."""
+"""Building blocks of random instances of graph operations."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias

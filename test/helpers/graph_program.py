@@ -18,9 +18,9 @@ class Value:
     low: float = -1.0
     high: float = 1.0
     exact: bool = True
-    """Whether every way to compute it gives the same bits."""
+    """True if every way to compute it gives the same bits."""
     parameter: bool = False
-    """Whether it is an argument that holds a weight."""
+    """True if it is an argument that holds a weight."""
 
     @property
     def type(self) -> str:
@@ -34,7 +34,7 @@ class Value:
 
     @property
     def is_float(self) -> bool:
-        """Whether its elements are floats."""
+        """True if its elements are floats."""
         return self.element in ("f32", "f16", "bf16")
 
 

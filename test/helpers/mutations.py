@@ -53,7 +53,7 @@ class Stage(StrEnum):
 
 
 class Kind(StrEnum):
-    """What becomes of a run."""
+    """Outcome of a run."""
 
     RIGHT = auto()
     REFUSED = auto()

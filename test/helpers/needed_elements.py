@@ -1,4 +1,4 @@
-"""What single elements of a program need and what needs them, one by one."""
+"""Dependences between single elements of a program, one by one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ class Elements:
         return needed, products
 
     def after(self, element: Element) -> tuple[set[Element], int]:
-        """What else the iterations read that need an element; how many products."""
+        """
+        Return the other elements read by the iterations that need an element, and the
+        number of their products.
+        """
         late, others, products = {element}, set[Element](), 0
         for each in self.iterations:
             if any(read in late for side in each.reads for read in side):

@@ -29,7 +29,7 @@ class Moved:
     extents: tuple[int, ...]
 
     def starts(self, point: Point) -> Point:
-        """Where the box starts in an iteration."""
+        """Return the start of the box in an iteration."""
         axes = zip(self.loops, self.factors, self.summands, strict=True)
         return tuple(factor * point[loop] + plus for loop, factor, plus in axes)
 
@@ -84,7 +84,10 @@ class NestPair:
     second: Nest
 
     def preventing(self) -> bool:
-        """Whether a dependence would go backwards, or between parallel iterations."""
+        """
+        Return `True` if a dependence would go backwards, or between parallel
+        iterations.
+        """
         if self.sharing == "RAR":
             return False
         pairs = product(enumerate(self.first.points()), enumerate(self.second.points()))
@@ -97,7 +100,7 @@ class NestPair:
         )
 
     def is_valid(self) -> bool:
-        """Whether parallel iterations of each nest write apart."""
+        """Return `True` if parallel iterations of each nest write disjoint elements."""
         if self.kind == "sequential":
             return True
         return all(

@@ -22,7 +22,7 @@ class LoopWriter:
 
     random: random.Random
     cores: bool = False
-    """Whether some of it is in `cores`."""
+    """True if some of it is in `cores`."""
     registers: list[str] = field(default_factory=list[str])
     count: int = 0
     _core: str | None = None

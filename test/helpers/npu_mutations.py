@@ -139,7 +139,7 @@ def result_rounded_to_a_narrower_type(text: str) -> str:
 
 
 INSIDE = r"inside=\((0:4, %r_\d+:%r_\d+), 2:11\)"
-"""What a move reads of an image around which there are zeros."""
+"""The slice of a zero-padded image that a move reads."""
 
 
 @FAULTS.in_text(CONVOLUTIONS, Kind.WRONG)

@@ -34,7 +34,7 @@ def cycles(on: Chip, module: ModuleOp, options: str = "") -> int:
 
 
 def modelled(on: Chip, module: ModuleOp, strategy: str) -> int:
-    """What the schedule of a grouped program takes by the cost model."""
+    """Return the time of the schedule of a grouped program by the cost model."""
     return sum(each.schedule.time for each in on.searched(module, strategy))
 
 

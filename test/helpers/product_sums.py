@@ -10,7 +10,7 @@ from tlf.passes.graph.reassociate.products import sum_factors
 
 
 def products(module: ModuleOp) -> int:
-    """How many numbers are multiplied."""
+    """Return the number of multiplications."""
     contractions = [op for op in module.walk() if isinstance(op, ContractionInterface)]
     return sum(count for op in contractions for _, count in work_of(op).matrix)
 

@@ -96,7 +96,7 @@ class Cascade:
         return self._type(self.rows, self.widths[value])
 
     def _scores(self) -> str:
-        """What all is reduced of."""
+        """Return the value that everything reduces."""
         if self.rng.random() < 0.5:
             return "%x"
         row, key = self._type(self.rows, 5), self._type(5, self.columns)
@@ -119,7 +119,9 @@ class Cascade:
                 return value
 
     def _body(self, scores: str) -> str:
-        """What is reduced: of scores, and of results so far."""
+        """
+        Return the operand of a reduction, computed from scores and from results so far.
+        """
         value = scores
         if self.rng.random() < 0.3:
             value = self._binary("mul", value, self._constant())
@@ -163,7 +165,7 @@ class Cascade:
         self.last = made
 
     def _end(self) -> str:
-        """What is computed of all results."""
+        """Return a value computed from all results."""
         result = self.last
         for each in self.results:
             if each != self.last:

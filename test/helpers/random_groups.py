@@ -82,7 +82,7 @@ def matmul_on_init(rng: Generator) -> str:
 
 
 def prologue(rng: Generator) -> str:
-    """What comes before a product is computed inside of its loop."""
+    """Return a program whose prologue of a product is computed inside of its loop."""
     rows, depth, columns = some(rng, 3)
     x, w, y = tensor([rows, depth]), tensor([depth, columns]), tensor([rows, columns])
     return text_of(

@@ -321,7 +321,7 @@ def batch_norm(builder: Builder) -> None:
 
 
 def compare(builder: Builder) -> None:
-    """Which of two elements is greater; of floats, only if both are exact."""
+    """Add a comparison of two elements; of floats, only if both are exact."""
     x = builder.value(*NUMBERS)
     y = builder.other(x.shape[builder.random.randrange(len(x.shape) + 1) :], x.element)
     relation = builder.random.choice(["eq", "ne", "lt", "le", "gt", "ge"])

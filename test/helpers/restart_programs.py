@@ -44,7 +44,7 @@ BODIES: Mapping[str, str] = {
   %u = graph.select %a, %w, %z : ({B}, {W}, tensor<f32>) -> {W}
   %y = graph.reduce %u <sum> axes [1] : ({W}) -> tensor<{rows}xf32>""",
 }
-"""What is made of scores `t`, of weights `w` for each of them, and of places `p`."""
+"""Programs on scores `t`, on weights `w` for each of them, and on positions `p`."""
 
 ELEMENTS = ["f32", "f16", "bf16", "i32"]
 

@@ -8,12 +8,14 @@ from math import ceil
 
 KINDS = ("load", "made", "old", "view", "outside")
 """
-What the next slices are: a move; computed; computed from what the window was; part of a
-tile; a tile of before the loop. The last two are not made in the place they get.
+Sources of the next slices: a move; a computation; a computation on the previous window;
+a part of a tile; a tile from before the loop. The last two are not computed at their
+destination.
 """
 USES = ("parts", "old", "whole")
 """
-What an iteration reads of the window: parts; parts of the one before, too; all of it.
+Reads of the window in an iteration: parts; parts of the previous window, too; all of
+it.
 """
 
 
@@ -25,7 +27,7 @@ class Window:
     kind: str = "load"
     use: str = "parts"
     is_result: bool = False
-    """Whether the last window is a result."""
+    """True if the last window is a result."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,9 @@ class Rolling:
                 pass
 
     def pieces(self, n: int, window: Window) -> list[str]:
-        """What an iteration reads of a window: tiles of `count` slices."""
+        """
+        Return the pieces of a window that an iteration reads: tiles of `count` slices.
+        """
         end = window.extent - self.count
         if window.use == "whole":
             type_ = self.near(self.cut(window.extent))

@@ -37,7 +37,10 @@ def subsets(operations: Group) -> Iterator[Group]:
 
 
 def is_group(problem: Problem, costs: Costs, group: Group) -> bool:
-    """Whether operations are connected, convex, and nothing is held against them."""
+    """
+    Return `True` if operations are connected and convex, and the cost model has no
+    objection.
+    """
     reached = {min(group)}
     while more := {
         n for n in group - reached for m in reached if linked(problem, n, m)
@@ -56,7 +59,7 @@ def ancestors(problem: Problem, number: int) -> set[int]:
 
 
 def linked(problem: Problem, one: int, other: int) -> bool:
-    """Whether two operations are connected by a value."""
+    """Return `True` if two operations are connected by a value."""
     first, second = problem.nodes[one], problem.nodes[other]
     through = set(first.results) & set(second.operands)
     through |= set(second.results) & set(first.operands)
@@ -107,7 +110,7 @@ def contexts(
     stays: Sequence[Stay],
     stored: frozenset[int],
 ) -> list[Context]:
-    """What is in memory around each group."""
+    """Return the state of the memory around each group."""
     found: list[Context] = []
     for at, group in enumerate(groups):
         written = {value for n in group for value in problem.nodes[n].results}
@@ -145,7 +148,7 @@ def schedules(
 
 
 def fits(problem: Problem, context: Context) -> bool:
-    """Whether there is room for what stays when a group has run."""
+    """Return `True` if the values that stay after a group fit in memory."""
     kept = [
         value.size for n, value in enumerate(problem.values) if context.kept >> n & 1
     ]

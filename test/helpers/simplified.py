@@ -30,7 +30,7 @@ UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: 2.0**-52}
 
 
 def evaluate(value: SSAValue, known: Arrays) -> Array:
-    """What a value is, given what comes from nowhere."""
+    """Evaluate a value, given those that no operation computes."""
     if value in known:
         return known[value]
     owner = value.owner
@@ -95,10 +95,10 @@ class Compared:
     wanted: Array
     found: Array
     exact: bool = True
-    """Whether every bit is to be the same."""
+    """True if every bit must be the same."""
 
     def is_identical(self) -> bool:
-        """Whether all bits are the same, but for those of NaN."""
+        """Return `True` if all bits are the same, except for those of NaN."""
         if (self.wanted.shape, self.wanted.dtype) != (
             self.found.shape,
             self.found.dtype,
@@ -115,7 +115,7 @@ class Compared:
         return bool(((raw[0] == raw[1]) | (both[0] & both[1])).all())
 
     def is_close(self) -> bool:
-        """Whether they differ by rounding only."""
+        """Return `True` if they differ by rounding only."""
         if self.wanted.dtype.kind in "ib":
             return self.is_identical()
         unit = UNITS[self.wanted.dtype.itemsize]

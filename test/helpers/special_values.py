@@ -23,10 +23,10 @@ INTERPRETED: Mapping[str, Mapping[str, str]] = {
     "npu-tiny": {"convert-graph-to-tile": "tiles", "mem-plan": "buffers"},
     "h200": {"convert-tile-to-mem": "values"},
 }
-"""Of each target, after the last run of which pass a program is interpreted as what."""
+"""By target and pass, the level that is interpreted after the pass has last run."""
 
 TARGETS = tuple(INTERPRETED)
-"""What programs are compiled for; levels on the way are interpreted, too."""
+"""Targets of the programs; the levels before each are interpreted, too."""
 
 
 def numbers_of_bits(element: str) -> Array:
@@ -118,8 +118,8 @@ def differences(
     found: Array, wanted: Array, tolerance: float = 0.0, zeros: bool = True
 ) -> list[str]:
     """
-    Where two arrays differ. NaN is equal to NaN; zeros differ by their signs, if
-    `zeros`; other numbers may differ by `tolerance`, relative to the larger.
+    Return the differences of two arrays. NaN is equal to NaN; zeros differ by their
+    signs, if `zeros`; other numbers may differ by `tolerance`, relative to the larger.
     """
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return [f"{found.dtype}{found.shape} for {wanted.dtype}{wanted.shape}"]

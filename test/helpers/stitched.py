@@ -28,10 +28,10 @@ class Level:
     tile: tuple[int, ...]
     valid: tuple[int, ...]
     swapped: bool = False
-    """Whether axes follow the loops in the opposite order."""
+    """True if axes follow the loops in the opposite order."""
 
     def boxes(self, shape: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-        """What each iteration writes of a tensor of a shape."""
+        """Yield the box that each iteration writes, of a tensor of a shape."""
         for point in product(*(range(*each) for each in self.bounds)):
             box: list[slice] = []
             for axis, bound in enumerate(shape):
@@ -47,7 +47,7 @@ class Level:
         return len(self.bounds) - 1 - axis if self.swapped else axis
 
     def counts(self, shape: Sequence[int]) -> NDArray[np.int64]:
-        """How often each element is written."""
+        """Return the number of writes of each element."""
         found = np.zeros(shape, np.int64)
         for box in self.boxes(shape):
             found[box] += 1
@@ -62,7 +62,7 @@ class Stitched:
     levels: tuple[Level, ...]
 
     def collides(self) -> bool:
-        """Whether parallel iterations write the same element."""
+        """Return `True` if parallel iterations write the same element."""
         shapes = (self.shape, *(level.tile for level in self.levels))
         return any(
             level.kind == "parallel" and bool((level.counts(shape) > 1).any())
@@ -70,7 +70,9 @@ class Stitched:
         )
 
     def leaves_out(self) -> bool:
-        """Whether no tile is put at some element of the result or of a tile."""
+        """
+        Return `True` if some element of the result or of a tile is written by no tile.
+        """
         shapes = (self.shape, *(level.tile for level in self.levels))
         return any(
             bool((level.counts(shape) == 0).any())

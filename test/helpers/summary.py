@@ -14,9 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Count:
-    """
-    How many checks of a kind went which way.
-    """
+    """Numbers of checks of a kind, by outcome."""
 
     passed: int = 0
     failed: int = 0

@@ -54,7 +54,7 @@ def _together(groups: Sequence[graph.GroupOp]) -> graph.GroupOp:
 
 
 def trips(module: ModuleOp) -> list[int]:
-    """How many iterations each loop over tiles has."""
+    """Return the trip counts of the loops over tiles."""
     return [
         len(range(low, high, step))
         for op in module.walk()
@@ -98,6 +98,6 @@ def _plans(
 def results_of(
     context: Context, module: ModuleOp, target: Target, inputs: Arrays
 ) -> tuple[Array, ...]:
-    """What tiles of L1 compute as instructions of the simulated NPU."""
+    """Return the results of tiles of L1 as instructions of the simulated NPU."""
     run_passes(context, module, target, f"{BUFFERS},{INSTRUCTIONS}")
     return run_lowered(context, module, target, inputs)

@@ -64,7 +64,7 @@ def relative_error(found: Any, expected: Any) -> float:
 def compiled_by_backend(
     module: Callable[..., Any], target: str = "reference"
 ) -> Callable[..., Any]:
-    """What `torch.compile` makes of a function, from an empty `REPORT`."""
+    """Compile a function with `torch.compile`, from an empty `REPORT`."""
     torch.compiler.reset()
     REPORT.clear()
     return T.compile(module, backend=tlf, options={"target": target})

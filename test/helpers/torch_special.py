@@ -61,8 +61,8 @@ def pairs(dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 def differences(found: Tensor, wanted: Tensor, *, zeros: bool = True) -> list[str]:
     """
-    Where two tensors differ. NaN is equal to NaN; zeros differ by their signs, if
-    `zeros`.
+    Return the differences of two tensors. NaN is equal to NaN; zeros differ by their
+    signs, if `zeros`.
     """
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         return [f"{found.dtype}{found.shape} for {wanted.dtype}{wanted.shape}"]

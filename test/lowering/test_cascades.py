@@ -15,7 +15,7 @@ from tlf.dialects.interpreters.run import interpret
 
 
 def carried_in(module: ModuleOp) -> list[int]:
-    """How many values each loop over a reduction carries."""
+    """Return the number of values that each loop over a reduction carries."""
     return [
         len(op.inits)
         for op in module.walk()

@@ -28,7 +28,7 @@ INSTRUCTIONS = (
 
 
 def depth_of_loops(module: ModuleOp) -> int:
-    """How many loops over pieces of reductions are one in the other, at most."""
+    """Return the maximum nesting depth of loops over reduction tiles."""
     found = 0
     for op in module.walk():
         depth, around = 0, op

@@ -1,6 +1,6 @@
 """
-How long loops with stages take on the simulated NPU: as long as the order of their
-moves and the slots of their buffers make them, to the cycle.
+Time of pipelined loops on the simulated NPU: the order of their moves and the slots of
+their buffers determine it, to the cycle.
 """
 
 from __future__ import annotations

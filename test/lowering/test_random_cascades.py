@@ -40,7 +40,7 @@ def split(text: str) -> tuple[Context, ModuleOp]:
 
 
 def accepts(module: ModuleOp) -> bool:
-    """Whether all reductions of a program may be one loop."""
+    """Return `True` if all reductions of a program may be fused into one loop."""
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     members = members_of([e for e in tiling if not isinstance(e, ConstantInterface)])
     return len(members.accumulating) == 1 or members.cascade is not None

@@ -32,7 +32,7 @@ INSTRUCTIONS = (
 
 
 def depth_of(module: ModuleOp) -> int:
-    """How many loops over pieces of rows are in one another, at most."""
+    """Return the maximum nesting depth of loops over row tiles."""
     depths = [0]
     for op in module.walk():
         depth, around = 0, op
@@ -46,7 +46,7 @@ def depth_of(module: ModuleOp) -> int:
 def on_npu(
     context: Context, module: ModuleOp, known: Mapping[str, Array]
 ) -> Sequence[Array]:
-    """What the instructions compute."""
+    """Return the results of the instructions."""
     target = Target.of(module)
     taken = [argument.name_hint or "" for argument in function_of(module).args]
     inputs = {name: known[name] for name in taken}

@@ -75,7 +75,7 @@ class Counting(Interpreter.Listener):
 
 
 def reads(module: ModuleOp, arguments: dict[str, Array]) -> list[NDArray[np.int64]]:
-    """How often each element of each argument is read."""
+    """Return the number of reads of each element of each argument."""
     counting = Counting()
     interpreter = Interpreter(module, listeners=(counting,))
     for functions in (

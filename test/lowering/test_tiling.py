@@ -47,7 +47,7 @@ from tlf.dialects.target import Target, load
 from tlf.dialects.types import dtype_of, tensor_type
 
 ROUNDS = 12
-"""How many random plans of each family are tried on each target."""
+"""Number of random plans of each family that are tried on each target."""
 
 FEWER: Mapping[tuple[Family, str], int] = {
     (convolution, "h200"): ROUNDS // 6,
@@ -61,9 +61,9 @@ FEWER: Mapping[tuple[Family, str], int] = {
     (two_convolutions, "h200"): 0,
 }
 """
-How many plans are carried out at least, if not all: where tiles have no parts, where
-several tiles would write the same elements, where a tile is of several groups, and
-where one is needed in the loop of a cascade and behind it.
+Minimum numbers of plans that are carried out, if not all: where tiles cannot be sliced,
+where several tiles would write the same elements, where a tile belongs to several
+groups, and where one is needed in the loop of a cascade and behind it.
 """
 
 
@@ -95,7 +95,7 @@ class CountingFunctions(InterpreterFunctions):
 
 
 def writes(module: ModuleOp, arguments: Mapping[str, Array]) -> list[NDArray[np.int64]]:
-    """How often each element of each result is written."""
+    """Return the number of writes of each element of each result."""
     counting = CountingFunctions()
     interpreter = Interpreter(module)
     for functions in (
@@ -151,7 +151,10 @@ def computed(module: ModuleOp) -> Counter[tuple[str, tuple[int, ...]]]:
 
 
 def name_of(tiling: GroupTiling, tiled: TiledOperation) -> str:
-    """What computes a tile: the operation itself, or windows in bands."""
+    """
+    Return the name of the operation that computes a tile: the operation itself, or a
+    banded product.
+    """
     bands = bands_of(tiling.rules.array, tiled.op, tiled.box, tiled.form)
     return tiled.op.name if bands is None else graph.LinearContractOp.name
 
@@ -162,7 +165,7 @@ def shapes(tiling: GroupTiling) -> Counter[tuple[int, ...]]:
 
 
 def analysed(group: graph.GroupOp, target: Target) -> GroupTiling:
-    """What the analysis says of a group with a plan."""
+    """Return the analysis of a group with a plan."""
     plan = group.plan
     assert plan is not None
     return members_of_group(group).tiling(

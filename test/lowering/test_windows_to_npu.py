@@ -103,7 +103,9 @@ func.func @main(%x: {far}, %y: {result}) attributes {{tlf.results = 1 : i64}} {{
 def expected(
     ring: Ring, x: Array, into: int, out_of: int, clipped: bool = False
 ) -> Array:
-    """What one iteration moves: the same wherever the window starts."""
+    """
+    Return the values that one iteration moves: the same wherever the window starts.
+    """
     axis, count = ring.axis, ring.shape[ring.axis]
     moved = np.moveaxis(x, axis, 0)
     window = np.ones((ring.extent, *moved.shape[1:]), x.dtype)

@@ -1,4 +1,4 @@
-"""What the package offers by name, and by former paths."""
+"""Public names of the package, and former paths."""
 
 import pytest
 

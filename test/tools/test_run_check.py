@@ -1,4 +1,4 @@
-"""When results agree with their reference."""
+"""Agreement of results with their reference."""
 
 from typing import Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""What `tlf-run` says of programs and descriptions that users write by hand."""
+"""Messages of `tlf-run` on programs and descriptions that users write by hand."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ def form(generator: random.Random, names: str) -> Linear:
 
 
 def value(of: Linear, point: dict[str, int]) -> int:
-    """What a form is at a point."""
+    """Return the value of a form at a point."""
     return of.substitute({key: Linear(each) for key, each in point.items()}).constant
 
 
@@ -65,7 +65,7 @@ def test_agrees_with_trying_all(seed: int):
 
 
 def test_far_variables_that_contradict():
-    """What creeps over a long way by bounds alone is found at once."""
+    """A contradiction that bounds alone approach in small steps is found at once."""
     i, j = Linear.of("i"), Linear.of("j")
     domains: Domains = {"i": (-FAR, FAR), "j": (-FAR, FAR)}
 

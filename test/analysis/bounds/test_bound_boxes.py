@@ -1,4 +1,7 @@
-"""What boxes of unknown place read, and what reads them, against all places."""
+"""
+Bounds on what boxes at unknown positions read and what reads them, against all
+positions.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import product

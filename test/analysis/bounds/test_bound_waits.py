@@ -118,7 +118,7 @@ WEIGHTS = 64 * 4096 * 2
 
 def test_what_cannot_be_near_is_read_afterwards():
     """
-    When %0 is complete, all of its products are done, and for its last element nothing
+    Once %0 is complete, all of its products are done, and for its last element nothing
     else: it goes to an element of %1, and that to the products of a row of %u. These go
     to all of %2, so that all of %v is read.
     """

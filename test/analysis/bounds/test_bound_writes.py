@@ -15,7 +15,7 @@ from tlf.dialects.target import Target, load
     ],
 )
 def test_moves_write_where_indices_say(kind: str, chip: Target, is_moved: bool):
-    """Where they do, nothing is compared, and no place for each index counts."""
+    """With such moves, nothing is compared, and no position per index is counted."""
     bounds = bounds_in(
         f"""
 func.func @f(%x: tensor<5000x64xf32>, %n: tensor<900x1xi64>, %u: tensor<900x64xf32>)

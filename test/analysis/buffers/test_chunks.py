@@ -1,4 +1,4 @@
-"""How loads are cut into chunks, and how fast those are used."""
+"""Chunks into which loads are cut, and the pace at which they are used."""
 
 from random import Random
 
@@ -58,7 +58,7 @@ def test_no_chunk_is_stored_before_it_is_made(seed: int):
     period = period_before(starts, box, chunks)
 
     def is_safe(period: int) -> bool:
-        """Whether what comes later touches later chunks alone, or the last one."""
+        """Return `True` if later boxes touch later chunks alone, or the last one."""
         return all(
             start >= each + size or start + box <= each
             for number, each in enumerate(chunks[:-1], 1)

@@ -59,7 +59,7 @@ def buffer(random: Random) -> Part:
 
 
 def holds(section: Section, place: int) -> bool:
-    """Whether a place is in a section."""
+    """Return `True` if a position is in a section."""
     at = place % section.period // section.stride
     return section.first <= at < section.first + section.extent
 

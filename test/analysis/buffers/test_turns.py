@@ -16,7 +16,7 @@ def elements(starts: Sequence[int], box: Sequence[int]) -> set[tuple[int, ...]]:
 
 
 def are_apart(columns: Sequence[Sequence[int]], box: Sequence[int]) -> bool:
-    """Whether no two boxes have an element in common."""
+    """Return `True` if the boxes are pairwise disjoint."""
     boxes = [elements(starts, box) for starts in zip(*columns, strict=True)]
     return not any(one & other for one, other in combinations(boxes, 2))
 

@@ -68,7 +68,7 @@ def test_bands_compute_windows(seed: int, groups: int):
 def in_bands(
     op: graph.Conv2dOp, bands: Bands, given: Sequence[NDArray[np.float32]]
 ) -> tuple[Array, ...]:
-    """What a convolution computes in bands."""
+    """Return the results of a convolution that is computed in bands."""
     form, zeros = Form(op), [0] * given[1].ndim
     for axis, count in zip(bands.windows.axes, bands.counts, strict=True):
         (place,) = (

@@ -1,4 +1,4 @@
-"""Which sums can be corrected when what their terms depend on changes."""
+"""Corrections of sums when the values that their terms depend on change."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""What is computed from weights once, and again when they change."""
+"""Values computed from weights once, and again when these change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an error is said to be, whichever way it was raised."""
+"""Reported locations of errors, however they were raised."""
 
 import pytest
 from xdsl.context import Context

@@ -28,7 +28,7 @@ def reachable(graph: Graph, without: int | None = None) -> set[int]:
 
 
 def dominates(graph: Graph, a: int, b: int) -> bool:
-    """Whether every way from block 0 to `b` passes through `a`."""
+    """Return `True` if every path from block 0 to `b` passes through `a`."""
     return b not in reachable(graph, without=a)
 
 

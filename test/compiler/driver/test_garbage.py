@@ -1,4 +1,4 @@
-"""How often Python looks for garbage while passes run."""
+"""Frequency of Python's garbage collections while passes run."""
 
 import gc
 from collections.abc import Generator

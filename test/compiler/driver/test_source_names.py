@@ -1,4 +1,4 @@
-"""What operations are called in the source."""
+"""Names of operations in the source."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is told of groups: memory, work that is done again, why groups are apart."""
+"""Report of groups: memory, recomputation, and why groups are apart."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -115,7 +115,7 @@ def test_what_overlaps_is_halo_and_what_waits_is_a_skip():
 
 
 def brute(report: FunctionReport, of: type[object]) -> tuple[int, int]:
-    """What is computed in all iterations, counted one by one, and the least."""
+    """Return the work of all iterations, counted one by one, and the least possible."""
     price = report.groups[0].price
     done = once = 0
     loops = list(price.tiling.loops.values())
@@ -175,7 +175,7 @@ def test_bounds_of_groups_leave_out_what_stays_near():
 def verdict(
     program: str, target: str, of: Callable[[Operation], bool], **options: int
 ) -> Verdict:
-    """Why the first two operations of a kind are apart."""
+    """Return the verdict on why the first two operations of a kind are apart."""
     module = grouped(program, target)
     first, second, *_ = [op for op in module.walk() if of(op)]
     partitioner = replace(GraphPartitionPass(level="L2"), **options)
@@ -248,7 +248,10 @@ def test_cost_and_the_capacity_with_which_it_pays():
 
 
 def test_what_was_rehearsed():
-    """What the event model found fastest, though the formula does not."""
+    """
+    The event model's choice is reported as the fastest, though it is not by the
+    formula.
+    """
     module = grouped(PAIR, "npu:L2=16K")
     recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2"))
     PassManager([recording]).run(new_context(), module)

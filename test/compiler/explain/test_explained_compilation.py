@@ -1,4 +1,4 @@
-"""What is told of a program is read from the compilation that runs."""
+"""The report of a program is read from the compilation that runs."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_groups_are_those_that_run(
 
 
 def _cycles(part: dict[str, Any]) -> str:
-    """What `tlf-run` says of a group or of the whole."""
+    """Return the cycles that `tlf-run` reports for a group or for the whole."""
     figures = part["figures"]
     return (
         f"at least {figures['bound_cycles']:,} cycles, predicted {figures['cycles']:,}"

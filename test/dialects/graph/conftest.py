@@ -26,7 +26,7 @@ from tlf.dialects.graph.window import Window
 from tlf.dialects.types import tensor_type
 
 ROUNDS = 16
-"""How many random instances of each operation are tried."""
+"""Number of random instances of each operation that are tried."""
 
 
 def compare(rng: Generator) -> Operation:

@@ -54,7 +54,7 @@ def decomposed(
     op: Operation,
     arrays: tuple[Array, ...],
 ) -> list[Array]:
-    """What the decomposition of an operation computes."""
+    """Return the results of the decomposition of an operation."""
     assert isinstance(op, DecompositionInterface)
     block = Block()
     results = op.decompose(Builder(InsertPoint.at_end(block)))

@@ -75,7 +75,7 @@ def garbage(
 
 
 def seeks_least(op: Operation) -> bool:
-    """Whether an operation takes the least of some values."""
+    """Return `True` if an operation takes the minimum of some values."""
     if isinstance(op, graph.ReduceOp):
         return op.kind.data is graph.ReduceKind.MIN
     return isinstance(op, graph.MinimumOp)

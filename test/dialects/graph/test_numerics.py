@@ -27,7 +27,7 @@ from tlf.dialects import graph
 from tlf.dialects.types import ELEMENT_TYPES, dtype_of
 
 WIDE: dict[Attribute, Attribute] = {f16: f32, bf16: f32, i8: i32}
-"""What elements are accumulated in, if not their own type."""
+"""Accumulator types of elements, if not their own type."""
 
 BINARY: dict[Any, Callable[..., torch.Tensor]] = {
     graph.AddOp: torch.add,

@@ -32,7 +32,7 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-"""What numpy computes where a comparison with NaN is false, but for `ne`."""
+"""Comparisons of numpy: with NaN they are false, except `ne`."""
 
 FLOAT_PREDICATES = ("oeq", "une", "olt", "ole", "ogt", "oge")
 INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge")

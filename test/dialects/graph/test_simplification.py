@@ -92,7 +92,7 @@ def test_inverses(kind: Kind):
 
 
 def is_in_range(source: Attribute, between: Attribute, wanted: Attribute) -> bool:
-    """Whether no float is cast to integers that may not hold it."""
+    """Return `True` if no float is cast to integers that may not hold it."""
     return not any(
         is_float(one) and two in INTEGERS
         for one, two in ((source, between), (between, wanted))

@@ -211,7 +211,7 @@ def test_reading_what_a_move_has_not_brought(access: str) -> None:
     ],
 )
 def test_moves_beside_a_move(before: str, message: str | None) -> None:
-    """What touches other elements does no harm, nor does reading the same ones."""
+    """Accesses to other elements do no harm, nor do reads of the same ones."""
     before = before.replace(f"%a[3] : {NEAR}", f"%a[3] : tensor<2xf32> to {NEAR}")
     before = before.replace(f"%a[4] : {NEAR}", f"%a[4] : tensor<2xf32> to {NEAR}")
     text = MOVE.format(offset=0, back=0, before=before).replace("L3", "L2")
@@ -347,7 +347,7 @@ def test_indices_are_in_use_until_the_wait(buffer: str, kind: str, side: str):
 
 
 def test_a_view_of_one_element():
-    """What is written to it is there for the whole buffer."""
+    """A write through the view is visible in the whole buffer."""
     text = """
 func.func @main(%y: memref<3xf32, "L1">) {
   %v = memref.subview %y[1] [1] [1]

@@ -41,7 +41,7 @@ def parsed(program: str) -> ModuleOp:
 
 
 def run(program: str, **inputs: Array) -> tuple[Array, ...]:
-    """What the only function of a program returns."""
+    """Return the results of the only function of a program."""
     return interpret(parsed(program), inputs)
 
 

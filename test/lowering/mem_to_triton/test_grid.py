@@ -19,9 +19,7 @@ Check = Callable[[str, Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
 
 
 class Minimum:
-    """
-    What emitted index arithmetic calls of Triton.
-    """
+    """Stand-in for the functions of Triton that emitted index arithmetic calls."""
 
     minimum = staticmethod(min)
 

@@ -1,5 +1,6 @@
 """
-What the kernels of the examples take of a GPU: registers, shared memory, instructions.
+Resources that kernels of the examples take of a GPU: registers, shared memory,
+instructions.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What holds under a condition bounds whole numbers, whatever it compares."""
+"""Bounds on whole numbers where conditions hold, whatever these compare."""
 
 from __future__ import annotations
 

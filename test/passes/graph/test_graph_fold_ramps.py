@@ -1,4 +1,7 @@
-"""What depends on sums of indices alone is computed once for each, bit by bit."""
+"""
+Values that depend on an affine index tensor alone are computed once per index, bit for
+bit.
+"""
 
 import random
 

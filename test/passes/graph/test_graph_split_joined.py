@@ -1,4 +1,4 @@
-"""What is computed part by part is what is computed of the joined tensor."""
+"""Results of split concatenations equal those of the concatenated tensor."""
 
 import numpy as np
 import pytest

@@ -21,7 +21,7 @@ from tlf.passes.report.tile_verify_coverage import (
 
 
 def certified(module: ModuleOp) -> bool:
-    """Whether all functions of a module are proven."""
+    """Return `True` if all functions of a module are proven."""
     TileVerifyCoveragePass().apply(new_context(), module)
     functions = [op for op in module.walk() if isinstance(op, func.FuncOp)]
     return all(ATTRIBUTE in op.attributes for op in functions)

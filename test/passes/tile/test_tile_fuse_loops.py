@@ -18,7 +18,7 @@ from tlf.dialects.interpreters.run import interpret
 from tlf.passes.tile.tile_fuse_loops import TileFuseLoopsPass
 
 NOT_FORWARDED = (fusion.TILE, fusion.OWN)
-"""Why parallel nests stay apart where no dependence prevents their fusion."""
+"""Reasons why parallel nests stay apart where no dependence prevents their fusion."""
 
 KINDS: tuple[Kind, ...] = ("parallel", "sequential")
 SHARED: tuple[Sharing, ...] = ("RAW", "WAR", "WAW", "RAR")
@@ -34,12 +34,12 @@ def inputs(pair: NestPair, seed: int) -> dict[str, Array]:
 
 
 def nests(module: ModuleOp) -> int:
-    """How many nests there are."""
+    """Return the number of nests."""
     return sum(isinstance(op, tile.WhileOp) for op in module.walk())
 
 
 def missed(module: ModuleOp) -> str:
-    """Why nests stay apart."""
+    """Return why nests stay apart."""
     remarks = remarks_of(entry_point(module))
     return "; ".join(each.text.data for each in remarks if each.kind.data == "missed")
 

@@ -1,4 +1,4 @@
-"""Which factor of a product is the left one: the model knows what the backend does."""
+"""Operand swaps of products: the model agrees with the backend on the left factor."""
 
 from collections.abc import Sequence
 
@@ -78,7 +78,9 @@ def program(
 
 
 def by_model(module: ModuleOp) -> list[bool]:
-    """What the model takes to be exchanged, of all products of matrices."""
+    """
+    Return, for all products of matrices, whether the model assumes an operand swap.
+    """
     chip = Chip.of(H200)
     assert chip is not None
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
@@ -95,7 +97,7 @@ def by_model(module: ModuleOp) -> list[bool]:
 
 
 def by_backend(module: ModuleOp) -> list[bool]:
-    """What is exchanged in kernels."""
+    """Return, for all products in kernels, whether their operands are swapped."""
     steps = "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,convert-mem-to-triton"
     H200.attach(module)
     PassManager(build_passes(steps, PASSES, PIPELINES)).run(new_context(), module)

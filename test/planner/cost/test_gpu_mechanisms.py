@@ -1,4 +1,4 @@
-"""What the model of a GPU knows of waiting: chains, narrow accesses, short rows."""
+"""Waiting in the model of a GPU: chains, narrow accesses, short rows."""
 
 from math import ceil
 

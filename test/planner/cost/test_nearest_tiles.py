@@ -181,7 +181,10 @@ def test_little_is_lost_to_all_sizes(m: int, n: int, k: int):
 
 
 def test_what_follows_a_sum_holds_up_none_of_its_loads():
-    """What is multiplied with a product is loaded behind the parts of that."""
+    """
+    An operand multiplied with a product is loaded after the reduction tiles of the
+    product.
+    """
     sizes, stages = (64, 64, 256), InFlight(2, 2)
     plain = search(PRODUCT.format(m=512, n=512, k=512), "npu").time(sizes, stages)
     gated = search(GATE, "npu").time(sizes, stages)
@@ -259,7 +262,7 @@ def test_what_takes_little_longer_is_known():
     ids=["conv2d", "matmul", "heads"],
 )
 def test_no_engine_is_busy_for_less(text: str):
-    """What sizes are left out by is never more than their estimate."""
+    """The lower bound by which sizes are pruned never exceeds their estimate."""
     searched = search(text, "npu")
     random = Random(1)
     grid = searched.grid_sizes()

@@ -1,4 +1,4 @@
-"""What nests over nearer tiles take for a tile of an outer level, by the formula."""
+"""Estimated time of nests over inner tiles for a tile of an outer level."""
 
 import re
 from pathlib import Path
@@ -46,7 +46,10 @@ def work(instructions: int, **busy: float) -> NestWork:
 
 
 def works(text: str, target: Target) -> list[NestWork]:
-    """What the nests of a group of all operations do for the tile of everything."""
+    """
+    Return the work of the nests of a group of all operations, for the tile of
+    everything.
+    """
     level = target.levels["L2"]
     members = members_of_group(only_group(text, target, "level=L2"))
     nests = nests_of(members, target)
@@ -86,7 +89,7 @@ def test_a_small_memory_takes_many_instructions():
 def test_the_formula_is_near_the_simulator(
     program: str, chip: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """Where no product hides what moves take."""
+    """The estimate holds where no product hides the time of moves."""
     file = tmp_path / "program.mlir"
     file.write_text(program, encoding="utf-8")
     run([str(file), "--target", chip, "--timing", "--groups"])

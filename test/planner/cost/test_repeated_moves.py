@@ -1,4 +1,4 @@
-"""How often the factors of a product are moved near."""
+"""Numbers of moves of the factors of a product to an inner level."""
 
 import random
 from itertools import product

@@ -1,4 +1,6 @@
-"""What leads to a group: the nearest of what it needs, however long the program is."""
+"""
+Groups that lead to a group: the nearest of those it needs, however long the program is.
+"""
 
 import pytest
 from differential import parsed

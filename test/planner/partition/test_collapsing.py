@@ -16,7 +16,7 @@ PASSES = (
 
 
 def is_collapsed(module: ModuleOp) -> bool:
-    """Whether views show rows of 24 pixels as one axis."""
+    """Return `True` if views collapse rows of 24 pixels into one axis."""
     return any(
         isinstance(op, graph.ReshapeOp)
         and not isinstance(op.parent_op(), graph.GroupOp)
@@ -37,7 +37,7 @@ class Told:
         raise NotImplementedError
 
     def grouped_cycles(self, module: ModuleOp) -> int | None:
-        """What is told of a program."""
+        """Return the cycles reported for a program."""
         return self.together if is_collapsed(module) else self.apart
 
     def tiled_cycles(self, module: ModuleOp) -> int | None:

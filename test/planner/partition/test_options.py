@@ -1,4 +1,4 @@
-"""What is told of the ways to run a group."""
+"""Reports of the options of a group."""
 
 import pytest
 from kept_groups import groups_of, run_passes

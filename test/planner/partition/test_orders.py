@@ -1,4 +1,4 @@
-"""Which orders of a schedule there are, and what stays in the level then."""
+"""Possible orders of a schedule, and the values resident in the level in each."""
 
 from collections.abc import Sequence
 
@@ -69,7 +69,9 @@ def test_independent_neighbours_are_exchanged():
 
 
 def test_what_stays_follows():
-    """What both read stays after the first of them, and what either makes."""
+    """
+    Inputs of both groups stay after the first of them, and so do results of either.
+    """
     first, _, second = Orders(problem(), ByRoom(64)).around(schedule())
 
     _, two, one, *rest = first.steps

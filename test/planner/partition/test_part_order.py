@@ -37,7 +37,7 @@ class Told:
     steps: int = 0
 
     def cycles(self, module: ModuleOp) -> int | None:
-        """What is told of a program."""
+        """Return the cycles reported for a program."""
         order = _order(module)
         self.asked.append(order)
         return self.times(order)

@@ -15,7 +15,7 @@ from tlf.dialects.target import load
 NPU = load("npu")
 
 LAYERS = {"plain": (6, 7, 8), "attention": (4, 5, 6)}
-"""How many layers of each kind a program has."""
+"""Numbers of layers of the programs of each kind."""
 
 
 def layers(kind: str, count: int) -> ModuleOp:
@@ -34,7 +34,7 @@ def layers(kind: str, count: int) -> ModuleOp:
 
 @pytest.fixture(scope="module", params=LAYERS)
 def efforts(request: pytest.FixtureRequest) -> list[compile_time.Effort]:
-    """What programs of three numbers of layers take."""
+    """Return the efforts for programs of three numbers of layers."""
     kind = request.param
     found = [compile_time.efforts(layers(kind, each), NPU) for each in LAYERS[kind]]
     assert [len(each) for each in found] == [1] * len(found)

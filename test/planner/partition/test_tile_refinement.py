@@ -35,7 +35,7 @@ class Told:
         raise NotImplementedError
 
     def tiled_cycles(self, module: ModuleOp) -> int | None:
-        """What is told of a program."""
+        """Return the cycles reported for a program."""
         self.asked.append(_plans(module, "bottleneck"))
         return self.times(self.asked[-1])
 

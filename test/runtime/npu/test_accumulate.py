@@ -27,7 +27,7 @@ REDUCE = "reduce sum dst=$c(0):f32 a=$a(4):f32 shape=(5) axes=(0)"
 def test_the_first_iteration_overwrites(
     simulate: Simulate, text: str, accumulate: str, lower: int, upper: int
 ):
-    """What was never written is not read, and every run of the loop starts anew."""
+    """Unwritten elements are not read, and every run of the loop starts anew."""
     a, b = np.arange(5, dtype=np.float32), np.ones(5, np.float32)
     code = LOOP.format(lower=lower, upper=upper, each=text, accumulate=accumulate)
     report = simulate(code, {"a": a, "b": b}, {"c": np.zeros((), np.float32)})

@@ -7,7 +7,7 @@ from tlf.runtime.npu import NPUParseError, NPUTrap, Program, Report, parse, run
 from tlf.runtime.npu.dtypes import DTYPES, Array
 
 CELLS = 4096
-"""Where indices are, behind the table."""
+"""Address of indices, behind the table."""
 
 
 @pytest.fixture

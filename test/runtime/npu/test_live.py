@@ -1,4 +1,4 @@
-"""How many bytes of a memory are live when, as a timeline tells."""
+"""Live bytes of a memory over time, as a timeline shows them."""
 
 import json
 from pathlib import Path

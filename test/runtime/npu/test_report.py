@@ -1,4 +1,4 @@
-"""What a report says of a run, in numbers, as a table, as JSON and as a timeline."""
+"""Report of a run, in numbers, as a table, as JSON and as a timeline."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""What hardware would silently get wrong traps, and what is sound does not."""
+"""
+Traps on faults that hardware would silently get wrong, and on nothing that is sound.
+"""
 
 from collections.abc import Callable
 

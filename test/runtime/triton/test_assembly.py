@@ -1,6 +1,4 @@
-"""
-What is read from PTX and the assembler's log.
-"""
+"""Facts read from PTX and from the assembler's log."""
 
 import pytest
 

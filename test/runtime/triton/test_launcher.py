@@ -1,4 +1,4 @@
-"""What Triton compiled for buffers is found again without asking it."""
+"""Kernels that Triton compiled for buffers are found again without asking it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which buffers had better not share bytes."""
+"""Hazards between buffers that should not share bytes."""
 
 from itertools import product
 

@@ -62,7 +62,7 @@ def problems(draw: st.DrawFn) -> list[Buffer]:
 
 
 def check(buffers: list[Buffer], placement: Placement) -> None:
-    """Whether a placement is one, and says what is so of itself."""
+    """Check that a placement is valid, and that its own figures hold."""
     assert not list(faults(buffers, placement.offsets, placement.peak))
     ends = [
         offset + buffer.size

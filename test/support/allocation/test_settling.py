@@ -13,7 +13,9 @@ Offsets = tuple[int, ...]
 
 
 def overlap(buffers: list[Buffer], offsets: Offsets, one: int, other: int) -> bool:
-    """Whether two share bytes, counted up to where another one may start."""
+    """
+    Return `True` if two buffers share bytes, counted up to where another one may start.
+    """
     low, high = offsets[one], offsets[other]
     return low < high + buffers[other].room and high < low + buffers[one].room
 
@@ -114,7 +116,7 @@ def test_more_orders_make_it_no_worse(monkeypatch: pytest.MonkeyPatch):
 
 
 def cost(buffers: list[Buffer], uses: list[Use], offsets: Offsets) -> int:
-    """What hazards cost, each pair once."""
+    """Return the cost of hazards, each pair once."""
     together = [
         {
             other

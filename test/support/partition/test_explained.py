@@ -1,4 +1,4 @@
-"""What a schedule could have been: alternatives, and operations forced together."""
+"""Explanations of a schedule: alternatives, and operations forced together."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What holds for every strategy, and between them."""
+"""Properties of every strategy, and relations between them."""
 
 import random
 from collections.abc import Sequence

@@ -87,7 +87,7 @@ BODIES: Mapping[str, str] = {
   %z = graph.sub %p, %h : ({X}, {X}) -> {X}
   %y = graph.matmul %z, %w : ({X}, {W}) -> {Y}""",
 }
-"""What is computed of rows `x`, with the reciprocal `c` of their length."""
+"""Computations on rows `x`, with the reciprocal `c` of their length."""
 
 
 def split(context: Context, module: ModuleOp, known: int) -> int:

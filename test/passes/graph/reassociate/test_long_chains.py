@@ -30,7 +30,7 @@ SHAPES: Mapping[str, tuple[int, ...]] = {
     "w": (64, 4),
     "i": (8, 1),
 }
-"""What a program reads."""
+"""Shapes of the inputs of a program."""
 
 FIRST: Mapping[str, str] = {
     "alone": "{y} = graph.exp %x : {X}",
@@ -39,7 +39,7 @@ FIRST: Mapping[str, str] = {
     "product": "{y} = graph.matmul %q, %k : ({Q}, {K}) -> {X}",
     "rows": "{y} = graph.neg %s : {R}",
 }
-"""How a chain begins: from rows, their sums `s` and their maxima `m`."""
+"""First operations of a chain: from rows, their sums `s` and their maxima `m`."""
 
 STEPS: Mapping[str, str] = {
     "sums": "{y} = graph.add {v}, %z : ({X}, {X}) -> {X}",
@@ -54,7 +54,7 @@ STEPS: Mapping[str, str] = {
     "casts": """{y}n = graph.cast {v} : ({X}) -> {N}
   {y} = graph.cast {y}n : ({N}) -> {X}""",
 }
-"""What operations compute, each of the one before it."""
+"""Operations of a chain, each applied to the previous result."""
 
 LAST: Mapping[str, str] = {
     "reduce": "{y} = graph.reduce {v} <sum> axes [1] keepdims : ({X}) -> {R}",
@@ -65,10 +65,10 @@ LAST: Mapping[str, str] = {
     "rows": """{y}x = graph.add %x, {v} : ({X}, {R}) -> {X}
   {y} = graph.reduce {y}x <sum> axes [1] keepdims : ({X}) -> {R}""",
 }
-"""What is summed in the end, or gathered."""
+"""Final sums or gathers."""
 
 Chain = tuple[str, str, str]
-"""Which operation comes first, which ones then, and which one last."""
+"""First operation, operations in between, and last operation of a chain."""
 
 
 def program(chain: Chain, count: int, element: str) -> str:
@@ -173,7 +173,9 @@ def test_values(chain: Chain):
     [("exponentials", LONG // 2), ("doubles", LONG // 2), ("squares", SHORT)],
 )
 def test_long_formulae(steps: str, count: int):
-    """What depends on maxima by too many operations runs in no loop with them."""
+    """
+    Values that depend on maxima through too many operations run in no loop with them.
+    """
     _, module = written(("shifted", steps, "reduce"), count)
     assert cascade_of(module) is None
 

@@ -48,7 +48,7 @@ class Case:
     extents: tuple[int, int]
     """Rows and columns of an image."""
     length: int
-    """How many numbers are multiplied for each element."""
+    """Number of products for each element."""
     filters: int
 
     @staticmethod

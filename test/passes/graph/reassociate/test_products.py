@@ -46,7 +46,7 @@ BODIES: Mapping[str, tuple[str, str]] = {
   %y = graph.reduce %d <sum> axes [1] keepdims : ({Y}) -> {R}""",
     ),
 }
-"""What results are like, and what is computed of products `s` of rows `x`."""
+"""Types of results, and computations on products `s` of rows `x`."""
 
 
 @pytest.mark.one_in(10)

@@ -37,7 +37,7 @@ BODIES: Mapping[str, str] = {
   %s = graph.rsqrt %u : {R}
   %y = graph.mul %n, %s : ({R}, {R}) -> {R}""",
 }
-"""What is computed of rows `x`, with the reciprocal `c` of their length."""
+"""Computations on rows `x`, with the reciprocal `c` of their length."""
 
 
 def reductions(module: ModuleOp) -> Reductions | None:

@@ -1,6 +1,6 @@
 """
-What parts of rows attain of an extreme comes to what the whole rows do, if only the
-parts count that attain the extreme of all.
+Splits of reductions over positions of extremes: partial results combine into those of
+whole rows, if only the parts count that attain the extreme of all.
 """
 
 from __future__ import annotations

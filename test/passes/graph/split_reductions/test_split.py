@@ -73,7 +73,7 @@ BODIES: Mapping[str, str] = {
     "weights of a softmax": SOFTMAX.replace("{0}", "%s")
     + "\n  %y = graph.div %e, %l : ({S}, {R}) -> {S}",
 }
-"""What is computed of scores `s`, or of queries `q` and keys `k`, and values `v`."""
+"""Computations on scores `s`, or on queries `q` and keys `k`, and on values `v`."""
 
 RESULTS = {"sum": "R", "log of a sum": "R", "maximum": "D", "norm": "D"}
 RESULTS["weights of a softmax"] = "S"
@@ -119,7 +119,10 @@ def written(
 
 
 def reductions(module: ModuleOp) -> Iterator[Reductions]:
-    """What a program reduces, and what it computes for that: all, and each alone."""
+    """
+    Yield the reductions of a program with the operations they need: all together, then
+    each alone.
+    """
     tiling = (op for op in module.walk() if isinstance(op, TilingInterface))
     operations = [op for op in tiling if not isinstance(op, ConstantInterface)]
     alone = ([op] for op in operations if isinstance(op, AccumulatingInterface))

@@ -1,4 +1,4 @@
-"""What remainders of indices are known."""
+"""Known remainders of indices."""
 
 from collections.abc import Sequence
 from random import Random
