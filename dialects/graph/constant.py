@@ -57,9 +57,9 @@ class FileAttr(ParametrizedAttribute):
     """
     An array in a side file.
 
-    `path` names an `.npz` archive or a `.safetensors` file, relative to the current directory, `key` the array
-    in it, and `sha256` is the digest of the array's bytes in row-major order, or empty
-    where nobody wrote it down.
+    `path` names an `.npz` archive or a `.safetensors` file, relative to the current
+    directory, `key` the array in it, and `sha256` is the digest of the array's
+    bytes in row-major order, or empty where nobody wrote it down.
 
     ```mlir
     #graph.file<"weights.npz" key "w0" sha256 "9f86d081884c7d65">

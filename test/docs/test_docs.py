@@ -168,7 +168,7 @@ def test_programs(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]):
 
 @pages
 def test_paths(page: Path):
-    """What is named in the folders of the project is there."""
+    """Paths that name something in a folder of the project exist."""
     folders = {each.name for each in ROOT.iterdir() if each.is_dir()}
     named = {found["path"] for found in PATH.finditer(page.read_text(encoding="utf-8"))}
     inside = [path for path in named if path.split("/")[0] in folders]

@@ -1,4 +1,6 @@
-"""What a program of groups will take, told without compiling it to its end."""
+"""
+Cycles of programs of groups by trial lowering, which does not compile them to the end.
+"""
 
 import pytest
 from optimality_chip import Chip, small_chips
@@ -14,7 +16,10 @@ STEPS = 1_000_000
 
 @pytest.mark.parametrize("seed", [3, 104, 125])
 def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPatch):
-    """Where tiles near the engines are the fastest by themselves, as it takes them."""
+    """
+    The inner tiles are those that are fastest by themselves, as the evaluation takes
+    them.
+    """
     monkeypatch.setattr("tlf.passes.plan.graph_choose_tiles.TRIES", 0)
     made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
     figures = CHIP.figures(made)
@@ -62,7 +67,7 @@ def test_what_was_learned_changes_nothing():
 
 @pytest.mark.long
 def test_instructions_that_are_run_are_limited():
-    """What was told before stays."""
+    """Results of earlier evaluations stay available once the limit is reached."""
     made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")
     cycles = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
     told = [_told(2**power, made) for power in range(20)]
@@ -75,7 +80,9 @@ def test_instructions_that_are_run_are_limited():
 
 
 def _told(steps: int, module: ModuleOp) -> list[int]:
-    """What is told of a program, again and again, within so many instructions."""
+    """
+    Return the cycles of a program, evaluated repeatedly within a limit of instructions.
+    """
     rehearsal = LoweringEvaluator(CHIP.target, steps)
     told = [rehearsal.cycles(module.clone()) for _ in range(4)]
     return [each for each in told if each is not None]

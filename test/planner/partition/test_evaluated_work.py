@@ -1,4 +1,4 @@
-"""How much is rehearsed, in operations of the programs that are lowered for it."""
+"""The number of evaluated programs, by the operations that are lowered for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Counting:
         self.programs = 0
 
     def cycles(self, module: object) -> int | None:
-        """What is told of a program."""
+        """Return a smaller number of cycles each time."""
         self.programs += 1
         return 1_000_000 - self.programs
 

@@ -1,4 +1,4 @@
-"""Which schedules are rehearsed, and which one is taken."""
+"""Choice of the schedules that are evaluated, and of the one that is taken."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,9 @@ class Told:
     asked: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
 
     def cycles(self, module: ModuleOp) -> int | None:
-        """What is told of a program."""
+        """
+        Return the cycles by the number of groups, and less with a prefetch distance.
+        """
         plans = _plans(module)
         leads = any(plan.leads for plan in plans)
         self.asked.append((len(plans), leads))
@@ -88,7 +90,7 @@ def test_what_is_as_fast_does_not_end_it():
 
 @pytest.mark.parametrize(("bandwidth", "leads"), [(64, True), (256, False)])
 def test_what_is_best_with_a_lead_comes_first(bandwidth: int, leads: bool):
-    """Where the formula finds it better than the best that has none."""
+    """A schedule that prefetches comes first where the formula prefers it."""
     told = Told({1: 110_000, 2: 100_000, 3: 100_000}, led=90_000)
     chip = changed(load("npu"), "L3", bandwidth=bandwidth)
     partitioned(told, chip)
