@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tlf.analysis.affine_loops.boxes import Access, read, written
 from tlf.analysis.affine_loops.dependence import Pair
 from tlf.analysis.affine_loops.indices import index_of
 from tlf.analysis.affine_loops.systems import System, counter, loops_of
 from tlf.dialects import tile
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import scalar_value, tensor_type
 from tlf.support.affine.access import Linear
 
@@ -56,7 +57,7 @@ class Forward:
             mask = tile.MaskOp(value, self.cut.mixed_offsets, bounds, fill, valid)
             mask.location = self.cut.location
             value = builder.insert(mask).result
-        Rewriter.replace_op(self.cut, [], [value])
+        replace_op(self.cut, [], [value])
 
 
 def forward_of(cut: tile.SliceOp, end: SSAValue, pair: Pair) -> Forward | None:

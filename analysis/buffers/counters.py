@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tlf.dialects.rewriting import replace_op
 from tlf.support.affine.mixed_index import IntArray
 
 STAGES = "stages"
@@ -221,7 +222,7 @@ def _rebuilt(
     loop.location = op.location
     if (stages := op.attributes.get(STAGES)) is not None:
         loop.attributes[STAGES] = stages
-    Rewriter.replace_op(op, loop, [])
+    replace_op(op, loop, [])
     return loop
 
 

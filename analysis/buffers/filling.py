@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.rewriter import Rewriter
-
 from tlf.dialects import mem
+from tlf.dialects.rewriting import replace_op
 
 
 @dataclass(frozen=True)
@@ -57,5 +56,5 @@ class Filling:
             load.clipped is not None,
         )
         made.location = load.location
-        Rewriter.replace_op(load, made)
+        replace_op(load, made)
         return made

@@ -11,16 +11,27 @@ from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
 from xdsl.targets.mlir import MLIRTarget
 from xdsl.utils.target import Target
 
 from tlf.compiler.driver.located_parser import LocatedParser
 from tlf.compiler.driver.plugins import OWN, Names, PluggedContext
 from tlf.compiler.driver.source import Source
+from tlf.dialects.rewriting import LocatedCanonicalizePass
 from tlf.dialects.target import Target as Chip
 from tlf.planner.context import Evaluator, Memo
 
-PASSES = Names(lambda universe: universe.all_passes)
+
+def _canonicalize() -> type[ModulePass]:
+
+    return LocatedCanonicalizePass
+
+
+PASSES = Names(
+    lambda universe: universe.all_passes,
+    {"canonicalize": _canonicalize},
+)
 TARGETS = Names(lambda universe: universe.all_targets)
 
 

@@ -13,10 +13,10 @@ from xdsl.passes import ModulePass
 from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.garbage import few_collections
-from tlf.compiler.driver.locations import locate_all, locations_kept
 from tlf.compiler.driver.snapshot import Snapshot, snapshot
 from tlf.compiler.driver.stray_attributes import verify_no_stray_attributes
 from tlf.compiler.driver.timing import Timing
+from tlf.dialects.rewriting import locate_all
 
 
 class PrintAfter(StrEnum):
@@ -75,11 +75,7 @@ class PassManager:
         before = self._text(module) if self.print_after is PrintAfter.CHANGE else ""
         for count, each in enumerate(self.passes, 1):
             step = f"pass `{each.name}`"
-            with (
-                self.timing.measure(each.name),
-                errors_located(module, step),
-                locations_kept(),
-            ):
+            with self.timing.measure(each.name), errors_located(module, step):
                 each.apply(context, module)
             locate_all(module)
             before = self._print(each.name, module, before)

@@ -59,9 +59,14 @@ class Names(Mapping[str, FactoryT], Generic[FactoryT]):
     names alone. Raises `DiagnosticException` for a name of two plugins.
     """
 
-    def __init__(self, table: Callable[[Universe], Mapping[str, FactoryT]]) -> None:
+    def __init__(
+        self,
+        table: Callable[[Universe], Mapping[str, FactoryT]],
+        instead: Mapping[str, FactoryT] | None = None,
+    ) -> None:
         self._table = table
         self._own = {name: made for each in OWN for name, made in table(each).items()}
+        self._own |= instead or {}
 
     def __getitem__(self, name: str) -> FactoryT:
         return self._own[name] if name in self._own else self._plugged(name)

@@ -10,7 +10,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
@@ -24,6 +23,7 @@ from tlf.analysis.tiling.planned import rolling_of
 from tlf.dialects import graph, tile
 from tlf.dialects.graph.held import finds_kept, is_read_near
 from tlf.dialects.interfaces import IteratorKind, TilingInterface
+from tlf.dialects.rewriting import rewrite_module
 from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 from tlf.lowering.graph_to_tile.destinations import overwritten_by
@@ -177,9 +177,7 @@ class ConvertGraphToTilePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
-        PatternRewriteWalker(JoinPattern()).rewrite_module(op)
-        PatternRewriteWalker(ScatterPattern(target)).rewrite_module(op)
-        PatternRewriteWalker(
-            TileGroupPattern(target), apply_recursively=False
-        ).rewrite_module(op)
+        rewrite_module(op, JoinPattern())
+        rewrite_module(op, ScatterPattern(target))
+        rewrite_module(op, TileGroupPattern(target), is_recursive=False)
         DeadCodeElimination().apply(ctx, op)

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers import touches
 from tlf.dialects import mem, npu
+from tlf.dialects.rewriting import replace_op
 
 VIEWS = (*touches.BUFFERS, *touches.VIEWS)
 """Buffers, and what shows them."""
@@ -48,7 +49,7 @@ def _drop_tokens(op: scf.YieldOp) -> None:
                 f"scf.for: expected a loop that carries tokens only, got {value.type}"
             )
     if op.operands:
-        Rewriter.replace_op(op, scf.YieldOp())
+        replace_op(op, scf.YieldOp())
 
 
 def _without_carried(op: scf.ForOp) -> None:
@@ -59,7 +60,7 @@ def _without_carried(op: scf.ForOp) -> None:
         body.block.erase_arg(argument, safe_erase=False)
     loop = scf.ForOp(op.lb, op.ub, op.step, [], body)
     loop.location = op.location
-    Rewriter.replace_op(op, loop, [*tokens])
+    replace_op(op, loop, [*tokens])
 
 
 def check_convertible(op: Operation) -> None:

@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects import mem, npu
 from tlf.dialects.prepared import PREPARES, RESULTS, TAKES
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.stored_elements import stored_elements
 from tlf.dialects.target import Target
 from tlf.dialects.tile import stored_in
@@ -98,7 +99,7 @@ class _Conversion:
                 converted.append(each)
         terminator = body.last_op
         assert terminator is not None
-        Rewriter.replace_op(terminator, npu.HaltOp())
+        replace_op(terminator, npu.HaltOp())
         tree = Tree(self.touches, self.moves, self.ahead)
         tree.build(body)
         own = {name for name, e in self.machine.levels.items() if e.scope == "core"}
@@ -190,7 +191,7 @@ class _Conversion:
         for name in (PREPARES, TAKES):
             if name in self.function.attributes:
                 program.attributes[name] = self.function.attributes[name]
-        Rewriter.replace_op(self.function, program)
+        replace_op(self.function, program)
 
 
 def _iterations_ahead(op: Operation) -> int:

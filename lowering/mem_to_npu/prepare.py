@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import PassFailedException
 from tlf.analysis.buffers.dealt import is_dealt
 from tlf.dialects import npu
 from tlf.dialects.mem import Index
+from tlf.dialects.rewriting import replace_op
 from tlf.lowering.mem_to_npu.index import IndexBuilder
 from tlf.lowering.mem_to_npu.ranges import range_of
 
@@ -44,7 +45,7 @@ def _to_cores(op: scf.ParallelOp, cores: int) -> None:
     Rewriter.erase_op(terminator)
     new = npu.CoresOp(cores, body)
     new.location = op.location
-    Rewriter.replace_op(op, new, [])
+    replace_op(op, new, [])
 
 
 def _to_loops(op: scf.ParallelOp) -> None:
@@ -56,7 +57,7 @@ def _to_loops(op: scf.ParallelOp) -> None:
     body = op.body.detach_block(0)
     terminator = body.last_op
     assert terminator is not None
-    Rewriter.replace_op(terminator, scf.YieldOp())
+    replace_op(terminator, scf.YieldOp())
     counters = list(body.args)
     bounds = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
     for lower, upper, step in reversed(bounds):
@@ -72,7 +73,7 @@ def _to_loops(op: scf.ParallelOp) -> None:
     outermost = body.first_op
     assert outermost is not None
     outermost.detach()
-    Rewriter.replace_op(op, outermost, [])
+    replace_op(op, outermost, [])
 
 
 def _loop_body(body: Block, counter: SSAValue) -> Block:

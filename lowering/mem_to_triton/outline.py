@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tlf.analysis.buffers.touches import BUFFERS
 from tlf.dialects import mem, triton
+from tlf.dialects.rewriting import replace_op
 from tlf.lowering.mem_to_triton.access import OFFSET_LIMIT
 from tlf.lowering.mem_to_triton.dot_shapes import uses_dot
 from tlf.lowering.mem_to_triton.grid import mapping_of, trip_counts
@@ -108,7 +109,7 @@ class Outliner:
         kernel.location = ops[0].location
         launch = self._launch(kernel, captures.outer)
         launch.location = ops[0].location
-        Rewriter.replace_op(marker, launch)
+        replace_op(marker, launch)
 
     def _kernel(self, block: Block) -> func.FuncOp:
         for op in block.ops:

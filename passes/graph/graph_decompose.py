@@ -14,7 +14,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.utils.exceptions import PassFailedException
@@ -29,6 +28,7 @@ from tlf.dialects.interfaces import (
 )
 from tlf.dialects.joining import JoiningInterface
 from tlf.dialects.replacement import build_program, is_planned
+from tlf.dialects.rewriting import rewrite_module
 from tlf.dialects.target import Target
 from tlf.dialects.types import like, tensor_type
 from tlf.planner.cost.npu.indexed import IndexedCosts
@@ -207,14 +207,11 @@ class GraphDecomposePass(ModulePass):
                     f"graph-decompose: expected operations of graph to keep, got {name}"
                 )
         native = _native_to(op)
-        PatternRewriteWalker(
-            GreedyRewritePatternApplier(
-                [
-                    DecomposePattern(self.keep, native),
-                    WidenAccumulatorPattern(self.keep),
-                    WidenWritePattern(native),
-                ]
-            )
-        ).rewrite_module(op)
+        patterns: list[RewritePattern] = [
+            DecomposePattern(self.keep, native),
+            WidenAccumulatorPattern(self.keep),
+            WidenWritePattern(native),
+        ]
+        rewrite_module(op, GreedyRewritePatternApplier(patterns))
         for each in op.walk():
             _note_kept(each, self.keep, native)

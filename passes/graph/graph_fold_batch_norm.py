@@ -19,6 +19,7 @@ from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.invariants import invariant_values
 from tlf.dialects.parts import part_of
 from tlf.dialects.replacement import is_planned, replace_by_program
+from tlf.dialects.rewriting import rewriter_at
 from tlf.dialects.types import is_half, like, tensor_type
 
 NAME = "graph-fold-batch-norm"
@@ -178,7 +179,7 @@ def _replace(norm: graph.BatchNormOp, found: Folding) -> None:
     while isinstance(op := value.owner, Operation) and op is not found.op:
         unused.append(op)
         value = next(each for each in op.operands if each not in found.shifts)
-    rewriter = PatternRewriter(norm)
+    rewriter = rewriter_at(norm)
     replace_by_program(norm, rewriter, lambda _: fold(norm, found, rewriter))
     for op in (*unused, found.op):
         op.detach()

@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 
@@ -24,6 +23,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import rewrite_module
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.gathered_order import OrderTakenPattern, OrderUnfoldedPattern
 from tlf.passes.graph.permutations import (
@@ -216,7 +216,7 @@ class GraphFoldMovementsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         applier = GreedyRewritePatternApplier(list(patterns()), dce_enabled=True)
-        PatternRewriteWalker(applier).rewrite_module(op)
+        rewrite_module(op, applier)
         for each in op.walk():
             if isinstance(each, ContractionInterface):
                 _note_read(each, 0)

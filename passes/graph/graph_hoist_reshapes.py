@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.rewriter import InsertPoint
@@ -28,6 +27,7 @@ from tlf.dialects.interfaces import (
     ViewInterface,
 )
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import rewrite_module
 from tlf.dialects.types import like, tensor_type
 from tlf.passes.graph.merged_axes import MergePermutedPattern, SplitBatchPattern
 from tlf.passes.graph.permutations import inverse, only_user, reshaped
@@ -313,6 +313,6 @@ class GraphHoistReshapesPass(ModulePass):
         if near:
             patterns += (SplitCutPattern(), SplitSumPattern())
         applier = GreedyRewritePatternApplier(patterns, dce_enabled=True)
-        PatternRewriteWalker(applier).rewrite_module(op)
+        rewrite_module(op, applier)
         for each in op.walk():
             _note_left(each)

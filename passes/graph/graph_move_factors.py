@@ -10,10 +10,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.invariants import invariant_values
+from tlf.dialects.rewriting import replace_op
 from tlf.passes.graph.hoist_scalars.absorbed import Scaling, placement
 from tlf.passes.graph.hoist_scalars.deferred import Factor, defer
 from tlf.passes.graph.hoist_scalars.exponents import take_scale
@@ -50,7 +50,7 @@ def _absorb(block: Block) -> None:
         graph.remark(op, NAME, "passed", f"operands of {name} take its scale")
         for place in found.places:
             scaling.apply_to(*place)
-        Rewriter.replace_op(scaling.op, [], [scaling.op.operands[scaling.side]])
+        replace_op(scaling.op, [], [scaling.op.operands[scaling.side]])
 
 
 def _defer(block: Block) -> None:

@@ -11,7 +11,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 from xdsl.rewriter import Rewriter
@@ -20,6 +19,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import SimplificationInterface
 from tlf.dialects.numerics import Numerics, numerics_of
 from tlf.dialects.replacement import replace_by_program, unused_operations
+from tlf.dialects.rewriting import rewrite_module
 
 
 @dataclass
@@ -85,7 +85,7 @@ class GraphSimplifyPass(ModulePass):
         applier = GreedyRewritePatternApplier(
             [SimplifyPattern(relaxed)], dce_enabled=True
         )
-        PatternRewriteWalker(applier).rewrite_module(op)
+        rewrite_module(op, applier)
         if not relaxed:
             for each in op.walk():
                 _note_missed(each)

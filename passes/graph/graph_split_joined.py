@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
@@ -19,6 +18,7 @@ from tlf.dialects.graph.whole_axes import WholeAxesOperation
 from tlf.dialects.interfaces import ElementwiseInterface
 from tlf.dialects.invariants import invariant_values
 from tlf.dialects.replacement import between, is_planned, replace_by_program
+from tlf.dialects.rewriting import replace_op, rewriter_at
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.pointwise import computed, is_pointwise, varies_along
 
@@ -99,7 +99,7 @@ class _Parts:
             new.location = op.location
         if made is not None:
             made.name_hint = op.results[0].name_hint
-            Rewriter.replace_op(op, [], [made])
+            replace_op(op, [], [made])
 
     def _of(self, value: SSAValue, builder: Builder) -> list[SSAValue]:
         """The parts of an operand."""
@@ -166,7 +166,7 @@ def _decompose_users(joined: graph.ConcatOp) -> None:
         seen.add(value)
         for user in [use.operation for use in value.uses]:
             if isinstance(user, WholeAxesOperation) and not is_planned(user):
-                replace_by_program(user, PatternRewriter(user), user.decompose)
+                replace_by_program(user, rewriter_at(user), user.decompose)
         users = [use.operation for use in value.uses if is_pointwise(use.operation)]
         pending += (r for user in users for r in user.results if r not in seen)
 

@@ -10,12 +10,12 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
 )
 
 from tlf.dialects.interfaces import WindowInterface
 from tlf.dialects.replacement import is_planned, replace_by_program
+from tlf.dialects.rewriting import rewrite_module
 
 
 class UnfoldWindowsPattern(RewritePattern):
@@ -42,6 +42,4 @@ class GraphUnfoldWindowsPass(ModulePass):
     name = "graph-unfold-windows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        PatternRewriteWalker(
-            UnfoldWindowsPattern(), apply_recursively=False
-        ).rewrite_module(op)
+        rewrite_module(op, UnfoldWindowsPattern(), is_recursive=False)

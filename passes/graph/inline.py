@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from tlf.dialects.calls import Functions, called_by, calls_in, functions_of
+from tlf.dialects.rewriting import replace_op
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _inline(call: func.CallOp, callee: func.FuncOp) -> None:
     for result, value in zip(call.results, values, strict=True):
         if result.name_hint and isinstance(value, OpResult):
             value.name_hint = result.name_hint
-    Rewriter.replace_op(call, [], values)
+    replace_op(call, [], values)
 
 
 def _is_private(function: func.FuncOp) -> bool:

@@ -25,6 +25,7 @@ from tlf.analysis.buffers.dealt import CORE, LOOP, MAPPING, gain, is_dealt, is_f
 from tlf.analysis.buffers.scope import CoreScope, SharedError
 from tlf.dialects import mem
 from tlf.dialects.graph.remark import remark
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.target import Target
 
 
@@ -133,7 +134,7 @@ def _deal(
     new.location = loop.location
     if stages > 1:
         new.attributes[STAGES] = IntegerAttr(stages, i64)
-    Rewriter.replace_op(loop, new, [])
+    replace_op(loop, new, [])
 
 
 def _own_wait(op: Operation, moved: Sequence[Operation]) -> Operation:

@@ -13,13 +13,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
-    PatternRewriteWalker,
     RewritePattern,
     op_type_rewrite_pattern,
 )
 
 from tlf.dialects import mem
 from tlf.dialects.mem import Linear, accesses
+from tlf.dialects.rewriting import rewrite_module
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,7 @@ class MemSplitMapsPass(ModulePass):
     name = "mem-split-maps"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pattern = SplitMapPattern()
-        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        rewrite_module(op, SplitMapPattern(), is_recursive=False)
 
 
 class SplitMapPattern(RewritePattern):

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, f32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from tlf.analysis.tiling.group import misfit
@@ -23,6 +23,7 @@ from tlf.dialects.graph.functions import FunctionOperation
 from tlf.dialects.interfaces import ConstantInterface, ElementwiseInterface
 from tlf.dialects.numerics import Numerics, numerics_of
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.target import Level, Target
 from tlf.dialects.types import is_half, like, tensor_type
 from tlf.passes.graph.pointwise import is_pointwise
@@ -50,7 +51,7 @@ def widen(op: ElementwiseInterface, rounds: bool = False) -> None:
     value.name_hint = result.name_hint
     if wide != type_:
         value = builder.insert(graph.CastOp(value, type_.element_type)).result
-    Rewriter.replace_op(op, [], [value])
+    replace_op(op, [], [value])
 
 
 def _widened(value: SSAValue, program: TensorProgram, rounds: bool) -> SSAValue:
@@ -101,7 +102,7 @@ def keep_wide(group: graph.GroupOp, rounds: bool = False) -> None:
             widen(op, rounds)
         elif isinstance(op, graph.CastOp) and _element(op.result) == f32:
             if (before := _unrounded(op.operand, rounds)) is not None:
-                Rewriter.replace_op(op, [], [before])
+                replace_op(op, [], [before])
     region_dce(group.body)
 
 

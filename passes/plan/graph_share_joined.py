@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from tlf.dialects.joining import JoiningInterface
+from tlf.dialects.rewriting import replace_op
 from tlf.planner.fusion.notes import Notes
 
 
@@ -51,7 +51,7 @@ def _shared(
     assert isinstance(made, JoiningInterface)
     made.location = op.location
     count = len(op.operands) - len(operands) + 1
-    Rewriter.replace_op(op, made)
+    replace_op(op, made)
     notes.add(made, "passed", f"{count} operands are joined already")
     return made
 

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import is_float, tensor_type
 from tlf.passes.graph.hoist_scalars.magnitude import stays_finite
 from tlf.passes.graph.permutations import reshaped
@@ -155,7 +156,7 @@ def defer(found: Factor) -> None:
         places = [order.index(axis) for axis in found.product.result]
         last = builder.insert(graph.TransposeOp(last, places)).result
     last.name_hint = op.results[0].name_hint
-    Rewriter.replace_op(op, [], [last])
+    replace_op(op, [], [last])
     for each in (operand.owner, found.op):
         if isinstance(each, Operation) and not any(r.uses for r in each.results):
             Rewriter.erase_op(each)

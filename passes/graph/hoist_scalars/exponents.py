@@ -15,6 +15,7 @@ from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.splats import splat_of
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import is_float, is_half, tensor_type
 from tlf.passes.graph.hoist_scalars.absorbed import DEPTH, rounds_nothing
 
@@ -142,7 +143,7 @@ def take_scale(op: graph.ExpOp) -> graph.Exp2Op | None:
     made = graph.Exp2Op(exponent)
     made.location = op.location
     made.result.name_hint = op.result.name_hint
-    Rewriter.replace_op(op, made)
+    replace_op(op, made)
     return made
 
 

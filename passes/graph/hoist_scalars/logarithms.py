@@ -6,11 +6,12 @@ from collections import Counter
 
 from xdsl.builder import Builder
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.passes.graph.hoist_scalars.absorbed import DEPTH
 from tlf.passes.graph.pointwise import leaves
 
@@ -42,7 +43,7 @@ def take_logarithm(op: graph.ExpOp) -> graph.DivOp | None:
             made.location = op.location
             made.result.name_hint = op.result.name_hint
             Builder(InsertPoint.before(op)).insert(made)
-            Rewriter.replace_op(op, [], [made.result])
+            replace_op(op, [], [made.result])
             return made
     return None
 

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
 from tlf.dialects.replacement import between
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import is_half, tensor_type
 from tlf.passes.graph.hoist_scalars.magnitude import stays_finite
 from tlf.passes.graph.permutations import reshaped
@@ -107,7 +108,7 @@ class _Distribution:
         last.name_hint = op.results[0].name_hint
         for each in between(before, op):
             each.location = op.location
-        Rewriter.replace_op(op, [], [last])
+        replace_op(op, [], [last])
         join_invariant(last)
 
     def _is_exact(self, term: Term) -> bool:

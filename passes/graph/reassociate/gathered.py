@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.logic import Relation
@@ -16,6 +16,7 @@ from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.interfaces import ContractionInterface
 from tlf.dialects.postorder import in_postorder
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import dtype_of, like, tensor_type
 from tlf.passes.graph.pointwise import is_pointwise, leaves, varies_along
 
@@ -53,7 +54,7 @@ def sum_gathered(op: Operation) -> bool:
     if is_pointwise(op.operand.owner):
         found = sums.where_named(found)
     found.name_hint = op.result.name_hint
-    Rewriter.replace_op(op, [], [found])
+    replace_op(op, [], [found])
     return True
 
 

@@ -8,6 +8,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tlf.dialects import graph
 from tlf.dialects.invariants import invariant_values
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import accumulator_of, tensor_type
 
 
@@ -35,5 +36,5 @@ def join_invariant(value: SSAValue) -> None:
     made = builder.insert(graph.AddOp(inner.lhs, total))
     made.location = outer.location
     made.result.name_hint = outer.result.name_hint
-    Rewriter.replace_op(outer, [], [made.result])
+    replace_op(outer, [], [made.result])
     Rewriter.erase_op(inner)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from tlf.dialects import graph
 from tlf.dialects.graph.decomposition import TensorProgram
@@ -29,6 +29,7 @@ from tlf.dialects.interfaces import AccumulatingInterface
 from tlf.dialects.numerics import is_relaxed
 from tlf.dialects.postorder import in_postorder
 from tlf.dialects.replacement import is_planned
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import tensor_type
 from tlf.passes.graph.permutations import reshaped
 from tlf.passes.graph.pointwise import varies_along
@@ -71,7 +72,7 @@ def sum_factors(op: Operation) -> bool:
     shaped = reshaped(total, result.get_shape(), program.builder)
     found = program.narrowed(shaped, result)
     found.name_hint = op.results[0].name_hint
-    Rewriter.replace_op(op, [], [found])
+    replace_op(op, [], [found])
     return True
 
 

@@ -18,6 +18,7 @@ from tlf.analysis.buffers.residues import UNKNOWN, added, multiplied, residue_of
 from tlf.analysis.buffers.touches import VIEWS
 from tlf.dialects import mem
 from tlf.dialects.mem import Index
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.target import Level
 from tlf.dialects.types import dtype_of
 
@@ -104,7 +105,7 @@ def _without(wait: Operation, token: SSAValue) -> None:
     """Let a wait be for its other moves, if there are any."""
     assert isinstance(wait, mem.WaitOp)
     rest = [each for each in wait.tokens if each is not token]
-    Rewriter.replace_op(wait, [mem.WaitOp(rest)] if rest else [], [])
+    replace_op(wait, [mem.WaitOp(rest)] if rest else [], [])
 
 
 def _number(builder: Builder, number: int) -> SSAValue:

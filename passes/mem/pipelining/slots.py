@@ -19,6 +19,7 @@ from tlf.analysis.buffers.counters import Counter, applied, counters_of, number_
 from tlf.analysis.buffers.dealt import is_for_cores
 from tlf.dialects import mem
 from tlf.dialects.cuts import row_major
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import byte_count, dtype_of
 
 
@@ -113,7 +114,7 @@ def _casts(buffer: SSAValue) -> Iterator[memref.ReinterpretCastOp]:
 
 def _replace(op: Operation, value: SSAValue) -> None:
     value.name_hint = op.results[0].name_hint
-    Rewriter.replace_op(op, [], [value])
+    replace_op(op, [], [value])
 
 
 @dataclass(frozen=True)

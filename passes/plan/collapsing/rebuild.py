@@ -15,6 +15,7 @@ from tlf.dialects import graph
 from tlf.dialects.collapsing import CollapsingInterface, collapsed_type
 from tlf.dialects.interfaces import TilingInterface
 from tlf.dialects.padded import PaddedInterface
+from tlf.dialects.rewriting import replace_op
 from tlf.dialects.types import tensor_type
 from tlf.passes.plan.collapsing.pairs import Pairs
 from tlf.support.affine.mixed_index import Index
@@ -48,7 +49,7 @@ class CollapsedGroup:
         made.location = self.group.location
         Rewriter.insert_op([*self.before, made], InsertPoint.before(self.group))
         results = map(self._seen, made.results, self.group.results)
-        Rewriter.replace_op(self.group, [], list(results))
+        replace_op(self.group, [], list(results))
         return True
 
     @staticmethod

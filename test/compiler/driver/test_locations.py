@@ -8,16 +8,14 @@ from xdsl.dialects import arith, test
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import (
-    PatternRewriter,
-    PatternRewriteWalker,
-    RewritePattern,
-)
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
 
-from tlf.compiler.driver.driver import new_context, parse
+from tlf.compiler.driver.driver import PASSES, new_context, parse
 from tlf.compiler.driver.pass_manager import PassManager
+from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.source import Source
+from tlf.dialects.rewriting import replace_op, rewrite_module
 
 SOURCE = Source(
     """
@@ -59,7 +57,7 @@ def insert_elsewhere(op: Operation, rewriter: PatternRewriter) -> None:
 
 
 def replace_without_pattern(op: Operation, rewriter: PatternRewriter) -> None:
-    Rewriter.replace_op(op, nested())
+    replace_op(op, nested())
 
 
 def lines(rewrite: Rewrite) -> list[int]:
@@ -74,7 +72,7 @@ def lines(rewrite: Rewrite) -> list[int]:
         name = "rewrite"
 
         def apply(self, ctx: Context, op: ModuleOp) -> None:
-            PatternRewriteWalker(Pattern(), apply_recursively=False).rewrite_module(op)
+            rewrite_module(op, Pattern(), is_recursive=False)
 
     context = new_context()
     module = parse(context, SOURCE)
@@ -101,12 +99,24 @@ def test_new_operations_inherit(rewrite: Rewrite, expected: list[int]):
     assert lines(rewrite) == expected
 
 
-def test_hooks_are_removed():
-    before = (PatternRewriter.insert, PatternRewriter.replace, Rewriter.replace_op)
-    lines(replace)
+FOLDED = Source(
+    """
+func.func @f(%x: i32) -> i32 {
+  %0 = arith.constant 0 : i32
+  %1 = arith.constant 2 : i32
+  %2 = arith.addi %1, %1 : i32
+  %3 = arith.muli %x, %2 : i32
+  func.return %3 : i32
+}
+""",
+    "folded.mlir",
+)
 
-    assert before == (
-        PatternRewriter.insert,
-        PatternRewriter.replace,
-        Rewriter.replace_op,
-    )
+
+def test_what_canonicalization_makes_inherits():
+    context = new_context()
+    module = parse(context, FOLDED)
+    PassManager(build_passes("canonicalize", PASSES, {})).run(context, module)
+    (made,) = (op for op in module.walk() if isinstance(op, arith.ConstantOp))
+    assert isinstance(made.location, FileLineColLoc)
+    assert made.location.line.data == 5
