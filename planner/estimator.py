@@ -1,4 +1,4 @@
-"""What models of the time of groups have in common, whatever the target."""
+"""Common interface of the models of the time of groups, whatever the target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Estimator(Protocol):
 
     @property
     def prices_cascades(self) -> bool:
-        """Whether it knows what several reductions in one loop cost."""
+        """True if the model has a price for several reductions in one loop."""
         ...
 
     def plan(self, members: Members) -> graph.PlanAttr | None:

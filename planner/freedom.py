@@ -1,4 +1,4 @@
-"""What a search of tiles may use, to find out what each of these is worth."""
+"""Restrictions of a tile search, to measure what each of its freedoms is worth."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tlf.analysis.tiling.axes import Axes
 
 @dataclass(frozen=True)
 class Freedom:
-    """What the plans of a search may do; everything unless said otherwise."""
+    """Search space of plans; unrestricted unless given."""
 
     roll: bool = True
-    """Whether tiles may keep what they share with the next one along an axis."""
+    """True if tiles may keep what they share with the next one along an axis."""
     stages: int | None = None
     """The most iterations in flight."""
     axes: tuple[int, ...] | None = None
@@ -25,7 +25,7 @@ class Freedom:
         return replace(axes, free=tuple(free))
 
     def may_cut(self, axis: int) -> bool:
-        """Whether tiles may cut an axis, if that is legal."""
+        """Return `True` if tiles may cut an axis, provided that is legal."""
         return self.axes is None or axis in self.axes
 
     def counts(self, stages: Sequence[int]) -> tuple[int, ...]:

@@ -33,5 +33,8 @@ def _covered(first: int, size: int, step: int, trips: int, extent: int) -> int:
 
 
 def clipped(first: int, size: int, extent: int) -> int:
-    """How many of `size` indices from `first` on an axis has."""
+    """
+    Return the number of indices in `[first, first + size)` that an axis of `extent`
+    has.
+    """
     return max(0, min(first + size, extent) - max(first, 0))

@@ -1,4 +1,4 @@
-"""Where in a burst of the bus the moves of a loop start."""
+"""Phases in a burst of the bus at which the moves of a loop start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Why operations are apart that a view stands between, which no group holds."""
+"""
+Reasons why operations are apart that are separated by a view outside of all groups.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def behind_views(
 
 
 def is_squeeze(op: TilingInterface) -> bool:
-    """Whether a view only adds and drops axes of extent 1."""
+    """Return `True` if a view only adds and drops axes of extent 1."""
     accesses = [*op.operand_accesses(), *op.result_accesses()]
     return all(
         access.width == 1 and all(factor == 1 for _, factor in access.terms)

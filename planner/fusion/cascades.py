@@ -36,14 +36,14 @@ class Price:
 
     @property
     def pays(self) -> bool:
-        """Whether they are to be one loop."""
+        """True if one loop pays off."""
         if self.together is None or self.apart is None:
             return False
         return self.together < (1 + ALIKE) * self.apart
 
     @property
     def text(self) -> str:
-        """What is said where they are not."""
+        """Reason given where they stay apart."""
         if self.together is None or self.apart is None:
             return "no tiles of it fit"
         return f"{self.together:,} cycles by the model, apart {self.apart:,}"
@@ -61,16 +61,16 @@ class Cascades:
 
     def pay(self, members: Members, parts: Sequence[Part]) -> bool:
         """
-        Whether groups are one loop, and take less time so. Where they are the pieces of
-        a loop for a farther memory, its tiles leave no room for what the groups would
-        hand on.
+        Return `True` if groups run faster as one loop. It is always taken for the
+        pieces of a loop for an outer level, as its tiles leave no room for intermediate
+        results between groups.
         """
         if is_piece(members, members.root.parent_op()):
             return True
         return self.price(members, parts).pays
 
     def price(self, members: Members, parts: Sequence[Part]) -> Price:
-        """What groups take as one loop, and apart."""
+        """Return the price of groups as one loop, and apart."""
         key = self._structures.of(members.operations, members.results)
         if key not in self._prices:
             self._prices[key] = self._price(members, parts)
@@ -87,7 +87,10 @@ class Cascades:
 
 
 def is_piece(members: Members, around: Operation | None) -> bool:
-    """Whether a cascade is what a loop around it, with totals, does for each piece."""
+    """
+    Return `True` if a cascade is the body of a loop with running totals around it, for
+    each piece.
+    """
     if not isinstance(around, tile.WhileOp) or around.parallel:
         return False
     return members.cascade is not None

@@ -1,6 +1,4 @@
-"""
-What may be computed beside a contraction, for what follows it in its own loops.
-"""
+"""Fusion rule for operations beside a contraction whose epilogue uses them."""
 
 from __future__ import annotations
 
@@ -18,10 +16,11 @@ SHARED = "others use what is computed beside a contraction, and lacks axes of it
 
 def objection(operations: Sequence[Operation]) -> str | None:
     """
-    Why operations, in program order, may not run beside a contraction whose tiles are
-    held by threads: one of their results, that others use too, lacks axes of the
-    contraction's. It would have to be stored once, so that each tile would hold these
-    axes whole, and be too narrow along the others for matrix instructions.
+    Return why operations, in program order, may not run beside a contraction whose
+    tiles are held by threads: one of their results, that others use too, lacks axes of
+    the contraction's. It would have to be stored once, so that each tile would hold
+    these axes whole, and be too narrow along the others for matrix instructions. `None`
+    if they may.
     """
     following = set[Operation]()
     most = 0

@@ -1,4 +1,4 @@
-"""Which operations of a block run together."""
+"""Partition of the operations of a block into groups."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from tlf.planner.fusion.order import Order
 from tlf.planner.fusion.prologue import Prologues
 
 COPY = "a copy near the engines is made when it is needed, not before"
-"""Why a copy is apart from what makes the tensor that it is of."""
+"""Reason why a copy is apart from the operation that computes its operand."""
 
 Groups: TypeAlias = dict[Operation, list[TilingInterface]]
 """For each operation of a block, those that it runs with, in program order."""
@@ -57,14 +57,17 @@ Missed: TypeAlias = list[tuple[Operation, Operation, str]]
 """Operations and readers of their results that are apart, and why."""
 
 CONTRACTIONS = 1
-"""How many contractions a group holds unless more are asked for."""
+"""Maximum number of contractions in a group unless more are asked for."""
 
 OPERATIONS = 64
-"""How many operations a group holds unless more are asked for."""
+"""Maximum number of operations in a group unless more are asked for."""
 
 
 FEWER = "so that fewer bytes are handed on"
-"""Why an operation is apart from what makes its operands, as its reader might be."""
+"""
+Reason why an operation is apart from the producers of its operands, once it is moved to
+its reader's group.
+"""
 
 SERIAL = "what one reduction computes side by side another one reduces"
 
@@ -79,15 +82,17 @@ class Grouping:
     operations: int = OPERATIONS
     notes: Notes = field(default_factory=lambda: Notes("graph-group"))
     tells: bool = True
-    """Whether `notes` are taken."""
+    """True if `notes` are taken."""
     home: Level | None = None
-    """Where values lie that name no level; the outermost one unless given."""
+    """The level of values that name none; the outermost one unless given."""
     uniform: UniformGroups = field(init=False)
     cascades: Cascades | None = None
-    """Which groups may run as one because their reductions do, if any."""
+    """
+    Prices of groups that may be joined because their reductions form one loop, if any.
+    """
     prologues: Prologues = field(init=False)
     forms: Forms = field(default_factory=Forms)
-    """What operations answer, while they are put into groups."""
+    """Cached forms of operations."""
     _kinds: Kinds = field(init=False)
     _structures: Structures = field(init=False)
     _no_loops: NoLoops = field(init=False)
@@ -101,7 +106,7 @@ class Grouping:
         init=False, default_factory=dict[Hashable, "str | None"]
     )
     order: Order = field(init=False)
-    """Where the operations of the block are, and what they use."""
+    """The positions of the operations of the block, and their dependences."""
 
     def __post_init__(self) -> None:
         self._kinds = kinds = Kinds()
@@ -152,7 +157,9 @@ class Grouping:
         return reason
 
     def _lies_near(self, op: Operation) -> bool:
-        """Whether the result of an operation is not in the outermost memory."""
+        """
+        Return `True` if the result of an operation is not in the outermost memory.
+        """
         return self.home is not None or level_of(op.results[0].type) is not None
 
     def _hand_on(self, groups: Groups, missed: Missed) -> None:
@@ -296,7 +303,7 @@ class Grouping:
                 self.notes.add(second, "missed", f"apart from its operand: {reason}")
 
     def groupable(self, op: Operation) -> bool:
-        """Whether an operation is to be tiled for this level."""
+        """Return `True` if an operation is to be tiled for this level."""
         if not isinstance(op, TilingInterface) or isinstance(op, JoiningInterface):
             return False
         if any(level_of(result.type) == self.level.name for result in op.results):
@@ -308,7 +315,10 @@ class Grouping:
         return not isinstance(op, ViewInterface) or is_squeeze(op)
 
     def _is_stored(self, op: Operation) -> bool:
-        """Whether a constant is needed in memory, not only by operations of groups."""
+        """
+        Return `True` if a constant has users outside of groups, which need it in
+        memory.
+        """
         return any(
             not self.groupable(use.operation)
             for result in op.results
@@ -330,8 +340,8 @@ class Grouping:
         groups: Mapping[Operation, Sequence[TilingInterface]],
     ) -> str | None:
         """
-        Why operations, in program order, may not form a group beside others, or None
-        where they may.
+        Return why operations, in program order, may not form a group beside others;
+        None if they may.
         """
         if len(operations) > self.operations:
             return too_many_operations(self.operations)
@@ -348,14 +358,19 @@ class Grouping:
         return self._unfit[key]
 
     def _does_not_fit(self, operations: Sequence[TilingInterface]) -> str | None:
-        """Why the smallest tiles of operations are too large, or None."""
+        """
+        Return why the smallest tiles of operations are too large; None if they fit.
+        """
         if (needed := self.uniform.needed(operations)) is None:
             return self._misfit(members_of(operations, self.forms))
         fits = needed <= self.level.capacity
         return None if fits else too_large(needed, self.level)
 
     def _forbids(self, operations: Sequence[TilingInterface]) -> str | None:
-        """What a group may not hold together, whatever is around it."""
+        """
+        Return why operations may not form a group, whatever is around it; None if they
+        may.
+        """
         contractions = sum(isinstance(op, ContractionInterface) for op in operations)
         if contractions > self.contractions:
             return too_many_contractions(self.contractions)
@@ -376,7 +391,10 @@ class Grouping:
         return growth.objection(operations, self.forms)
 
     def _misfit(self, members: Members) -> str | None:
-        """Why operations are no group, which those of one structure share."""
+        """
+        Return why operations cannot be tiled as a group, found once for each structure;
+        None if they can.
+        """
         key = self.order.structure_of(members.operations, members.results)
         if key not in self._misfits:
             self._misfits[key] = misfit(members, self.level, self.target)
@@ -384,7 +402,9 @@ class Grouping:
 
 
 def _are_views(operations: Sequence[TilingInterface]) -> bool:
-    """Whether operations move nothing: a buffer can be seen as their results."""
+    """
+    Return `True` if operations move nothing: a buffer can be seen as their results.
+    """
     return all(isinstance(op, ViewInterface) for op in operations)
 
 

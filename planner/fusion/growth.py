@@ -1,6 +1,6 @@
 """
-What contractions and reductions would compute that is not there: tiles around their
-results.
+Recomputation by contractions and reductions in loops over more than their results, as
+those of padding.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ REASON = "a contraction or reduction would run for what is put around its result
 
 def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None:
     """
-    Why operations, in program order, may not share loops with a contraction or a
-    reduction before them: of its result they make something larger, as padding does,
-    and every tile of that would come with a tile of what computes it.
+    Return why operations, in program order, may not share loops with a contraction or a
+    reduction before them: they make something larger of its result, as padding does,
+    and every tile of that would come with a tile of what computes it. `None` if they
+    may.
     """
     grown: dict[SSAValue, Fraction] = {}
     for op in operations:
@@ -44,8 +45,8 @@ def objection(operations: Sequence[TilingInterface], forms: Forms) -> str | None
 
 def is_serial(operations: Sequence[TilingInterface], forms: Forms) -> bool:
     """
-    Whether a reduction runs along an axis for each place of which another one has a
-    result: these are computed one after the other, were both in one loop.
+    Return `True` if a reduction runs along an axis for each index of which another one
+    has a result: in one loop these would be computed one after the other.
     """
     found = [op for op in operations if isinstance(op, ReductionInterface)]
     if len(found) < 2:
@@ -64,7 +65,10 @@ def is_serial(operations: Sequence[TilingInterface], forms: Forms) -> bool:
 def _grown(
     op: TilingInterface, grown: Mapping[SSAValue, Fraction], forms: Forms
 ) -> Fraction | None:
-    """How much larger than a result that an operation comes from its loops are."""
+    """
+    Return the ratio of an operation's loops to the result of an accumulation that it
+    depends on; None if there is no such result.
+    """
     factors = [
         grown[operand] * _growth(op, position, forms.of(op))
         for position, operand in enumerate(op.operands)
@@ -76,7 +80,9 @@ def _grown(
 
 
 def _growth(op: TilingInterface, position: int, form: Form) -> Fraction:
-    """How many positions there are for each element of an operand, along its axes."""
+    """
+    Return the number of iterations for each element of an operand, along its axes.
+    """
     accesses = form.operands[position]
     if accesses is None:
         return Fraction(1)

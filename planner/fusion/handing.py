@@ -1,4 +1,4 @@
-"""What two groups hand on through memory."""
+"""Intermediate traffic between two groups."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def most_saved(
     op: TilingInterface, before: Operations, reader: Operations
 ) -> tuple[int, Operations]:
     """
-    How many bytes less two groups write and read if an operation runs with its reader,
-    alone or with what makes its operands, as saves more; and what that is.
+    Return how many bytes less two groups write and read if an operation is moved to its
+    reader's group, alone or with the producers of its operands, as saves more; and the
+    operations moved.
     """
     ways = [with_makers(op, before), [op]]
     saved = [bytes_saved(moved, before, reader) for moved in ways]
@@ -48,9 +49,9 @@ def most_saved(
 
 def bytes_saved(moved: Operations, before: Operations, reader: Operations) -> int:
     """
-    How many bytes less two groups write and read if operations of the first one run
-    with the second one, which alone reads what the last of them makes: that is handed
-    on no more, but what they read may have to be.
+    Return how many bytes less two groups write and read if operations of the first one
+    are moved to the second one, the only reader of the last one's result: that is no
+    longer intermediate traffic, but their operands may become so.
     """
     rest = [member for member in before if member not in moved]
     saved = 2 * size_in_bytes(moved[-1].results)
@@ -71,7 +72,7 @@ def _is_splat(owner: Operation | Block) -> bool:
 
 
 def widens(op: Operation) -> bool:
-    """Whether an operation makes more bytes than it reads."""
+    """Return `True` if an operation's results have more bytes than its operands."""
     return size_in_bytes(op.results) > size_in_bytes(op.operands)
 
 

@@ -23,11 +23,14 @@ OPERATIONS = 48
 """So many operations of all groups together are looked at."""
 
 SMALL = 8
-"""What has this part of the elements of the largest tensor may be handed on."""
+"""
+Divisor of the elements of the largest tensor: smaller ones may be passed between
+groups.
+"""
 
 
 def read_by(operations: Part) -> list[SSAValue]:
-    """What operations read."""
+    """Return the operands of operations."""
     return [operand for op in operations for operand in op.operands]
 
 
@@ -114,7 +117,9 @@ def _without_stored(parts: list[Part]) -> list[Part]:
 
 
 def _readers(part: Part, inside: set[Operation], least: int) -> Iterator[Operation]:
-    """What else uses tensors of more than so many elements."""
+    """
+    Yield the users outside of the group of its results with more than `least` elements.
+    """
     for op in part:
         for value in op.results:
             if _count(value) > least:

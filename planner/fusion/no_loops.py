@@ -1,4 +1,4 @@
-"""Why reductions of groups are no loop."""
+"""Reasons why the reductions of groups do not form one loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoLoops:
     """The place of an operation, and what is said of it."""
 
     def is_loop(self, members: Members) -> bool:
-        """Whether the reductions of a group may be one loop."""
+        """Return `True` if the reductions of a group may be one loop."""
         key = self._key(members)
         if key not in self._loops:
             self._loops[key] = members.cascade is not None

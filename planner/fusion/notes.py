@@ -1,4 +1,7 @@
-"""What was decided about many operations, told in the program once it is."""
+"""
+Remarks on decisions about many operations, combined before they are written to the
+program.
+"""
 
 from __future__ import annotations
 
@@ -57,17 +60,17 @@ def listed(operations: Sequence[Operation]) -> str:
 
 
 def too_many_contractions(most: int) -> str:
-    """What is said of a group with more contractions than it may have."""
+    """Return the remark on a group with more contractions than it may have."""
     return f"a group holds {most} contraction{'s' if most != 1 else ''} at most"
 
 
 def too_many_operations(most: int) -> str:
-    """What is said of a group with more operations than it may have."""
+    """Return the remark on a group with more operations than it may have."""
     return f"a group holds {most} operations at most"
 
 
 def role_of_others(parts: Sequence[Sequence[Operation]]) -> str:
-    """What the groups behind the first one are to it."""
+    """Return a description of the other groups in relation to the first one."""
     first, *rest = parts
     inside = {op for part in rest for op in part}
     pending, seen = list[Operation](first), set[Operation]()

@@ -1,4 +1,4 @@
-"""Whether operations can run together without waiting for what waits for them."""
+"""Dependences between the operations of a block, and the convexity of groups."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tlf.analysis.tiling.structure import key_of_wires
 
 class Order:
     """
-    Where the operations of a block are, and which others they use, while these stay
-    what they are. Each is looked at once, however many groups it is tried in.
+    Positions and dependences of the operations of a block, while these stay what they
+    are. Each is looked at once, however many groups it is tried in.
     """
 
     def __init__(self, block: Block, kinds: Kinds | None = None) -> None:
@@ -30,9 +30,9 @@ class Order:
         groups: Mapping[Operation, Sequence[Operation]],
     ) -> bool:
         """
-        Whether no value leaves the operations of the block, given in program order, and
-        comes back to them, be it by way of another group. `groups` says with which
-        others, in program order, each operation is.
+        Return `True` if operations of the block, given in program order, are convex: no
+        value leaves them and comes back, be it by way of another group. `groups` gives
+        the operations, in program order, that each one is grouped with.
         """
         inside = set(operations)
         position, operands = self.position, self._operands

@@ -1,5 +1,6 @@
 """
-What may be computed of the operands of a contraction, tile by tile, in its own loops.
+Fusion rule for prologues: operands of a contraction that are computed tile by tile in
+its own loops.
 
 An operand that the group computes is not written and not read again, but computed anew
 for every tile of the axes that it does not run along.
@@ -46,7 +47,7 @@ class Prologues:
     level: Level
     target: Target
     home: Level | None = None
-    """Where values lie that name no level; the outermost one unless given."""
+    """The level of values that name none; the outermost one unless given."""
     rate: float = field(init=False)
     """Steps of a lane per cycle."""
     steps: dict[Operation, int] = field(
@@ -57,7 +58,10 @@ class Prologues:
         self.rate = vector_rate(self.target)
 
     def objection(self, operations: Sequence[Operation]) -> str | None:
-        """Why a group must not compute what it computes of contractions' operands."""
+        """
+        Return why a group must not compute its contractions' operands; `None` if it
+        may.
+        """
         inside = set(operations)
         for op in operations:
             if not isinstance(op, ContractionInterface):
@@ -87,7 +91,10 @@ class Prologues:
         return None if pays else COSTLY
 
     def _is_gathered(self, op: Operation, inside: set[Operation]) -> bool:
-        """Whether the move of its operand does a movement of a value of outside."""
+        """
+        Return `True` if a movement of values from outside is done by the load of its
+        operand.
+        """
         if not isinstance(op, MovementInterface) or self.level.kind != "value":
             return False
         return all(operand.owner not in inside for operand in op.operands)
@@ -96,7 +103,7 @@ class Prologues:
         self, op: ContractionInterface, position: int, computing: set[Operation]
     ) -> bool:
         """
-        Whether the bytes that are not moved take longer than what is computed.
+        Return `True` if the traffic saved takes longer than the recomputation.
 
         Apart, the operand is written, and read instead of the inputs for every tile of
         the other axes, the first time from where it was written; the vector engine
@@ -130,7 +137,9 @@ class Prologues:
         return near.bandwidth, far.bandwidth
 
     def times(self, op: ContractionInterface, position: int) -> int:
-        """How often a contraction reads every element of an operand, about."""
+        """
+        Return about how many times a contraction reads every element of an operand.
+        """
         accesses = op.operand_accesses()[position] or ()
         iterators = op.iterators()
         kinds = [iterator.kind for iterator in iterators]
@@ -169,7 +178,7 @@ def _users(operations: set[Operation]) -> set[Operation]:
 
 
 def _inputs(operations: set[Operation]) -> list[SSAValue]:
-    """What operations read from memory."""
+    """Return the operands that operations read from memory."""
     return [
         operand
         for op in operations

@@ -1,4 +1,6 @@
-"""How the reductions of a group become one loop, told at each of them."""
+"""
+Attributes that describe how the reductions of a group form one loop, at each of them.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ def _told(step: Step, cascade: Cascade, numbers: Mapping[SSAValue, int]) -> Step
 
 
 def restarts(restart: Restart, numbers: Mapping[SSAValue, int]) -> str:
-    """When a reduction starts again, as text."""
+    """Return the restart condition of a reduction, as text."""
     number = numbers[restart.extreme]
     return f"restart if r{number} != r{number}'"
 

@@ -1,4 +1,4 @@
-"""What a group costs, by the layouts of the tensors that it reads and writes."""
+"""Cost of a group by the layouts of the tensors that it reads and writes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LayoutCosts:
         self.level = level
         self.freedom = freedom
         self.free: AbstractSet[SSAValue] = frozenset()
-        """What the plans that groups have were made to find in any order."""
+        """Values that the groups' plans were found with in any order of their axes."""
         self.model = OuterModel(target, level)
         self.model.far.phased = True
         self._groups: dict[graph.GroupOp, _Priced | None] = {}
@@ -146,7 +146,9 @@ class LayoutCosts:
         return self.estimate(group, layouts, [priced.own])
 
     def is_open(self, group: graph.GroupOp) -> bool:
-        """Whether a group may get another plan: it has none, or the model's own."""
+        """
+        Return `True` if a group may get another plan: it has none, or the model's own.
+        """
         priced = self._groups.get(group)
         return priced is not None and priced.given is None
 
@@ -182,7 +184,10 @@ class LayoutCosts:
         return priced
 
     def _is_own(self, group: graph.GroupOp, priced: _Priced) -> bool:
-        """Whether the plan of a group is what the model finds for it alone."""
+        """
+        Return `True` if the plan of a group is the one that the model finds for it
+        alone.
+        """
         if priced.keeping.kept or priced.keeping.near:
             return False
         best = self._alone(priced, frozenset(self._free_in(group)))
@@ -192,7 +197,9 @@ class LayoutCosts:
         return True
 
     def _alone(self, priced: _Priced, free: AbstractSet[SSAValue]) -> OuterPlan | None:
-        """What the model finds for a group, were orders as good as they may be."""
+        """
+        Return the model's plan for a group, with the best order of axes for each move.
+        """
         key = "alone", priced.key, priced.near, priced.orders({}, free)
         if key not in self._known:
             far = self.model.far
@@ -221,7 +228,9 @@ class _Priced:
         self.key = structure_of(members.operations, members.results)
         used = (value for op in members.operations for value in op.operands)
         self.values = tuple(dict.fromkeys((*used, *members.results)))
-        """What may have a layout, in an order that the structure tells."""
+        """
+        Values that may have a layout, in an order that depends on the structure alone.
+        """
         self.near = tuple(map(self._place, self.values))
         """Of each of them, where it lies around the group."""
         self.tilings: Tilings = {}
@@ -247,7 +256,7 @@ class _Priced:
 
 
 def keeping_of(group: graph.GroupOp) -> Keeping:
-    """Which values are in the level around a group, as its plan says."""
+    """Return the values resident in the level around a group, by its plan."""
     inputs = list(zip(group.inputs, group.body.block.args, strict=True))
     plan = group.plan
     held = () if plan is None else plan.held

@@ -1,4 +1,4 @@
-"""Which layouts the arguments and results of a function may have."""
+"""Permitted layouts of the arguments and results of a function."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _plain(value: SSAValue) -> Order:
 
 
 def _is_weight(function: func.FuncOp, value: SSAValue) -> bool:
-    """Whether an argument is a weight, or follows from weights alone."""
+    """Return `True` if an argument is a weight, or depends on weights alone."""
     arguments = list[SSAValue](function.body.block.args)
     prepared = arguments[len(arguments) - prepared_count(function) :]
     return value in prepared or is_parameter(value)

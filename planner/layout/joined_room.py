@@ -1,4 +1,6 @@
-"""Which tensors a memory level has no room for where groups join them with others."""
+"""
+Concat operands of groups that are copied, as a memory level has no room for the whole.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ CROWDED = "there is no room for all that is joined while it is there"
 
 @dataclass(frozen=True)
 class _Part:
-    """What a group joins with other tensors, and what lies near around the group."""
+    """Concat operand of a group that is live in the level around the group."""
 
     op: JoiningInterface
     number: int
-    """Which operand it is."""
+    """Index of the operand."""
     value: SSAValue
-    """What is joined, as it is named inside of the group."""
+    """The value of the operand, as it is named inside of the group."""
     stay: Stay
     span: range
     """The groups while which its buffer is there."""
@@ -38,10 +40,10 @@ class _Part:
 
 def crowded_operands(block: Block, module: ModuleOp, memo: Memo) -> Iterator[Copied]:
     """
-    What groups of a block join, all of it, but cannot let be made in its place: all
-    that is joined has one buffer from when the first part is made to the last use of
-    any, for which the level of their plans has no room. With copies of the parts it
-    has: the search for schedules counts both.
+    Yield the concat operands of groups of a block that cannot be computed in place: all
+    of them share one buffer, live from when the first one is computed to the last use
+    of any, for which the level of their plans has no room. With copies of the operands
+    it has: the search for schedules counts both.
     """
     groups = [op for op in block.ops if isinstance(op, graph.GroupOp) and op.plan]
     if not any(map(_joins, groups)):
@@ -66,10 +68,10 @@ class _Room:
     _spans: dict[Stay, range] = field(default_factory=dict[Stay, range])
     """For tensors that are joined, the groups while which the buffer is there."""
     _taken: set[Stay] = field(default_factory=set[Stay])
-    """What has its place in a tensor."""
+    """Stays of tensors that are already placed in another one."""
 
     def crowded(self, number: int) -> Iterator[Copied]:
-        """What a group is to copy."""
+        """Yield the concat operands that a group is to copy."""
         if self.use.tiling(number).loops:
             return
         for root in _roots(self.use.groups[number]):
@@ -81,7 +83,7 @@ class _Room:
             self._taken.update(part.stay for part in parts)
 
     def _parts(self, number: int, root: JoiningInterface) -> list[_Part]:
-        """What is joined and is seen from outside of the group."""
+        """Return the concat operands that are live outside of the group, too."""
         group = self.use.groups[number]
         found: dict[SSAValue, _Part] = {}
         for op, operand, value in _leaves(root, {*group.yielded}):
@@ -95,7 +97,10 @@ class _Room:
         return self._spans.get(stay, range(stay.first, stay.last + 1))
 
     def _stay(self, number: int, value: SSAValue) -> Stay | None:
-        """When a value of a group lies in the level, if not inside of it alone."""
+        """
+        Return the stay of a value of a group in the level; None if it lies there only
+        inside of the group.
+        """
         group = self.use.groups[number]
         arguments = list[SSAValue](group.body.block.args)
         if value in arguments:
@@ -153,7 +158,7 @@ def _joined_rows(
 
 
 def _extent(rows: Sequence[Row]) -> tuple[int, int]:
-    """When a buffer is there that is there all the time."""
+    """Return the live range of a buffer that is live all the time."""
     return min(row.start for row in rows), max(row.end for row in rows)
 
 
@@ -162,7 +167,10 @@ def _joins(group: graph.GroupOp) -> bool:
 
 
 def _roots(group: graph.GroupOp) -> Iterator[JoiningInterface]:
-    """What joins tensors in a group, and is not joined with others inside of it."""
+    """
+    Yield the concatenations of a group that are not themselves operands of others
+    inside of it.
+    """
     results = {*group.yielded}
     inner: set[Operation] = set()
     for op in reversed(list(group.body.block.ops)):
@@ -185,7 +193,10 @@ def _nested(
 def _leaves(
     op: JoiningInterface, results: AbstractSet[SSAValue]
 ) -> Iterator[tuple[JoiningInterface, int, SSAValue]]:
-    """What makes up a tensor that is joined: where each part is an operand."""
+    """
+    Yield the leaves of nested concatenations: operation, index and value of each
+    operand.
+    """
     for number, operand in enumerate(op.operands):
         value = _unmerged(operand)
         if isinstance(value.owner, JoiningInterface) and value not in results:
@@ -195,7 +206,7 @@ def _leaves(
 
 
 def _unmerged(value: SSAValue) -> SSAValue:
-    """What is joined, maybe under another shape."""
+    """Return the concat operand itself, maybe of another shape."""
     owner = value.owner
     if isinstance(owner, Operation) and is_merge(owner):
         return owner.operands[0]

@@ -1,4 +1,4 @@
-"""Which tensors can be computed where they are joined with others."""
+"""Tensors that can be computed in place in the result of a concatenation."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Copied(NamedTuple):
 
 def copied_operands(block: Block) -> Iterator[Copied]:
     """
-    What operations of a block join with other tensors but cannot be made in its place
-    among them: what nothing in the block computes or loads, what is joined elsewhere
-    too, and what is returned or seen under another shape.
+    Yield the concat operands of a block that cannot be computed in place: those that
+    nothing in the block computes or loads, that are operands of another concatenation
+    too, that are returned, or that are viewed under another shape.
     """
     taken = set[SSAValue]()
     for op in block.ops:
@@ -50,7 +50,10 @@ def copied_operands(block: Block) -> Iterator[Copied]:
 
 
 def objection(value: SSAValue, block: Block) -> str | None:
-    """Why no operation of the block can make a value in another place, if none can."""
+    """
+    Return why no operation of the block can compute a value in another place; None if
+    one can.
+    """
     users = [use.operation for use in value.uses]
     owner = value.owner
     if isinstance(owner, Operation) and is_merge(owner):
@@ -65,14 +68,17 @@ def objection(value: SSAValue, block: Block) -> str | None:
 
 
 def _makes(op: Operation) -> bool:
-    """Whether an operation puts elements where they have not been before."""
+    """
+    Return `True` if an operation writes elements to a place where they have not been
+    before.
+    """
     if isinstance(op, ConstantInterface) or _shows(op):
         return False
     return isinstance(op, graph.GroupOp | TilingInterface | tile.SliceOp)
 
 
 def _shows(op: Operation) -> bool:
-    """Whether what an operation makes lies where its operand does."""
+    """Return `True` if the result of an operation is a view of its operand."""
     if isinstance(op, tile.SliceOp):
         return tile.level_of(op.source.type) == tile.level_of(op.result.type)
     return isinstance(op, ViewInterface) or is_cut(op)

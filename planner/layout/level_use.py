@@ -1,4 +1,4 @@
-"""What groups with plans take of a memory level, one after the other."""
+"""Memory use of a level by groups with plans, one after the other."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stay:
     """The last one that reads it there."""
 
     def covers(self, number: int) -> bool:
-        """Whether the tensor is there while a group runs."""
+        """Return `True` if the tensor is live while a group runs."""
         return self.first <= number <= self.last
 
 
@@ -66,7 +66,7 @@ class LevelUse:
         self._more = Change()
         self._placed: set[tuple[int, Stay]] = set()
         self.stays = self._found()
-        """When each tensor lies there, time after time."""
+        """The stays of each tensor in the level, in order."""
 
     def size(self, value: SSAValue) -> int:
         """The bytes of a tensor in the level."""
@@ -106,8 +106,8 @@ class LevelUse:
         without: Iterable[Stay] = (),
     ) -> int:
         """
-        What is taken while a group runs; with other buffers for it, and `without` some
-        tensors that are there before.
+        Return the bytes in use while a group runs; with other buffers for it, and
+        `without` some tensors that are there before.
         """
         own = self.rows(number) if rows is None else rows
         gone = {*without}
@@ -122,7 +122,7 @@ class LevelUse:
         return Footprint(tuple(own)).needed + around + self._more[number]
 
     def has_room(self, more: Mapping[int, int]) -> bool:
-        """Whether groups have room for so much more."""
+        """Return `True` if groups have room for the given additional bytes."""
         return all(
             self.taken(number) + size <= self.level.capacity
             for number, size in more.items()

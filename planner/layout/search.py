@@ -73,12 +73,18 @@ class LayoutSearch:
     def _is_beaten(
         self, group: graph.GroupOp, assignment: Assignment, plan: OuterPlan
     ) -> bool:
-        """Whether the plan that a group has counted on orders that it did not get."""
+        """
+        Return `True` if the plan of a group relied on orders of axes that it did not
+        get.
+        """
         own = self.costs.own(group, self._layouts(group, assignment))
         return own is not None and _rank(own) > _rank(plan) * BEATEN
 
     def _may_gain(self, tensor: StoredTensor, given: Assignment) -> bool:
-        """Whether a group around a tensor takes longer than with the best of moves."""
+        """
+        Return `True` if a group around a tensor takes longer than with the best order
+        for each move.
+        """
         return any(
             (plan := self._plan(group, given)) is not None
             and (limit := self._limit(group, given)) is not None
@@ -158,5 +164,5 @@ class LayoutSearch:
 
 
 def _rank(plan: OuterPlan) -> float:
-    """What a plan is compared by: its time, and a little what it moves."""
+    """Return the rank of a plan: its time, and to a small degree its traffic."""
     return plan.rank[0]

@@ -33,12 +33,12 @@ class StoredTensor:
 
     @property
     def is_argument(self) -> bool:
-        """Whether it comes from outside of the function."""
+        """True if it is an argument of the function."""
         return isinstance(self.value.owner, Block)
 
     @property
     def is_returned(self) -> bool:
-        """Whether it goes out of the function."""
+        """True if it is a result of the function."""
         uses = self.value.uses
         return any(isinstance(use.operation, func.ReturnOp) for use in uses)
 

@@ -63,7 +63,7 @@ def _plan(
 
 
 def _was_near(value: SSAValue) -> bool:
-    """Whether a group that has its plan keeps a value or holds it."""
+    """Return `True` if a group with a plan already keeps a value or holds it."""
     users = ((use.operation, use.index) for use in value.uses)
     return is_kept(value) or any(
         isinstance(op, graph.GroupOp) and holds(op, number) for op, number in users
@@ -76,7 +76,10 @@ def _numbers(
     wanted: int,
     current: Mapping[SSAValue, SSAValue],
 ) -> list[int]:
-    """Which of some values are in a set of those of a problem, as these are now."""
+    """
+    Return the indices of those values that are in a set of a problem's values, as these
+    are now.
+    """
     picked = (stated.values[number] for number in members(wanted))
     found = {current.get(each, each) for each in picked}
     return [number for number, each in enumerate(values) if each in found]

@@ -1,4 +1,4 @@
-"""What a program would take with another block."""
+"""Trial evaluation of a program with a changed block."""
 
 from __future__ import annotations
 

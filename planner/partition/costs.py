@@ -1,4 +1,4 @@
-"""What it costs to run groups of a block as one, for the search."""
+"""Cost of running groups of a block as one, for the search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ from tlf.support.affine.access import Interval
 from tlf.support.partition import Context, Costs, Option, mask_of, members
 
 OPERATIONS = 144
-"""How many operations of several groups one holds unless more are asked for."""
+"""
+Maximum number of operations in a group made of several, unless more are asked for.
+"""
 
 LEAST_GAIN = 16
 """Plans are looked for where one part in so many of the cycles may be saved."""
@@ -81,7 +83,7 @@ class GroupCosts(Costs):
         self._earlies: dict[MergedGroup, frozenset[SSAValue]] = {}
         self._joining: dict[Operation, bool] = {}
         self.forms = Forms()
-        """What operations answer, those of all groups."""
+        """Cached forms of the operations of all groups."""
         self._work_left: int | None = None
 
     @property
@@ -91,7 +93,7 @@ class GroupCosts(Costs):
 
     @property
     def tilings(self) -> int:
-        """How many ways to tile them were analysed."""
+        """Number of tilings that were analysed."""
         searches = (each for each in self._searches.values() if each is not None)
         return sum(len(each.tilings) for each in searches)
 
@@ -127,7 +129,7 @@ class GroupCosts(Costs):
         return self._whole_search(group, self._merge(group)) is not None
 
     def contractions_in(self, group: int) -> int:
-        """How many contractions the operations of a group hold."""
+        """Return the number of contractions in a group."""
         return sum(map(_contractions, self._picked(group)))
 
     def least(self, group: int) -> int | None:
@@ -161,7 +163,10 @@ class GroupCosts(Costs):
                 raise WorkError
 
     def _apart(self, group: int) -> Option:
-        """What it costs where nothing has tiles: copies of what cannot be joined."""
+        """
+        Return the cost of operations without tiles: copies of the concat operands that
+        cannot be computed in place.
+        """
         cycles = moved = 0
         for op in self._picked(group):
             for operand in self._copied.get(op, ()):
@@ -255,7 +260,7 @@ class GroupCosts(Costs):
         return search.around(self._keeping(merged, context), room)
 
     def _keeping(self, merged: MergedGroup, context: Context) -> Keeping:
-        """Which values of a group are in the level around it, as named inside."""
+        """Return the values resident in the level around a group, as named inside."""
         results = mask_of(map(self._numbers.__getitem__, merged.results))
         return Keeping(
             self._inside(merged, context.resident),
@@ -295,14 +300,14 @@ class GroupCosts(Costs):
         return [self.nodes[number] for number in members(group)]
 
     def _is_planned(self, group: int) -> bool:
-        """Whether a set of operations has tiles, rather than nothing to do."""
+        """Return `True` if a set of operations is tiled as a group."""
         picked = self._picked(group)
         return any(map(_is_open, picked)) and all(map(self._may_join, picked))
 
     def _may_join(self, op: Operation) -> bool:
         """
-        Whether an operation may run in a group with others: what only shows a tensor,
-        or part of it, does so for a reader; what joins tensors joins tiles as well.
+        Return `True` if an operation may run in a group with others: a view or a slice
+        does so for a reader, and a concatenation can concatenate tiles.
         """
         if (found := self._joining.get(op)) is None:
             found = self._joining[op] = self._joins(op)
@@ -314,7 +319,10 @@ class GroupCosts(Costs):
         return is_seen(op, self.level) and self._is_read(op)
 
     def _is_read(self, view: Operation) -> bool:
-        """Whether a group or what joins tensors reads what is seen, maybe as a view."""
+        """
+        Return `True` if a group or a concatenation reads a view, maybe through other
+        views.
+        """
         users = [use.operation for result in view.results for use in result.uses]
         return any(
             isinstance(user, graph.GroupOp | JoiningInterface)
@@ -356,14 +364,16 @@ def early_inputs(
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an operation is a group that can be tiled and has no plan yet."""
+    """
+    Return `True` if an operation is a group that can be tiled and has no plan yet.
+    """
     if not isinstance(op, graph.GroupOp) or op.plan is not None:
         return False
     return op.tiled_operation is not None
 
 
 def _copied(nodes: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
-    """What operations that join tensors copy, were they to run as they are."""
+    """Return the operands that concatenations copy, were they to run as they are."""
     found: dict[Operation, list[SSAValue]] = {}
     for block in dict.fromkeys(op.parent for op in nodes):
         for each in () if block is None else copied_operands(block):
@@ -372,7 +382,7 @@ def _copied(nodes: Sequence[Operation]) -> dict[Operation, list[SSAValue]]:
 
 
 def _operations(op: Operation) -> int:
-    """How many operations one adds to a group."""
+    """Return the number of operations that one adds to a group."""
     if not isinstance(op, graph.GroupOp):
         return 1
     return len(op.body.block.ops) - 1

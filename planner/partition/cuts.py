@@ -42,8 +42,8 @@ def join_cuts(block: Block, level: Level, target: Target) -> None:
 
 def is_seen(op: Operation, level: Level) -> bool:
     """
-    Whether an operation is a view of a stored tensor, or of part of it that groups can
-    cut by themselves: element by element, or of a small tensor.
+    Return `True` if an operation is a view of a stored tensor, or of a slice of it that
+    groups can cut by themselves: element by element, or of a small tensor.
     """
     if isinstance(op, ViewInterface):
         return True
@@ -53,17 +53,22 @@ def is_seen(op: Operation, level: Level) -> bool:
 
 
 def _is_small(op: Operation, level: Level) -> bool:
-    """Whether several tensors of the size of the one that is cut fit into a level."""
+    """Return `True` if several tensors of the size of the operand fit into a level."""
     return byte_count(tensor_type(op.operands[0])) * SMALL <= level.capacity
 
 
 def shows(op: Operation) -> bool:
-    """Whether an operation is a view of a stored tensor, or of part of it."""
+    """
+    Return `True` if an operation is a view of a stored tensor, or of a slice of it.
+    """
     return isinstance(op, ViewInterface) or (is_part(op) and is_stored_cut(op))
 
 
 def _is_read_inside(use: Use) -> bool:
-    """Whether a group reads no element of an operand twice, and none outside of it."""
+    """
+    Return `True` if a group reads no element of an operand twice, and none outside of
+    it.
+    """
     group = use.operation
     if not isinstance(group, graph.GroupOp):
         return False
@@ -88,7 +93,7 @@ def _is_by_element(op: TilingInterface, operand: int) -> bool:
 
 
 def _is_made(op: Operation) -> bool:
-    """Whether a group makes what is seen."""
+    """Return `True` if a group computes the tensor that is viewed."""
     while shows(op):
         owner = op.operands[0].owner
         if isinstance(owner, Block):

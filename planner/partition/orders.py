@@ -66,11 +66,11 @@ class Orders:
         return None if option is None else Step(step.group, context, option)
 
     def _after(self, before: int, step: Step) -> int:
-        """What is in the level after a step."""
+        """Return the values in the level after a step."""
         return (before & ~self._touched(step.group)) | step.context.kept
 
     def _reads(self, group: int) -> int:
-        """What a group reads of others."""
+        """Return the values that a group reads from others."""
         read = self._all(self.problem.reads, group)
         return read & ~self._writes(group)
 

@@ -56,7 +56,7 @@ class PartOrder:
                 yield (*rest[:place], number, *rest[place:])
 
     def _cycles(self, order: Order) -> int | None:
-        """What the program takes in an order, or None where that is not told."""
+        """Return the program's cycles in an order; None where they are not known."""
         if order not in self._known and len(self._known) < self.tries:
             self._known[order] = self._rehearsed(order)
         return self._known.get(order)

@@ -104,7 +104,10 @@ def _is_node(op: Operation) -> bool:
 
 
 def _is_given(op: Operation) -> bool:
-    """Whether an operation only looks at what nothing in the block computes."""
+    """
+    Return `True` if an operation is a view of a value that nothing in the block
+    computes.
+    """
     if not shows(op):
         return False
     owner = op.operands[0].owner

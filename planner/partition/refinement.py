@@ -49,7 +49,7 @@ CLOSE = 1.02
 """Other plans are tried of another schedule that takes so many times the best."""
 
 NEAR = 1.5
-"""What takes more than so many times what is best by the formula is not tried."""
+"""Ratio to the best cost by the formula above which a schedule is not tried."""
 
 
 Ranked: TypeAlias = "tuple[int, Schedule]"
@@ -58,10 +58,10 @@ Ranked: TypeAlias = "tuple[int, Schedule]"
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What the event model said of schedules."""
+    """Event-model times of schedules."""
 
     programs: int
-    """How many were rehearsed."""
+    """Number of programs evaluated."""
     cycles: int
     """Of the one that was chosen."""
     first: int
@@ -88,11 +88,11 @@ class Refinement:
     level: Level
     evaluator: Evaluator
     objective: Objective
-    """What programs are compared by."""
+    """Objective by which programs are compared."""
     tries: int
     """Rehearsals at most, but for those of leads."""
     _extra: int = 0
-    """How many leads were tried."""
+    """Number of leads tried."""
     _known: dict[tuple[object, ...], int | None] = field(
         default_factory=dict[tuple[object, ...], "int | None"]
     )
@@ -118,7 +118,7 @@ class Refinement:
         return min(found, key=_rank_of)[1]
 
     def told(self, chosen: Schedule, first: Schedule) -> Rehearsed | None:
-        """What is known of two schedules, if both were rehearsed."""
+        """Return the times of two schedules; None unless both were evaluated."""
         cycles, known = (self._known.get(_key(way)) for way in (chosen, first))
         if cycles is None or known is None:
             return None
@@ -147,8 +147,8 @@ class Refinement:
         self, known: Sequence[Ranked], rank: int, way: Schedule
     ) -> Iterator[Ranked]:
         """
-        What other plans make of the next schedule of other groups, if it is about as
-        fast: half as many of them are tried.
+        Yield the result of trying other plans in the next schedule of other groups, if
+        it is about as fast: half as many of them are tried.
         """
         others = [each for each in known if each[1].groups != way.groups]
         other = min(others, key=_rank_of, default=None)
@@ -171,7 +171,10 @@ class Refinement:
                 return
 
     def _is_slower(self, way: Schedule, best: Schedule) -> bool:
-        """Whether a schedule takes more time than the best one, whatever it moves."""
+        """
+        Return `True` if a schedule takes more time than the best one, whatever its
+        traffic, or if its time is not known.
+        """
         cycles, least = self._cycles(way), self._cycles(best)
         return cycles is None or (least is not None and cycles > least)
 
@@ -222,7 +225,7 @@ class Refinement:
         return min((way, *made), key=self._model)
 
     def _led_model(self, ranked: Ranked) -> int:
-        """What the search compares the best schedule by in which a step leads."""
+        """Return the search's rank of a schedule with a leading step."""
         _, way = ranked
         return self._model(self._leading(way))
 
@@ -242,20 +245,25 @@ class Refinement:
                     yield other
 
     def _is_near(self, way: Schedule, best: Schedule) -> bool:
-        """Whether a schedule may turn out to be better than the best one."""
+        """Return `True` if a schedule may turn out to be better than the best one."""
         return self._model(way) <= NEAR * self._model(best)
 
     def _model(self, way: Schedule) -> int:
-        """What the search compares a schedule by."""
+        """Return the search's rank of a schedule, by the formula."""
         return self.objective.rank(way.time, way.bytes)[0]
 
     def _rank(self, way: Schedule) -> int | None:
-        """What a schedule is compared by, or None where its time is not told."""
+        """
+        Return the rank of a schedule by its evaluated time; None where that is not
+        known.
+        """
         cycles = self._cycles(way)
         return None if cycles is None else self.objective.rank(cycles, way.bytes)[0]
 
     def _cycles(self, way: Schedule) -> int | None:
-        """What the program takes with a schedule, or None where that is not told."""
+        """
+        Return the program's cycles with a schedule; None where they are not known.
+        """
         key = _key(way)
         if key not in self._known:
             if len(self._known) == self.tries + self._extra:
@@ -286,14 +294,17 @@ def _exchanged(way: Schedule, number: int, option: Option) -> Schedule:
 
 
 def _key(way: Schedule) -> tuple[object, ...]:
-    """What tells a schedule from others."""
+    """Return a key that identifies a schedule."""
     return tuple(
         (step.group, step.context, _sizes(step.option.plan)) for step in way.steps
     )
 
 
 def _sizes(plan: object) -> object:
-    """What tells a plan from others of a group."""
+    """
+    Return a key that identifies a plan among those of a group; None if it is no
+    `OuterPlan`.
+    """
     if not isinstance(plan, OuterPlan):
         return None
     return plan.key
@@ -301,9 +312,9 @@ def _sizes(plan: object) -> object:
 
 def tries_in(stated: BlockProblem, tries: int | None, effort: int = EFFORT) -> int:
     """
-    How many rehearsals there are to be in a block, if so many are asked for, and of
-    programs of so many operations together. What moves tensors between groups counts,
-    too: it is lowered to loops as they are.
+    Return the number of trial lowerings in a block, given the number asked for and the
+    effort in operations of all programs together. Operations that move tensors between
+    groups count, too, as they are lowered to loops as they are.
     """
     block = _block_of(stated)
     size = sum(_size_of(op) for op in block.ops if isinstance(op, graph.GroupOp))
@@ -318,7 +329,7 @@ def _size_of(group: graph.GroupOp) -> int:
 
 
 def _moves(op: Operation) -> bool:
-    """Whether an operation between groups computes a tensor of its own."""
+    """Return `True` if an operation between groups computes a tensor of its own."""
     return not isinstance(op, graph.GroupOp | ViewInterface) and isinstance(
         op, TilingInterface | JoiningInterface
     )

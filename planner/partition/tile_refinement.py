@@ -11,10 +11,10 @@ from tlf.dialects import graph
 from tlf.planner.context import Evaluator
 
 TRIES = 24
-"""How many programs are rehearsed at most,"""
+"""Maximum number of programs evaluated."""
 
 STEPS = 800_000
-"""and how many instructions are run for that."""
+"""Maximum number of instructions run for that."""
 
 SMALL = 64
 """Operations of a program that is rehearsed at all."""
@@ -65,7 +65,7 @@ class TileRefinement:
         return best
 
     def _cycles(self) -> int | None:
-        """What the program takes as it is, unless enough was tried."""
+        """Return the cycles of the program as it is; None if no tries are left."""
         if not self.tries:
             return None
         self.tries -= 1
@@ -78,7 +78,7 @@ def _give(groups: Sequence[graph.GroupOp], plan: graph.PlanAttr) -> None:
 
 
 def is_small(groups: Iterable[graph.GroupOp]) -> bool:
-    """Whether groups have few enough operations to be rehearsed."""
+    """Return `True` if groups have few enough operations for a trial evaluation."""
     return sum(len(group.body.block.ops) - 1 for group in groups) <= SMALL
 
 

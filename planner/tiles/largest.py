@@ -46,7 +46,9 @@ class Chooser:
     rules: Rules
     stages: int = 1
     product: ContractionInterface | None = None
-    """Whose preferred tile they are; the first that accumulates unless given."""
+    """
+    The product whose preferred tile they are; the first that accumulates unless given.
+    """
 
     def choose(self) -> Sizes:
         """The tile sizes, or an error where not even the smallest fit."""
@@ -223,7 +225,7 @@ class Chooser:
         return cut if self._is_legal(cut) else None
 
     def _is_legal(self, sizes: Sizes) -> bool:
-        """Whether the group can be tiled like this."""
+        """Return `True` if the group can be tiled with some sizes."""
         try:
             self.tiling(sizes)
         except TilingError:
@@ -237,7 +239,10 @@ class Chooser:
 
 
 def _role(contraction: ContractionInterface, box: Box, loop: Loop) -> str | None:
-    """Whether a loop goes along rows or columns of a product, and neither of both."""
+    """
+    Return the side of a product that a loop goes along, `rows` or `columns`; `None` if
+    along neither or both.
+    """
     moved = {
         iterator
         for iterator, interval in enumerate(box)

@@ -1,4 +1,4 @@
-"""What the programs of a kernel read and write of one tensor."""
+"""Global memory traffic of the programs of a kernel, by tensor."""
 
 from __future__ import annotations
 
@@ -40,30 +40,33 @@ PARTIAL = 2
 
 @dataclass(frozen=True)
 class Moved:
-    """What all programs together do for one tile, in bytes unless it says otherwise."""
+    """
+    Memory accesses of all programs together for one tile, in bytes unless stated
+    otherwise.
+    """
 
     payload: float
     bus: float
     """In whole sectors."""
     cached: float
-    """What all requests move between processors and the cache, in whole sectors."""
+    """All requests between processors and the cache, in whole sectors."""
     rows: float
-    """How many pieces there are that lie side by side."""
+    """Number of contiguous pieces."""
     accesses: float
-    """How often threads load or store."""
+    """Number of loads or stores of threads."""
     steps: float
     """Steps of lanes for addresses and masks."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What all programs together move of one tile, in bytes."""
+    """Traffic of all programs together for one tile, in bytes."""
 
     moved: Moved
     unique: float
-    """What one program moves, what it repeats counted once."""
+    """Footprint of one program: repeated accesses are counted once."""
     touched: float
-    """What all programs move, what they repeat counted once."""
+    """Footprint of all programs: repeated accesses are counted once."""
     loops: frozenset[Loop]
     """Loops over programs that move the tile."""
     is_read: bool = True
@@ -213,7 +216,7 @@ class Accesses:
 
 
 def _symbols(box: Box) -> set[Hashable]:
-    """What moves a box."""
+    """Return the symbols that the offsets of a box depend on."""
     return {symbol for interval in box for symbol, _ in interval.offset.terms}
 
 
@@ -228,7 +231,7 @@ class _Tensor:
     item: int
 
     def bytes(self, box: Box) -> float:
-        """What there is of a box that no loop moves."""
+        """Return the bytes within the tensor of a box whose offsets are constant."""
         inside = (
             max(0, min(each.offset.constant + each.size, n) - max(0, start))
             for each, n in zip(box, self.shape, strict=True)
@@ -260,7 +263,8 @@ class _Tensor:
 
     def border(self, box: Box) -> int:
         """
-        Where masks end the rows of a box, in bytes; 0 where nothing can be beyond.
+        Return the bytes of which the end of a masked row is a multiple; 0 where a box
+        cannot cross a border.
         """
         axis = self.axes[-1] if self.axes else None
         if axis is None or not self._is_cut(box[axis], self.shape[axis]):
@@ -270,11 +274,13 @@ class _Tensor:
         return end * self.item
 
     def is_cut(self, box: Box) -> bool:
-        """Whether a tile goes beyond a border somewhere, so that masks keep it in."""
+        """
+        Return `True` if a tile crosses a border on some axis, so that masks are needed.
+        """
         return any(map(self._is_cut, box, self.shape))
 
     def is_ragged(self, box: Box, sector: int) -> bool:
-        """Whether rows start anywhere in a sector."""
+        """Return `True` if the rows of a box may start at any offset in a sector."""
         long = [axis for axis in self.axes[:-1] if box[axis].size > 1]
         moves = [
             axis for axis in self.axes[:-1] if box[axis].offset.terms or axis in long
@@ -337,5 +343,7 @@ def _run(accesses: Sequence[Access], box: Box, tensor: _Tensor) -> int:
 
 
 def _is_plain(accesses: Sequence[Access]) -> bool:
-    """Whether every axis is one iterator, so that rows start where tiles do."""
+    """
+    Return `True` if every axis is one iterator, so that rows start where tiles do.
+    """
     return all(access.is_plain or not access.terms for access in accesses)

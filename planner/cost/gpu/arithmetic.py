@@ -1,4 +1,4 @@
-"""What computing a tile keeps the parts of a processor busy with."""
+"""Cycles that the units of a processor are busy computing a tile."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Product:
     depth: int
     batch: int
     element: str
-    """What is multiplied: an element type, or a precision."""
+    """The element type or precision of the factors."""
     width: int
     """Bytes of an element of its factors."""
     is_exchanged: bool = False
-    """Whether the left factor is the second operand."""
+    """True if the left factor is the second operand."""
 
     @property
     def flops(self) -> int:
@@ -80,7 +80,7 @@ class Product:
         return sum(self.sides)
 
     def has_axes_of(self, least: int) -> bool:
-        """Whether every axis has so many elements at least."""
+        """Return `True` if every axis has at least `least` elements."""
         return min(self.rows, self.columns, self.depth) >= least
 
 
@@ -97,7 +97,7 @@ class Arithmetic:
     steps: dict[Operation, Busy] = field(default_factory=dict[Operation, Busy])
     """Of one element of elementwise operations, as far as they are known."""
     kinds: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """What contractions multiply, likewise."""
+    """The element types or precisions of the factors of contractions."""
     _products: dict[Operation, Product] = field(
         init=False, default_factory=dict[Operation, Product]
     )
@@ -138,7 +138,7 @@ class Arithmetic:
         return Product(*shape, work.k, work.batch, kind, width, is_exchanged)
 
     def is_exchanged(self, tiled: TiledOperation) -> bool:
-        """Whether the second operand of a contraction is the left factor."""
+        """Return `True` if the second operand of a contraction is the left factor."""
         if tiled.op not in self._exchanged:
             sizes = self.chip.gpu.matrix_rows, self.target.tiling.matrix_minimum
             self._exchanged[tiled.op] = Exchange(self.tiling, tiled, *sizes).holds
@@ -160,23 +160,30 @@ class Arithmetic:
         return count * self.chip.gpu.matrix_latency + others
 
     def is_matrix(self, product: Product) -> bool:
-        """Whether matrix instructions compute a product, or at least its shape."""
+        """
+        Return `True` if a product has at least the shape that matrix instructions need.
+        """
         return product.has_axes_of(self.target.tiling.matrix_minimum)
 
     def is_narrow(self, product: Product) -> bool:
-        """Whether matrix instructions of less than the full rate compute a product."""
+        """
+        Return `True` if matrix instructions of less than the full rate compute a
+        product.
+        """
         return self._is_fast(product) and not self._is_wide(product)
 
     def is_full_rate(self, product: Product) -> bool:
-        """Whether matrix instructions of the full rate compute a product."""
+        """Return `True` if matrix instructions of the full rate compute a product."""
         return self._is_fast(product) and self._is_wide(product)
 
     def _is_fast(self, product: Product) -> bool:
-        """Whether matrix instructions compute a product."""
+        """Return `True` if matrix instructions compute a product."""
         return self.is_matrix(product) and self.chip.rate(product.element) is not None
 
     def is_fused(self, product: Product) -> bool:
-        """Whether lanes compute a product, a term of the sum at each step."""
+        """
+        Return `True` if lanes compute a product, one term of the sum at each step.
+        """
         return self.is_matrix(product) and self.chip.rate(product.element) is None
 
     def across(self, tiled: TiledOperation, warps: int) -> Busy:
@@ -231,7 +238,7 @@ class Arithmetic:
         return rounds * self.chip.near_latency + exchanged
 
     def is_reduced(self, tiled: TiledOperation) -> bool:
-        """Whether threads combine what they have of an operation."""
+        """Return `True` if threads combine their partial results of an operation."""
         if not tiled.form.is_accumulating:
             return False
         return not tiled.form.is_product or not self.is_matrix(self.product(tiled))
@@ -265,7 +272,10 @@ class Arithmetic:
         )
 
     def is_folded(self, tiled: TiledOperation, operand: int) -> bool:
-        """Whether several axes of a factor become one, which threads do on the way."""
+        """
+        Return `True` if several axes of a factor are collapsed into one, which threads
+        do before the product.
+        """
         box = region(tiled.form.operands[operand] or (), tiled.box)
         return sum(interval.room > 1 for interval in box) > MATRIX
 
@@ -284,7 +294,10 @@ class Arithmetic:
         return total
 
     def _is_across(self, tiled: TiledOperation, operand: int) -> bool:
-        """Whether depth lies the other way in a factor than in its matrix."""
+        """
+        Return `True` if the reduction axis lies the other way in a factor than in its
+        matrix: a transposed operand.
+        """
         roles = roles_along(tiled, operand)
         rows = "n" if self.is_exchanged(tiled) else "m"
         last = roles[-1] if roles else "k"
@@ -295,7 +308,10 @@ class Arithmetic:
         return 1.0 if self._is_wide(product) else self.chip.gpu.narrow
 
     def _is_wide(self, product: Product) -> bool:
-        """Whether the matrix instructions of full rate compute a product."""
+        """
+        Return `True` if a product has the shape that matrix instructions of the full
+        rate need.
+        """
         return product.rows >= self.chip.gpu.matrix_rows and product.batch == 1
 
     def _read(self, product: Product, warps: int) -> float:

@@ -1,4 +1,4 @@
-"""How long the parts of one processor are busy."""
+"""Cycles that each unit of one processor is busy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Busy:
     shared: float = 0.0
     """The shared memory."""
     port: float = 0.0
-    """What comes from the cache, and goes to it."""
+    """Transfers from and to the cache."""
 
     @property
     def longest(self) -> float:

@@ -11,7 +11,7 @@ from tlf.dialects.target.gpu import Gpu
 from tlf.dialects.target.schema import Figures
 
 FALLBACK = "f32"
-"""What a precision of f32 is looked up as if it has no rate of its own."""
+"""The precision looked up for one of f32 that has no rate of its own."""
 
 
 @dataclass(frozen=True)

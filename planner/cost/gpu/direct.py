@@ -25,7 +25,10 @@ class Direct:
 
     @staticmethod
     def of(tiling: GroupTiling, accesses: Accesses) -> Direct:
-        """What the programs of a group load, each of whose threads loads so much."""
+        """
+        Return the elements that every iteration of a group's reduction loads into
+        registers, as its threads load too few bytes at once.
+        """
         counts = {True: 0, False: 0}
         for value, count in _narrow(tiling, accesses):
             counts[_is_factor(tiling, value)] += count
@@ -48,7 +51,10 @@ def _narrow(tiling: GroupTiling, accesses: Accesses) -> Iterator[tuple[SSAValue,
 
 
 def _is_factor(tiling: GroupTiling, value: SSAValue) -> bool:
-    """Whether a product multiplies with a value, or what is made of it and inputs."""
+    """
+    Return `True` if a product reads a value, or one computed from it without
+    accumulation.
+    """
     later = _accumulated(tiling)
     pending, seen = [value], set[SSAValue]()
     while pending:
@@ -68,7 +74,7 @@ def _is_factor(tiling: GroupTiling, value: SSAValue) -> bool:
 
 
 def _accumulated(tiling: GroupTiling) -> set[Operation]:
-    """What accumulates, and all that needs results of it."""
+    """Return the accumulating operations, and all that depend on their results."""
     found = set[Operation]()
     for op in tiling.tiles:
         needs = any(operand.owner in found for operand in op.operands)

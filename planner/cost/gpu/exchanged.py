@@ -1,4 +1,4 @@
-"""Which factor of a product is the left one of matrix instructions."""
+"""Operand swap: the choice of the left factor of matrix instructions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Exchange:
 
     @property
     def holds(self) -> bool:
-        """Whether the second operand is the left factor."""
+        """True if the second operand is the left factor."""
         natural = self._by_result
         if not self._repeats(int(natural)) or self._repeats(int(not natural)):
             return natural
@@ -38,7 +38,9 @@ class Exchange:
 
     @property
     def _by_result(self) -> bool:
-        """Whether the first axis of the result, as it is stored, is that of columns."""
+        """
+        True if the first axis of the result, in memory order, is an axis of columns.
+        """
         roles = self.tiled.form.roles
         for access in self.tiled.form.result:
             for iterator, _ in access.terms:
@@ -48,7 +50,7 @@ class Exchange:
 
     @property
     def _adds_alone(self) -> bool:
-        """Whether a loop around the product does nothing else with what it adds to."""
+        """True if the loop around the product only accumulates into its sum."""
         op = self.tiled.op
         if op is self.tiling.anchor or self.tiling.is_step(op):
             return self.tiling.correction_of(op) is None
@@ -56,9 +58,9 @@ class Exchange:
 
     def _repeats(self, left: int) -> bool:
         """
-        Whether threads compute an operand again where it is the left factor: for other
-        users, for another order of its elements, or for narrow instructions, of which
-        several take the same rows.
+        Return `True` if threads recompute an operand where it is the left factor: for
+        other users, for another order of its elements, or for narrow instructions, of
+        which several take the same rows.
         """
         value, work = self.tiled.op.operands[left], work_of(self.tiled)
         if work.batch > 1 or not self._is_computed(value):
@@ -68,7 +70,10 @@ class Exchange:
         return is_narrow or self._is_turned(left) or self._is_shared(value)
 
     def _is_computed(self, value: SSAValue) -> bool:
-        """Whether threads compute a factor of 16 bits of what they load."""
+        """
+        Return `True` if a factor is a value of 16 bits that threads compute from what
+        they load.
+        """
         owner = value.owner
         if (
             not isinstance(owner, ElementwiseInterface)
@@ -79,12 +84,15 @@ class Exchange:
         return is_narrow and made_by(self.tiling, value) is None
 
     def _is_turned(self, operand: int) -> bool:
-        """Whether what a product sums lies across the rows of an operand in memory."""
+        """
+        Return `True` if the reduction axis of an operand is not its contiguous one in
+        memory.
+        """
         own, roles = "mn"[operand], roles_along(self.tiled, operand)
         return [role for role in roles if role in (own, "k")][-1:] == [own]
 
     def _is_shared(self, value: SSAValue) -> bool:
-        """Whether others than products of matrices read a value."""
+        """Return `True` if a value has users other than matrix products."""
         users = {use.operation for use in value.uses} & set(self.tiling.tiles)
         return any(not self._multiplies(self.tiling.tiles[user]) for user in users)
 

@@ -20,8 +20,8 @@ STAGES = 3
 
 TOGETHER = 1.15
 """
-How much longer reductions in one loop take than is known of: measured with the programs
-of `bench/cascade_forms.py`.
+Slowdown of fused reductions in one loop that the model does not explain: measured with
+the programs of `bench/cascade_forms.py`.
 """
 
 
@@ -43,18 +43,18 @@ class Kernels:
     )
 
     def price(self, tiling: GroupTiling, stages: int = 1) -> Price:
-        """What a group costs, `stages` being those of its plan."""
+        """Return the price of a group; `stages` are those of its plan."""
         found = price_of(self.work(tiling, stages), self.chip)
         if tiling.cascade is None:
             return found
         return replace(found, cycles=found.cycles * TOGETHER)
 
     def resources(self, tiling: GroupTiling, stages: int = 1) -> Resources:
-        """What one program takes."""
+        """Return the resources of one program."""
         return self.needs(tiling).resources(self._stages(tiling, stages))
 
     def needs(self, tiling: GroupTiling) -> Needs:
-        """What programs take, by the iterations in flight."""
+        """Return the resources of programs by the number of iterations in flight."""
         if self._needs is None or self._needs.tiling is not tiling:
             arithmetic = Arithmetic(
                 self.chip, self.target, tiling, self._steps, self._kinds
@@ -63,7 +63,7 @@ class Kernels:
         return self._needs
 
     def work(self, tiling: GroupTiling, stages: int = 1) -> Work:
-        """What the programs of a group do."""
+        """Return the work of the programs of a group."""
         resources = self.resources(tiling, stages)
         if self._programs is None or self._programs.tiling is not tiling:
             self._programs = Programs(self.chip, self.needs(tiling))
@@ -76,5 +76,5 @@ class Kernels:
         return STAGES if self.has_products(tiling) else 1
 
     def has_products(self, tiling: GroupTiling) -> bool:
-        """Whether matrix instructions compute something of a group."""
+        """Return `True` if a group has a product that matrix instructions compute."""
         return self.needs(tiling).has_products

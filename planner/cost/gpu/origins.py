@@ -1,4 +1,4 @@
-"""Where the values of a tiled group come from."""
+"""Origins of the values of a tiled group."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-How long a kernel takes.
+Execution time of a kernel.
 
 Its programs run in waves: of `N` programs, `R` at once on each of `P` processors. What
 all share takes the time that its bytes take (a roofline; Williams, Waterman and
@@ -22,7 +22,7 @@ from tlf.planner.cost.gpu.resources import Resources
 
 @dataclass(frozen=True)
 class Far:
-    """What the outermost memory moves, in bytes."""
+    """Traffic of the outermost memory, in bytes."""
 
     bytes: float
     gaps: float = 0.0
@@ -31,7 +31,7 @@ class Far:
 
 @dataclass(frozen=True)
 class Work:
-    """What the programs of a kernel do."""
+    """Work of the programs of a kernel."""
 
     programs: int
     memory: Far
@@ -60,11 +60,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Price:
-    """What a kernel costs, and what that comes from. Times are in cycles."""
+    """Price of a kernel, with its breakdown. Times are in cycles."""
 
     cycles: float
     times: Mapping[str, float]
-    """What each part would take by itself."""
+    """Time of each part by itself."""
     programs: int
     resident: int
     """Programs on one processor at once."""
@@ -75,7 +75,7 @@ class Price:
 
     @property
     def binding(self) -> str:
-        """What takes longest."""
+        """The part that takes longest."""
         return max(self.times, key=lambda part: self.times[part])
 
 

@@ -23,8 +23,8 @@ LATE = 0.4
 
 BESIDE = 2.5
 """
-How much longer narrow matrix instructions take in a loop with other reductions, where
-they read what is loaded: measured with `log_sum_exp`, `unit_product` and others of
+Slowdown of narrow matrix instructions in a loop with other reductions, where they read
+loaded values: measured with `log_sum_exp`, `unit_product` and others of
 `bench/cascade_forms.py`.
 """
 
@@ -58,7 +58,7 @@ class Programs:
         self.tiling, self.arithmetic = self.needs.tiling, self.needs.arithmetic
         self.warps = self.needs.warps
         self.is_grouped = self.needs.has_products
-        """Whether programs run in groups, as around matrix products."""
+        """True if programs run in groups, as around matrix products."""
         loops = tuple(self.tiling.loops.values())
         self.grid = Grid(loops, self.is_grouped)
         self.rounds = prod(loop.trips for loop in self.tiling.inner_loops.values())
@@ -108,12 +108,12 @@ class Programs:
 
     @cached_property
     def _outer(self) -> list[Traffic]:
-        """What is read and written once in a program."""
+        """Tiles that are loaded or stored once in a program."""
         return list(self._moves(Scope.OUTER))
 
     @cached_property
     def _inner(self) -> list[Traffic]:
-        """What is read in every step."""
+        """Tiles that are loaded in every step of the reduction."""
         return [*self._moves(Scope.INNER), *self._moves(Scope.NESTED)]
 
     @cached_property
@@ -130,20 +130,24 @@ class Programs:
         return max(1, sum(prod(loop.trips for loop in each.values()) for each in found))
 
     def _times(self, tiled: TiledOperation) -> int:
-        """How often a program computes a tile of an operation."""
+        """Return the number of times that a program computes a tile of an operation."""
         if self._scope(tiled) is not Scope.INNER:
             return 1
         loops = self.tiling.nested.get(tiled.op, {}).values()
         return self.rounds * prod(loop.trips for loop in loops)
 
     def _scope(self, tiled: TiledOperation) -> Scope:
-        """Whether an operation runs in the loop of the reduction."""
+        """
+        Return the scope of an operation: `Scope.INNER` in the loop of the reduction.
+        """
         is_anchor = tiled.op is self.tiling.anchor
         is_inner = is_anchor and bool(self.tiling.inner_loops)
         return Scope.INNER if is_inner else tiled.scope
 
     def _moves(self, scope: Scope) -> Iterator[Traffic]:
-        """What is read and written, once in a program or once in a step."""
+        """
+        Yield the tiles that are loaded and stored, once in a program or once in a step.
+        """
         inner = scope is not Scope.OUTER
         for (value, at), boxes in self.tiling.reads.items():
             if at is scope:
@@ -158,7 +162,10 @@ class Programs:
                 yield self.accesses.box(value, box, is_read=False)
 
     def _moved(self, moves: list[Traffic]) -> Busy:
-        """What moving keeps busy, in one program."""
+        """
+        Return the cycles that moving tiles keeps the units of a processor busy, in one
+        program.
+        """
         count = self.grid.programs
         accesses = sum(each.moved.accesses for each in moves) / count
         steps = sum(each.moved.steps for each in moves) / count
@@ -182,8 +189,8 @@ class Programs:
 
     def _through_registers(self, moves: list[Traffic], resources: Resources) -> Busy:
         """
-        What it keeps busy besides that factors of products are stored in shared memory
-        by the threads that loaded them, in one program.
+        Return the further cycles of one program for factors of products that threads
+        load into registers and then store in shared memory.
         """
         if not self.is_grouped or resources.stages > 1:
             return NOTHING
@@ -192,7 +199,10 @@ class Programs:
         return Busy(loads=accesses / self.chip.gpu.load_lanes)
 
     def _computed(self, scope: Scope) -> Busy:
-        """What computing keeps busy, in one program."""
+        """
+        Return the cycles that computing keeps the units of a processor busy, in one
+        program.
+        """
         busy = NOTHING
         for tiled in self.tiling.tiles.values():
             if self._scope(tiled) is scope:
@@ -216,7 +226,9 @@ class Programs:
         return sum(elements(tiled.result) for tiled in corrected)
 
     def _is_slowed(self, tiled: TiledOperation) -> bool:
-        """Whether a narrow product reads inputs, in a loop with other reductions."""
+        """
+        Return `True` if a narrow product reads inputs, in a loop with other reductions.
+        """
         if self.tiling.cascade is None or not tiled.form.is_product:
             return False
         if tiled.op.operands[0].owner in self.tiling.tiles:
@@ -307,8 +319,8 @@ class Programs:
 
     def _memory(self, moves: list[Traffic], resources: Resources) -> Far:
         """
-        What the outermost memory moves: what programs that run at once read alike comes
-        from there once, and so does all that stays in the cache.
+        Return the traffic of the outermost memory. Data that several programs running
+        at once read is loaded once, and so is all that stays in the cache.
         """
         running = resources.resident(self.chip) * self.chip.processors
         running = min(running, self.grid.programs)
@@ -333,5 +345,5 @@ class Programs:
 
 
 def _repeats(move: Traffic) -> bool:
-    """Whether some bytes are read more than once."""
+    """Return `True` if some bytes are read more than once."""
     return move.moved.payload > move.touched

@@ -1,4 +1,4 @@
-"""What a program takes of a processor, and how many of them run there at once."""
+"""Processor resources of a program, and the number of programs resident at once."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ ADDRESS = 8
 """Bytes of an address."""
 
 SOON = 2.0**-8
-"""What is computed between one operation and the next."""
+"""
+Offset between the positions of two operations, for one that is computed in between.
+"""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What one program takes."""
+    """Resources of one program."""
 
     warps: int
     registers: int
@@ -55,8 +57,8 @@ class Resources:
 
     def resident(self, chip: Chip) -> int:
         """
-        How many programs one processor has room for; at least one, which then spills
-        its registers to memory.
+        Return the number of programs resident on one processor; at least one, which
+        then spills its registers to memory.
         """
         gpu = chip.gpu
         registers = min(self.registers, gpu.thread_registers)
@@ -72,7 +74,7 @@ class Resources:
         return max(1, min(limits))
 
     def fits(self, chip: Chip) -> bool:
-        """Whether a program needs no more than it may have."""
+        """Return `True` if the resources of a program are within the limits."""
         return (
             self.registers <= chip.gpu.thread_registers
             and self.shared <= MARGIN * chip.near_capacity
@@ -82,8 +84,8 @@ class Resources:
 @dataclass
 class Needs:
     """
-    What programs of a tiled group take, by how many iterations of their reduction are
-    in flight. An estimate: the compiler below decides.
+    Resources of the programs of a tiled group, by the number of iterations of their
+    reduction in flight. An estimate: the compiler below decides.
     """
 
     tiling: GroupTiling
@@ -93,7 +95,7 @@ class Needs:
     )
 
     def resources(self, stages: int) -> Resources:
-        """What a program takes, if so many iterations are to be in flight."""
+        """Return the resources of a program with `stages` iterations in flight."""
         in_flight = 1 if self._direct.factors else stages
         if in_flight not in self._known:
             shared = self._shared(in_flight)
@@ -108,7 +110,7 @@ class Needs:
 
     @property
     def has_products(self) -> bool:
-        """Whether matrix instructions compute something."""
+        """True if the group has a product that matrix instructions compute."""
         return any(map(self.arithmetic.is_matrix, self._products()))
 
     @property
@@ -145,7 +147,7 @@ class Needs:
 
     @cached_property
     def _direct(self) -> Direct:
-        """What every iteration of the reduction loads into registers."""
+        """The elements that every iteration of the reduction loads into registers."""
         sector = self.arithmetic.chip.sector
         return Direct.of(self.tiling, Accesses(self.tiling, sector, self._threads))
 
@@ -175,8 +177,9 @@ class Needs:
 
     def _order(self) -> dict[Operation, float]:
         """
-        When operations are computed: what makes a value narrower, as soon as that and
-        the product before it are there.
+        Return the position of each operation in the order of computation. One that
+        makes a value narrower is computed as soon as its operand and the product before
+        it are there.
         """
         order: dict[Operation, float] = {}
         product = 0.0
@@ -192,7 +195,10 @@ class Needs:
         return order
 
     def _is_narrowing(self, op: Operation) -> bool:
-        """Whether an operation leaves fewer bytes of each element than it takes."""
+        """
+        Return `True` if the elements of the result have fewer bytes than those of the
+        operand.
+        """
         tiled = self.tiling.tiles[op]
         if not tiled.form.is_elementwise:
             return False
@@ -273,7 +279,10 @@ class Needs:
         return 0 if is_inside else min((order[user] for user in users), default=0)
 
     def _is_carried(self, op: Operation) -> bool:
-        """Whether a loop of several reductions hands on what it has computed so far."""
+        """
+        Return `True` if the result of an operation is carried by a loop of several
+        reductions.
+        """
         if (cascade := self.tiling.cascade) is None:
             return False
         return op is self.tiling.anchor or op in cascade.steps
@@ -284,7 +293,10 @@ class Needs:
         return max((order[user] for user in users if user in order), default=-1)
 
     def _is_factor(self, value: SSAValue) -> bool:
-        """Whether matrix instructions alone read a value, from shared memory."""
+        """
+        Return `True` if a value has users in the group, all of them matrix
+        instructions, which read it from shared memory.
+        """
         users = [
             use.operation for use in value.uses if use.operation in self.tiling.tiles
         ]
@@ -300,7 +312,10 @@ class Needs:
         return self.arithmetic.is_matrix(self.arithmetic.product(tiled))
 
     def _is_kept(self, product: Operation, operand: int) -> bool:
-        """Whether a product takes a factor from registers, as it can the left one."""
+        """
+        Return `True` if a product takes a factor from registers, which is possible for
+        the left one.
+        """
         return self._kept.get(product) == operand
 
     @cached_property
@@ -339,7 +354,7 @@ class Needs:
         return max(sum(factors.values()) + stages * beside, *results)
 
     def _copies(self, tiled: TiledOperation, operand: int, stages: int) -> int:
-        """How many tiles of a factor are in shared memory at once."""
+        """Return the number of tiles of a factor that are in shared memory at once."""
         folded = int(self.arithmetic.is_folded(tiled, operand))
         if tiled.op.operands[operand].owner in self.tiling.tiles:
             return 1 + folded

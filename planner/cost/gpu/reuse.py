@@ -1,5 +1,5 @@
 """
-How many different tiles of an operand the programs that run at once read.
+Reuse of operand tiles: the number of different ones that concurrent programs read.
 
 Programs are numbered along the axes of the grid, the last one fastest. So many in a row
 cover that axis first, then the one before it, and so on. With groups, some steps of the
@@ -23,11 +23,11 @@ class Grid:
 
     loops: Sequence[Loop]
     is_grouped: bool = False
-    """Whether programs of the last two axes run in groups."""
+    """True if programs of the last two axes run in groups."""
 
     @property
     def programs(self) -> int:
-        """How many programs there are."""
+        """Number of programs."""
         count = 1
         for loop in self.loops:
             count *= loop.trips

@@ -75,7 +75,7 @@ class TileSearch:
     given: frozenset[Sizes] = frozenset()
     """Sizes that may be as small as they are."""
     multiplies: bool = False
-    """Whether matrix instructions compute something of given sizes."""
+    """True if matrix instructions compute a product with the given sizes."""
     known: dict[Sizes, Choice | None] = field(
         default_factory=dict[Sizes, Choice | None]
     )
@@ -92,7 +92,10 @@ class TileSearch:
         return min(found, key=_rank, default=None)
 
     def _first(self, sizes: Sizes) -> Choice | None:
-        """What is legal of given sizes, or with the longest axes halved, last first."""
+        """
+        Return the first legal choice: the given sizes, or those with the longest axes
+        halved, last first; `None` if there is none.
+        """
         while (choice := self.choice(sizes)) is None:
             longest = sorted(
                 enumerate(sizes), key=lambda each: each[::-1], reverse=True
@@ -186,8 +189,8 @@ class TileSearch:
 
     def _is_alike(self, tiling: GroupTiling) -> bool:
         """
-        Whether tiles do not fall behind those given: threads move as much at once as
-        they can, and matrix instructions compute what they can.
+        Return `True` if tiles are no worse than those given: threads move as much at
+        once as they can, and matrix instructions compute what they can.
         """
         if self.multiplies and not self.kernels.has_products(tiling):
             return False
@@ -199,7 +202,10 @@ class TileSearch:
         return largest >= VECTOR * WARPS * self.kernels.chip.gpu.warp
 
     def _is_small(self, tiling: GroupTiling) -> bool:
-        """Whether products without matrix instructions have few enough elements."""
+        """
+        Return `True` if products without matrix instructions have at most the permitted
+        number of elements.
+        """
         needs, limit = self.kernels.needs(tiling), self.target.tiling.max_elements
         arithmetic, fused = needs.arithmetic, list[int]()
         for tiled in tiling.tiles.values():

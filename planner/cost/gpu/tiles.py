@@ -90,7 +90,9 @@ class GpuTiles:
         return round(self.kernels.price(tiling, plan.stage_count).cycles)
 
     def choices(self, members: Members) -> list[Choice]:
-        """What the search for a plan has priced, the cheapest first."""
+        """
+        Return the choices that the search for a plan has priced, the cheapest first.
+        """
         search, starts = self._search(members)
         search.best(starts)
         found = (each for each in search.known.values() if each is not None)
@@ -149,7 +151,10 @@ class GpuTiles:
         return [None] if is_known else [None, first]
 
     def is_matrix(self, members: Members, op: ContractionInterface) -> bool:
-        """Whether a contraction is long enough along each axis of a matrix product."""
+        """
+        Return `True` if a contraction is long enough along each axis of a matrix
+        product.
+        """
         form = members.forms.of(op)
         least = self.target.tiling.matrix_minimum
         return Work.of(form.roles, form.extents).has_axes_of(least)

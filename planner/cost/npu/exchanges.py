@@ -1,4 +1,4 @@
-"""What nests over nearer tiles move, and which of them, for each operation."""
+"""Loads and stores between levels by nests over inner tiles, for each operation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tlf.planner.cost.npu.nests import Nests
 
 
 class Exchange(NamedTuple):
-    """What is done for an operation, whatever its tile."""
+    """Instructions and moves for an operation, whatever its tile."""
 
     op: Operation
     nest: int
     computes: bool
-    """Whether it takes instructions of its own."""
+    """True if it takes instructions of its own."""
     loads: tuple[tuple[SSAValue, int], ...]
     """The operands that are moved near for it, with their places."""
     stores: tuple[SSAValue, ...]
@@ -32,8 +32,8 @@ def exchanges(
     without: Collection[object] = (),
 ) -> Iterator[Exchange]:
     """
-    What is done for operations in their order, each of them in one of the nests:
-    `without` some operations, and without moves of some values.
+    Yield the exchange of each operation in order, each of them in one of the nests:
+    `without` the instructions of some operations, and without moves of some values.
     """
     there: dict[int, set[object]] = {}
     for op, tiled in tiles.items():
@@ -58,19 +58,22 @@ def exchanges(
 
 
 def _is_made(operand: SSAValue, nests: Nests, own: int) -> bool:
-    """Whether a nest makes a value."""
+    """Return `True` if an operand is computed in the nest."""
     owner = operand.owner
     return isinstance(owner, Operation) and nests.get(owner) == own
 
 
 def _is_used(result: SSAValue, nests: Nests, own: int) -> bool:
-    """Whether what uses a value is not in a nest alone."""
+    """Return `True` if a result has no users, or users outside of the nest."""
     users = [use.operation for use in result.uses]
     return not users or any(nests.get(user) != own for user in users)
 
 
 def _is_rounded(tiled: TiledOperation, nests: Nests) -> bool:
-    """Whether a product of the same nest rounds by itself what an operation rounds."""
+    """
+    Return `True` if an operation is a rounding that a product of the same nest does by
+    itself.
+    """
     if not tiled.form.rounds:
         return False
     product = tiled.op.operands[0].owner

@@ -42,7 +42,7 @@ BEFORE = -1
 
 @dataclass(frozen=True)
 class Part:
-    """What a buffer is for, and how many bytes it takes."""
+    """Buffer of a footprint: its purpose, its tile and its live range."""
 
     kind: str
     """`input`, `window`, `value`, `output`, `held` or `temporary`."""
@@ -55,7 +55,7 @@ class Part:
 
 
 class Row(NamedTuple):
-    """What a part is made of."""
+    """Fields of a `Part`, with the live range as steps."""
 
     kind: str
     value: SSAValue
@@ -68,7 +68,7 @@ class Row(NamedTuple):
     ahead: int = 0
     """The bytes of it that are for further iterations in flight."""
     of_pieces: bool = False
-    """Whether those are iterations over the pieces of a reduction."""
+    """True if those are iterations over the pieces of a reduction."""
 
     def times(self, further: int) -> Row:
         """The same for so many further iterations, of which each adds `ahead`."""
@@ -92,7 +92,7 @@ class Footprint:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What each buffer is for."""
+        """The part of each buffer."""
         return tuple(row.part for row in self.rows)
 
     @cached_property
@@ -138,7 +138,7 @@ class TileBuffers:
         self.tiling = tiling
         self.nearest = nests is None
         self.one_by_one = nests is not None and bool(tiling.inner_loops)
-        """Whether tiles come one after the other, for loops in them are in flight."""
+        """True if tiles run one after the other, as loops in them are in flight."""
         self.steps = steps
         self.step = steps.of
         self.end = steps.end
@@ -147,10 +147,15 @@ class TileBuffers:
         parts = Joined(tiling, (*apart, *held)) if nests is not None else None
         self.joined = parts
         self.rows = tuple(self._rows())
-        """What one iteration takes, with what each further one adds in `ahead`."""
+        """
+        The buffers of one iteration, with the bytes that each further one adds in
+        `ahead`.
+        """
 
     def footprint(self, in_flight: InFlight) -> Footprint:
-        """What is taken by so many iterations, or by all where there are fewer."""
+        """
+        Return the footprint of `in_flight` iterations, or of all where there are fewer.
+        """
         tiles = _most(self.tiling.loops, in_flight.tiles) - 1
         pieces = _most(self.tiling.inner_loops, in_flight.pieces) - 1
         return Footprint(
@@ -198,7 +203,9 @@ class TileBuffers:
                     yield self._passing(value, size, box)
 
     def _is_there_before(self, row: Row) -> bool:
-        """Whether a buffer is live when first windows are made, too."""
+        """
+        Return `True` if a buffer is also live when the first windows are computed.
+        """
         if self.tiling.rolled is None or row.start:
             return False
         if row.kind == "window":
@@ -208,8 +215,8 @@ class TileBuffers:
 
     def _first_windows(self) -> Iterator[Row]:
         """
-        What is read and computed for what windows start with. What is cut outside of a
-        loop around the one they roll along stays there, as every iteration of that
+        Yield the buffers read and computed for the initial windows. What is cut outside
+        of a loop around the one they roll along stays there, as every iteration of that
         starts with it; all else is there before the windows roll.
         """
         start, rolled = self.tiling.start, self.tiling.rolled
@@ -231,7 +238,9 @@ class TileBuffers:
         yield from self._before_windows(start)
 
     def _before_windows(self, start: GroupTiling) -> Iterator[Row]:
-        """What is computed for what windows start with, and is no window itself."""
+        """
+        Yield the values that are computed for the initial windows, and are no windows.
+        """
         for op, tiled in start.tiles.items():
             for value in self._placed(op):
                 if (value, 0) not in self.tiling.windows:
@@ -239,14 +248,17 @@ class TileBuffers:
                     yield Row("value", value, size, BEFORE, 0, tiled.result)
 
     def _boxes_there(self, value: SSAValue, scope: Scope) -> list[Box]:
-        """What the loop reads of an input and does not roll."""
+        """Return the boxes of an input that the loop reads and does not roll."""
         windows, boxes = self.tiling.windows, self.tiling.reads.get((value, scope), ())
         return [
             box for number, box in enumerate(boxes) if (value, number) not in windows
         ]
 
     def _is_first(self, value: SSAValue, box: Box) -> bool:
-        """Whether a box is what a window of an input starts with, in its place."""
+        """
+        Return `True` if a box is the initial tile of a window of an input, in its
+        buffer.
+        """
         return any(
             of is value and same_box(box, window.initial)
             for (of, _), window in self.tiling.windows.items()
@@ -259,7 +271,7 @@ class TileBuffers:
         return self._live("held", value, self._bytes(value, box), box)
 
     def _is_cut_anew(self, box: Box) -> bool:
-        """Whether a tile is another one in each iteration of the innermost loop."""
+        """Return `True` if a tile moves in each iteration of the innermost loop."""
         return moves_with(box, list(self.tiling.loops.values())[-1:])
 
     def _passing(self, value: SSAValue, size: int, box: Box) -> Row:
@@ -323,7 +335,10 @@ class TileBuffers:
                 yield value
 
     def _has_place(self, value: SSAValue) -> bool:
-        """Whether a value is not computed in the place of another one, or in part."""
+        """
+        Return `True` if a value has a buffer of its own: it is neither computed in
+        place of another one nor in a slice of one.
+        """
         if self.joined is not None:
             return value not in self.joined.parts
         return self.in_place is None or value not in self.in_place.shares
@@ -332,7 +347,7 @@ class TileBuffers:
         return iter((place,)) if self.in_place is None else self.in_place.sharing(place)
 
     def _is_stored(self, value: SSAValue, op: Operation) -> bool:
-        """Whether a value, which an operation makes, has a buffer in this level."""
+        """Return `True` if a result of an operation has a buffer in this level."""
         if self.nearest or value in self.results:
             return True
         if (value, 0) in self.tiling.windows:
@@ -376,10 +391,13 @@ class TileBuffers:
 
 
 def _moves(box: Box) -> bool:
-    """Whether a tile is another one in other iterations."""
+    """Return `True` if the offsets of a tile depend on an iteration."""
     return any(interval.offset.terms for interval in box)
 
 
 def _most(loops: Mapping[int, Loop], stages: int) -> int:
-    """How many iterations of some loops are in flight, if so many may be."""
+    """
+    Return the number of iterations of some loops in flight: `stages`, or all where
+    there are fewer.
+    """
     return min(stages, prod(loop.trips for loop in loops.values()))

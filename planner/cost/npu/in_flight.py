@@ -1,4 +1,4 @@
-"""How many iterations of the loops of a group are in flight."""
+"""Number of iterations of the loops of a group in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a group are computed in the place of an operand, near the engines."""
+"""Values of a group that are computed in place of an operand, in the nearest memory."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tlf.support.affine.access import Box
 
 class InPlace:
     """
-    What `convert-tile-to-mem` makes of the tiles of a group: an elementwise operation
-    writes where an operand is that nothing needs afterwards, be it computed before or
-    cut for the same iteration, and so does a sum where it starts from. What only looks
-    at an operand is where that is.
+    Buffer sharing of `convert-tile-to-mem`: an elementwise operation writes in place of
+    an operand that is not needed afterwards, be it computed before or cut for the same
+    iteration, and so does a sum in place of its initial value. A view is where its
+    operand is.
     """
 
     def __init__(self, tiling: GroupTiling, steps: Steps) -> None:
         self.tiling = tiling
         self.steps = steps
         self.rounded = rounded_products(tiling)
-        """What products that write 16 bits round by themselves."""
+        """Casts to 16 bits that products do by themselves."""
         self.shares: dict[SSAValue, SSAValue] = {}
         """For a value computed in place, the value whose buffer it takes."""
         for op in tiling.tiles:
@@ -80,7 +80,7 @@ class InPlace:
                 return
 
     def _is_carried(self, owner: Operation | Block) -> bool:
-        """Whether a loop hands on what an operation computes of running totals."""
+        """Return `True` if an operation computes running totals that a loop carries."""
         if not isinstance(owner, Operation) or not self.tiling.is_row(owner):
             return False
         return is_carried(self.tiling, owner)

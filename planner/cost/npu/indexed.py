@@ -1,4 +1,4 @@
-"""What reads and writes at indices cost by moves that follow them, and compared."""
+"""Cost of indexed reads and writes: as indexed moves, and as comparisons."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class IndexedCosts:
         return IndexedCosts(target, Costs(machine_of(target)))
 
     def are_less(self, op: Operation) -> bool:
-        """Whether an operation takes less time by a move than by comparisons."""
+        """
+        Return `True` if an operation takes less time as a move than as comparisons.
+        """
         if isinstance(op, IndexedWriteInterface):
             element = op.moved_element
             if element is None:

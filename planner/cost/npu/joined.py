@@ -1,4 +1,7 @@
-"""Which values of a group are made in their places among others that they join."""
+"""
+Values of a group that are computed in slices of the value that they are concat operands
+of.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class Joined:
                 yield from self.of(part)
 
     def _fits(self, operand: SSAValue, op: JoiningInterface) -> bool:
-        """Whether the tile of an operand is what is joined of it, and no more."""
+        """
+        Return `True` if the tile of a concat operand is exactly its slice of the
+        result's tile.
+        """
         tiling = self.tiling
         have, whole = self._box(operand), tiling.tiles[op].result
         if have is None or any(key[0] is operand for key in tiling.windows):

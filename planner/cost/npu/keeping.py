@@ -1,4 +1,4 @@
-"""What stays in a memory level around a group."""
+"""Residency of values in a memory level around a group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 @dataclass(frozen=True)
 class Keeping:
-    """Which values are in the level around a group."""
+    """Values resident in the level around a group."""
 
     resident: frozenset[SSAValue] = frozenset()
     """Inputs that are there already, whole."""

@@ -1,4 +1,4 @@
-"""What it costs to move boxes of tensors between two levels of memory."""
+"""Cost of moving boxes of tensors between two memory levels."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MoveKey: TypeAlias = tuple[str, Sizes, Sizes, int, Sizes, Sizes]
 
 class Moves:
     """
-    What it costs to move boxes between two levels of memory. The axes of a tensor lie
-    in the farther one in the order of its layout; so do those of a box in the nearer
-    one, where tiles are `ordered`. Both are walked in this order.
+    Cost of moving boxes between two memory levels. The axes of a tensor lie in the
+    outer one in the order of its layout; so do those of a box in the inner one, where
+    tiles are `ordered`. Both are walked in this order.
     """
 
     def __init__(self, costs: Costs, near: str, far: str, *, ordered: bool) -> None:
@@ -40,7 +40,7 @@ class Moves:
         self.free: AbstractSet[SSAValue] = frozenset()
         """Values that may lie in any order: each box is moved in the best one."""
         self.phased = False
-        """Whether it counts where in a burst the moves start, or all start at one."""
+        """True if the offsets of moves in a burst count; otherwise all start at one."""
         self.burst = costs.machine.levels[far].burst
         levels = [costs.machine.levels[name] for name in (near, far)]
         shared = [level.bandwidth for level in levels if level.shared]

@@ -28,7 +28,7 @@ from tlf.planner.cost.npu.steps import Steps
 from tlf.planner.cost.npu.work import Instructions
 
 STAGES = (1, 2, 3, 4)
-"""How many iterations may be in flight."""
+"""Possible numbers of iterations in flight."""
 
 TIMED = 8
 """Of so many choices, the best by estimate, the time is worked out."""
@@ -53,7 +53,7 @@ NEAR = 8
 
 
 class Machinery:
-    """What tells times on a target, between a level and the next farther one."""
+    """Cost models of a target, between a level and the next outer one."""
 
     def __init__(self, target: Target, level: Level) -> None:
         names = list(target.levels)
@@ -90,7 +90,7 @@ class NearestSearch:
     level: Level
     machinery: Machinery
     executions: int = 1
-    """How often loops around run the group."""
+    """Number of times that the loops around run the group."""
     stages: Sequence[int] = STAGES
     grid: int = GRID
     large: tuple[list[Sizes], list[Sizes]] = field(
@@ -173,7 +173,7 @@ class NearestSearch:
         return Grid(self.members, self.axes, self._contractions, burst).sizes(self.grid)
 
     def _sums_whole(self, sizes: Sizes) -> bool:
-        """Whether tiles of some sizes have all that they add up at once."""
+        """Return `True` if tiles of the given sizes have whole reductions."""
         return sizes[len(self.axes.parallel) :] == self.axes.reduction
 
     def _small(self) -> Choice | None:
@@ -190,7 +190,10 @@ class NearestSearch:
         return self.time(sizes, SINGLE)
 
     def _estimated(self, sizes: Sizes, best: Shortlist) -> Iterator[Choice]:
-        """What sizes cost by estimate, unless that is more than what is known."""
+        """
+        Yield the estimated choices of some sizes, unless they cost more than the best
+        known.
+        """
         large = self.large[self._sums_whole(sizes)]
         if any(_dominates(sizes, misfit) for misfit in large):
             return
@@ -267,7 +270,10 @@ class NearestSearch:
         return options(extents[axis]) if free[axis] else (extents[axis],)
 
     def time(self, sizes: Sizes, stages: InFlight) -> Choice | None:
-        """What sizes cost, or None where they are illegal or do not fit."""
+        """
+        Return the timed choice of some sizes; `None` where they are illegal or do not
+        fit.
+        """
         key = sizes, stages
         if key not in self.timed:
             self.timed[key] = self._time(sizes, stages)
@@ -287,7 +293,7 @@ class NearestSearch:
         return self.machinery.program(buffers.tiling, stages, buffers)
 
     def _buffers(self, sizes: Sizes) -> TileBuffers | None:
-        """What tiles of some sizes take, or None where they are illegal."""
+        """Return the buffers of tiles of some sizes; `None` where they are illegal."""
         tiling = self._tiling(sizes)
         return None if tiling is None else TileBuffers(tiling, steps=self.steps)
 
@@ -302,7 +308,7 @@ class NearestSearch:
 
 
 def _whole(tiling: GroupTiling, scope: Scope) -> int:
-    """How many whole tiles there are; one where none is."""
+    """Return the number of whole tiles; one where there is none."""
     loops = [*tiling.loops.values()]
     if scope is Scope.INNER:
         loops += tiling.inner_loops.values()
@@ -310,7 +316,7 @@ def _whole(tiling: GroupTiling, scope: Scope) -> int:
 
 
 def _dominates(sizes: Sizes, other: Sizes) -> bool:
-    """Whether no size is smaller than in `other`."""
+    """Return `True` if no size is smaller than in `other`."""
     return all(mine >= theirs for mine, theirs in zip(sizes, other, strict=True))
 
 

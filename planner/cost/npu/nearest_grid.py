@@ -115,7 +115,10 @@ class Grid:
         ]
 
     def _has_columns(self, axis: int) -> bool:
-        """Whether many rows or columns of a product lie along an axis of the result."""
+        """
+        Return `True` if many rows or columns of a product lie along an axis of the
+        result.
+        """
         forms = map(self.members.forms.of, self.contractions)
         sides = (
             prod(

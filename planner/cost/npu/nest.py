@@ -134,9 +134,9 @@ class NestProgram:
 
     def _body(self, cuts: Sequence[Task]) -> Iterator[Item]:
         """
-        What an iteration does, with what is cut for it alone. What comes early, but is
-        needed behind the loop of a reduction only, comes behind that: it would hold up
-        the loads of that loop.
+        Yield the items of an iteration, with those tiles that are cut for it alone. A
+        tile that is loaded ahead, but needed only after the loop of a reduction, comes
+        after that: it would hold up the loads of that loop.
         """
         inner = bool(self.tiling.inner_loops)
         slots = min(self.stages, prod(loop.trips for loop in self.loops))
@@ -158,7 +158,7 @@ class NestProgram:
             yield Task(back, tuple(self._places(value)), ())
 
     def _is_held_up(self, cut: Task) -> bool:
-        """Whether what is cut is used behind the loop of a reduction alone."""
+        """Return `True` if a tile is used only after the loop of a reduction."""
         anchor = self.tiling.anchor
         if anchor is None or not self.tiling.inner_loops:
             return False
@@ -199,7 +199,9 @@ class NestProgram:
             yield Task(self.moves.into(value, box), (), (buffer,), ahead)
 
     def _sums(self, anchor: TiledOperation, slots: int) -> Iterator[Task]:
-        """What an iteration of a reduction computes, early products first."""
+        """
+        Yield the computation of an iteration of a reduction, early products first.
+        """
         running = Running(self.tiling, self.moves.costs)
         ahead = self._ahead(slots)
         inside = [
@@ -269,7 +271,9 @@ class NestProgram:
 
 
 def in_turn(items: Iterable[Item], cores: int) -> Iterator[Item]:
-    """What a core does whose moves through shared ports wait for those of others."""
+    """
+    Yield the items of a core whose moves through shared ports wait for those of others.
+    """
     for item in items:
         if isinstance(item, Loop):
             yield replace(item, body=tuple(in_turn(item.body, cores)))
@@ -279,7 +283,7 @@ def in_turn(items: Iterable[Item], cores: int) -> Iterator[Item]:
 
 
 def _written(body: Sequence[Item]) -> frozenset[Buffer]:
-    """What a body writes, but for the buffers of loops inside."""
+    """Return the buffers that a body writes, except those of loops inside."""
     found: set[Buffer] = set()
     for item in body:
         if isinstance(item, Task):

@@ -1,4 +1,4 @@
-"""What a nest over nearer tiles does for a tile of an outer level."""
+"""Work of a nest over inner tiles, for a tile of an outer level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tlf.machine.costs import Cost
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast nests over nearer tiles can go on."""
+    """Throughput limits of nests over inner tiles."""
 
     issue: float
     """Cycles of the control processor for an instruction."""
@@ -24,12 +24,12 @@ class Pace:
 
 @dataclass(slots=True)
 class NestWork:
-    """What a nest over nearer tiles does for a tile."""
+    """Work of a nest over inner tiles, for a tile of the outer level."""
 
     busy: dict[int, float] = field(default_factory=dict[int, float])
     """Cycles, by engine."""
     latencies: dict[int, int] = field(default_factory=dict[int, int])
-    """How long what an engine does takes to have its effect."""
+    """Latency of the results, by engine."""
     instructions: int = 0
     alone: float = 0
     """

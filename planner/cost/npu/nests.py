@@ -1,4 +1,7 @@
-"""Which operations of a group will share a nest over tiles of the nearest memory."""
+"""
+Prediction of the operations of a group that share a nest over tiles of the nearest
+memory.
+"""
 
 from __future__ import annotations
 

@@ -108,8 +108,9 @@ class OuterModel:
         work: Instructions | None = None,
     ) -> dict[int, NestWork]:
         """
-        What each nest over nearer tiles that does anything does for a tile: all that
-        is to be `done`, if that is known, or part of it; `work` computes it.
+        Return the work of nests over inner tiles for a tile, by nest; those without any
+        are left out. `done` are the exchanges, all of them unless given; `work`
+        computes them.
         """
         found: dict[int, NestWork] = {}
         for each in done or exchanges(tiling.tiles, nests):
@@ -187,7 +188,10 @@ class OuterModel:
     def _instructions(
         self, tiling: GroupTiling, exchange: Exchange, work: Instructions
     ) -> Iterator[Cost]:
-        """What computes a tile, with the moves from and to it."""
+        """
+        Yield the costs of a tile: its instructions, and its moves to and from the
+        nearest memory.
+        """
         tiled = tiling.tiles[exchange.op]
         if exchange.computes:
             yield from work.of(tiled)

@@ -1,5 +1,6 @@
 """
-What no tiles of a group beat at an outer level, from the largest and the smallest.
+Lower bounds of the cost of a group at an outer level over all tilings, from the largest
+and the smallest tiles.
 
 Source: the two bounds of a roofline (Williams et al. 2009), moves and work, each of
 them what all tiles together take at least.
@@ -52,7 +53,7 @@ EXACT = 1e-6
 
 @dataclass(frozen=True)
 class Bound:
-    """What a group costs at least."""
+    """Lower bounds of the cost of a group."""
 
     cycles: int
     """If early loads are over before."""
@@ -79,7 +80,10 @@ class OuterBound:
         self.model = largest.model
 
     def of(self, keeping: Keeping) -> Bound:
-        """What the group costs at least with some values in the level."""
+        """
+        Return the lower bounds of the cost of the group with some values resident in
+        the level.
+        """
         near = keeping.near
         loads = {v: n for v, n in self._loads.items() if v not in near}
         loads |= {v: byte_count(tensor_type(v)) for v in keeping.loaded}
@@ -231,7 +235,10 @@ def _steady(small: Interval, large: Interval) -> float:
 
 
 def _is_less(small: Box, large: Box) -> bool:
-    """Whether all iterations of a small tile hold less than the large one."""
+    """
+    Return `True` if all iterations of a small tile together cover fewer indices than
+    the large one, on some axis.
+    """
     pairs = zip(small, large, strict=True)
     return any(_total(each) < whole.room for each, whole in pairs)
 

@@ -28,7 +28,7 @@ ENOUGH = 1.02
 
 @dataclass(frozen=True)
 class OuterPlan:
-    """How a group is tiled, and what that costs."""
+    """Tiling of a group, and its cost."""
 
     tile: Sizes
     roll: int | None
@@ -40,11 +40,11 @@ class OuterPlan:
     reduce: Sizes = ()
     """The sizes of the pieces of a reduction, if it does not run whole."""
     leads: bool = False
-    """Whether what is computed for windows is computed an iteration ahead."""
+    """True if the values that windows read are computed an iteration ahead."""
 
     @property
     def key(self) -> PlanKey:
-        """What `OuterSearch.plan` finds it by."""
+        """Key of the plan in `OuterSearch.plan`."""
         return (*self.tile, *self.reduce), self.roll, self.stages, self.leads
 
     @property
@@ -91,17 +91,20 @@ Known: TypeAlias = "dict[PlanKey, OuterPlan | None]"
 """Plans by what tells them apart."""
 
 Rooms: TypeAlias = "dict[PlanKey, tuple[Footprint, int] | None]"
-"""What such plans take: the buffers, and their bytes."""
+"""Memory that such plans take: the buffers, and their bytes."""
 
 
 def floor_of(only: OuterCost | None) -> float:
-    """What no tiling beats that costs so much with one tile."""
+    """
+    Return a lower bound of the cycles of any tiling, from the cost with one tile; 0
+    where that is not known.
+    """
     if only is None:
         return 0
     return max(only.moved, only.compute)
 
 
 def is_enough(plan: OuterPlan, only: OuterCost) -> bool:
-    """Whether a plan can hardly be beaten, in what it moves as in its time."""
+    """Return `True` if a plan can hardly be beaten, neither in traffic nor in time."""
     cost = plan.cost
     return cost.cycles <= floor_of(only) * ENOUGH and cost.bytes <= only.bytes * ENOUGH

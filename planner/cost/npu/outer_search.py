@@ -119,7 +119,7 @@ class OuterSearch(TileSearch):
         return self._in_pieces(reduce).plan(sizes[:count], roll, stages, leads)
 
     def _is_poor(self, plan: OuterPlan) -> bool:
-        """Whether a plan is far from what no tiles beat."""
+        """Return `True` if the time of a plan is far from the lower bound."""
         if self.bound is None:
             return True
         return plan.cost.cycles > POOR * self.bound.of(self.keeping).cycles

@@ -24,7 +24,7 @@ def piece_count(tiling: GroupTiling) -> int:
 
 
 def is_summed(tiling: GroupTiling, op: Operation) -> bool:
-    """Whether an operation adds up what comes in pieces."""
+    """Return `True` if an operation accumulates over the pieces of a reduction."""
     return bool(tiling.inner_loops) and (op is tiling.anchor or tiling.is_step(op))
 
 
@@ -42,7 +42,7 @@ def separated(tiling: GroupTiling, nests: Nests) -> Nests:
 
 
 def is_in_loop(tiling: GroupTiling, number: int) -> bool:
-    """Whether a nest runs for each piece."""
+    """Return `True` if a nest runs for each piece."""
     return bool(tiling.inner_loops) and number % PHASES == IN_LOOP
 
 

@@ -34,7 +34,7 @@ class Task:
     reads: tuple[Buffer, ...] = ()
     writes: tuple[Buffer, ...] = ()
     ahead: int = 0
-    """How many iterations before its own it is issued."""
+    """Number of iterations before its own in which it is issued."""
 
 
 @dataclass(frozen=True)
@@ -132,16 +132,19 @@ class Timeline:
         *self._first, size = accumulate(
             (count * self._engines for count in slots.values()), initial=0
         )
-        """Where the times of a buffer are, by its number: by slot, then by engine."""
+        """
+        Base indices of the times of each buffer, by its number; the times are by slot,
+        then by engine.
+        """
         self._place = [*self._first]
-        """Where those of the slot are that a buffer is in."""
+        """Indices of the times of each buffer's current slot."""
         self._written = [0] * size
         self._read = [0] * size
         self._run(_numbered(items, {each: n for n, each in enumerate(slots)}))
 
     @property
     def end(self) -> int:
-        """When everything is over, in cycles."""
+        """End of the program, in cycles."""
         return self.model.end
 
     def _run(self, items: Sequence[_Item]) -> None:
@@ -169,7 +172,9 @@ class Timeline:
             self._written[place + queue] = done
 
     def _latest(self, times: list[int], places: Sequence[int], queue: int) -> int:
-        """When the last of all other engines was done with some places."""
+        """
+        Return the latest time at which any other engine was done with some places.
+        """
         latest, others = 0, self._others[queue]
         for place in places:
             for engine in others:
@@ -255,5 +260,5 @@ def _slots(items: Sequence[Item]) -> dict[Buffer, int]:
 
 
 def cycles_of(items: Sequence[Item], costs: Costs) -> int:
-    """How long a program takes on a machine at rest."""
+    """Return the cycles of a program on an idle machine."""
     return Timeline(items, costs).end

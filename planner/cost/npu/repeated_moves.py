@@ -1,5 +1,5 @@
 """
-How often the factors of a product are moved near, where not all of it fits there.
+Repeated moves of the factors of a product that does not fit in the inner level.
 
 Source: the blocked product of Hong and Kung, "I/O complexity: the red-blue pebble game"
 (STOC 1981): a block of one array stays, and the others are read for each block.
@@ -12,8 +12,8 @@ from math import ceil
 
 def repeats(left: float, right: float, sums: int, room: float) -> tuple[int, int]:
     """
-    How often each of two factors is moved, all of so many bytes, through so many bytes
-    of room: blocks of a factor stay while all of the other passes, or blocks of sums
+    Return how many times each of two factors is moved, all of so many bytes, through
+    `room` bytes: blocks of a factor stay while all of the other pass, or blocks of sums
     while rows of one factor meet columns of the other.
     """
     ways = [(1, ceil(left / room)), (ceil(right / room), 1)]

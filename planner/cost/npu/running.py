@@ -1,4 +1,7 @@
-"""What the steps of a cascade compute besides their terms: limits and corrections."""
+"""
+Limits and corrections of running totals, which the steps of a cascade compute besides
+their terms.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ SLOW = ("exp", "div")
 """Operations of formulae that take an engine longer."""
 
 RESTARTS = ("compare", "compare", "or", "select")
-"""What keeps a total as long as an extreme is what it was."""
+"""Operations that keep a total as long as its extreme is unchanged."""
 
 
 @dataclass
@@ -28,12 +31,15 @@ class Running:
     _known: set[Formula] = field(default_factory=set[Formula])
 
     def limited(self, op: Operation) -> Iterator[Cost]:
-        """What keeps a total in the finite numbers for those who compute with it."""
+        """Yield the costs of clamping a total to finite numbers for its users."""
         for _ in limits_of(self.tiling, op):
             yield self.costs.elementwise(self._count(op.results[0]))
 
     def corrected(self, op: Operation) -> Iterator[Cost]:
-        """What makes a total right for what its terms depend on now."""
+        """
+        Yield the costs of correcting a total for the current values that its terms
+        depend on.
+        """
         if self.tiling.restart_of(op) is not None:
             for _ in RESTARTS:
                 yield self.costs.elementwise(self._count(op.results[0]))

@@ -42,7 +42,7 @@ class Shortlist:
         del known[self._count :]
 
     def is_beaten(self, cycles: float) -> bool:
-        """Whether nothing of so many cycles would be kept."""
+        """Return `True` if no choice of `cycles` would be kept."""
         return all(
             len(known) == self._count and known[-1].cycles < cycles
             for known in self._best.values()

@@ -1,4 +1,4 @@
-"""When the operations of a group run, and those that use its values."""
+"""Steps at which the operations of a group run, and at which its values are used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Steps:
     ) -> None:
         order = {op: number for number, op in enumerate(operations)}
         self.of = order if nests is None else {op: nests[op] for op in order}
-        """When each operation runs."""
+        """The step of each operation."""
         self.end = 1 + max(self.of.values(), default=-1)
         self._nests = nests
         self._done: dict[tuple[Operation, ...] | None, list[Exchange]] = {}
@@ -55,12 +55,17 @@ class Steps:
                 yield from self.uses(op.results[0])
 
     def _leaves(self, op: Operation) -> bool:
-        """Whether what an operation makes is not for the group alone."""
+        """
+        Return `True` if the result of an operation has no users, or users outside of
+        the group.
+        """
         users = [use.operation for use in op.results[0].uses]
         return not users or any(user not in self.of for user in users)
 
     def is_handed_on(self, value: SSAValue) -> bool:
-        """Whether operations of other steps than that which makes a value use it."""
+        """
+        Return `True` if a value has users in other steps than the one that computes it.
+        """
         if (known := self._handed.get(value)) is None:
             owner = value.owner
             own = self.of.get(owner) if isinstance(owner, Operation) else None
@@ -79,7 +84,7 @@ class Steps:
     def exchanges(
         self, tiles: Mapping[Operation, TiledOperation]
     ) -> Sequence[Exchange]:
-        """What the nests do for tiles of some operations, in their order."""
+        """Return the exchanges of some operations in their nests, in order."""
         assert self._nests is not None
         # The whole group is asked for most.
         key = None if len(tiles) == len(self.of) else tuple(tiles)

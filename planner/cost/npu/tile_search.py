@@ -126,7 +126,10 @@ class TileSearch:
 
     @cached_property
     def bound(self) -> OuterBound | None:
-        """What no tiles beat, or None where the largest or the smallest are illegal."""
+        """
+        Lower bounds over all tiles; `None` where the largest or the smallest are
+        illegal.
+        """
         largest = self._tiling(self.axes.parallel, None)
         smallest = self._tiling(tuple(chain[0] for chain in self.chains), None)
         if largest is None or smallest is None:
@@ -134,7 +137,9 @@ class TileSearch:
         return OuterBound(largest, smallest)
 
     def _is_unbeaten(self, plan: OuterPlan) -> bool:
-        """Whether no other plan can take less time, or move fewer bytes as fast."""
+        """
+        Return `True` if no other plan can take less time, or move fewer bytes as fast.
+        """
         if self.bound is None:
             return False
         least = self.bound.of(self.keeping)
@@ -162,7 +167,10 @@ class TileSearch:
         return min((plan.needed for plan in plans if plan is not None), default=None)
 
     def _only_tile(self) -> OuterCost | None:
-        """What one tile costs, whether or not it fits."""
+        """
+        Return the cost with one tile, whether or not it fits; `None` where it is
+        illegal.
+        """
         if (only := self._tiling(self.axes.parallel, None)) is None:
             return None
         return only.cost(1, only.footprint(1, self.keeping), self.keeping)

@@ -1,5 +1,5 @@
 """
-What a group costs whose tiles are brought to an outer level and computed further in.
+Cost of a group whose tiles are moved to an outer level and computed further in.
 
 The moves of all tiles share the channel of the farther memory; while one tile is
 computed, the next one comes in. With `tL`, `tC` and `tS` for a tile that is loaded,
@@ -39,13 +39,16 @@ from tlf.support.affine.access import Box, Interval
 
 @dataclass(frozen=True)
 class OuterCost:
-    """What running a group costs: moves are known before the time that it takes."""
+    """
+    Cost of running a group. Its moves are known before its time, which is found on
+    demand.
+    """
 
     loads: Traffic
     ahead: Traffic
     """Early loads among them."""
     in_loops: bool
-    """Whether loops load tiles, which loads for later groups do not pass."""
+    """True if loops load tiles, which loads for later groups do not pass."""
     stores: Traffic
     footprint: Footprint
     _compute: Callable[[], float] = field(repr=False, compare=False)
@@ -131,8 +134,8 @@ class TiledGroup:
 
     def is_legal(self, keeping: Keeping) -> bool:
         """
-        Whether tiles of the results that are kept can be made in their place, and what
-        is read by indices is in the farther memory.
+        Return `True` if tiles of the results that are kept can be computed in place,
+        and all that is read by indices is in the outer memory.
         """
         tiling = self.tiling
         if any(op.operands[0] in keeping.near for op in tiling.gathered):
@@ -147,7 +150,7 @@ class TiledGroup:
     def cost(
         self, stages: int, footprint: Footprint, keeping: Keeping = NOTHING
     ) -> OuterCost:
-        """What it costs, which takes these buffers."""
+        """Return the cost of the group with these buffers."""
         ahead, inside = Traffic(), dict[int, Traffic]()
         once: dict[SSAValue, Traffic] = {}
         for value, depth, moved in self.all_loads(keeping):
@@ -172,7 +175,7 @@ class TiledGroup:
     def all_loads(
         self, keeping: Keeping = NOTHING
     ) -> Iterator[tuple[SSAValue, int, Traffic]]:
-        """What is loaded of each input, and in how many loops."""
+        """Yield the loads of each input, with the depth of the loops around them."""
         near = keeping.near
         for value, depth, moved in self._loads:
             if value not in near:
@@ -181,7 +184,7 @@ class TiledGroup:
             yield value, 0, self._whole_load(value)
 
     def _whole_load(self, value: SSAValue) -> Traffic:
-        """What is moved where an input is brought whole."""
+        """Return the traffic of loading a whole input."""
         if value not in self._whole_loads:
             shape = tensor_type(value).get_shape()
             whole = tuple(Interval.whole(extent) for extent in shape)
@@ -190,7 +193,7 @@ class TiledGroup:
 
     @property
     def tiles(self) -> int:
-        """How many tiles there are."""
+        """Number of tiles."""
         return prod(loop.trips for loop in self.tiling.loops.values())
 
     @cached_property
@@ -223,7 +226,7 @@ class TiledGroup:
 
     @cached_property
     def stores(self) -> tuple[tuple[SSAValue, Traffic], ...]:
-        """What is stored of each result."""
+        """The stores of each result."""
         pairs = zip(self.tiling.results, self.tiling.pieces, strict=True)
         return tuple(
             (value, self._movements.back(value, piece)) for value, piece in pairs
@@ -231,7 +234,7 @@ class TiledGroup:
 
     @cached_property
     def _loads(self) -> tuple[tuple[SSAValue, int, Traffic], ...]:
-        """What is loaded of each input, and in how many loops."""
+        """The loads of each input, with the depth of the loops around them."""
         return tuple(self._each_load())
 
     def _each_load(self) -> Iterator[tuple[SSAValue, int, Traffic]]:
@@ -249,7 +252,7 @@ class TiledGroup:
         yield from self._first_loads()
 
     def _first_loads(self) -> Iterator[tuple[SSAValue, int, Traffic]]:
-        """What is loaded for the windows before the first iteration."""
+        """Yield the loads for the initial windows, before the first iteration."""
         tiling, rolled = self.tiling, self.tiling.rolled
         if tiling.start is None or rolled is None:
             return
@@ -292,8 +295,9 @@ class TiledGroup:
 
     def _again(self, stages: int, loads: Mapping[int, Traffic], store: float) -> float:
         """
-        What loops further in add that start again for each tile of an outer one: its
-        loads in flight come before theirs, and theirs behind the last store before.
+        Return the cycles that inner loops add by restarting for each tile of an outer
+        one: the outer one's loads in flight come before theirs, and theirs after the
+        last store before.
         """
         loops = self._movements.outer
         outer = max((depth for depth in loads if depth < len(loops)), default=0)
@@ -351,7 +355,7 @@ class TiledGroup:
 
 
 def _fills(tiling: GroupTiling, value: SSAValue, piece: Box) -> bool:
-    """Whether tiles make up a result, each with no more than its piece."""
+    """Return `True` if tiles make up a result, each with no more than its piece."""
     owner = value.owner
     if not isinstance(owner, Operation) or (value, 0) in tiling.windows:
         return False

@@ -28,14 +28,14 @@ from tlf.planner.fusion.cascades import Cascades
 T = TypeVar("T")
 
 RUNNERS_UP = 6
-"""How many other plans of a group are kept that may be better among others."""
+"""Number of other plans kept for a group, which may be better in combination."""
 
 
 Plans: TypeAlias = tuple[graph.PlanAttr, ...]
 
 
 def is_timed(target: Target) -> bool:
-    """Whether there is a model of how long a target takes."""
+    """Return `True` if there is a timing model of a target."""
     engines = {"matrix", "vector"}
     return target.backend == "npu" and engines <= set(target.engines)
 
@@ -164,7 +164,10 @@ def nests_of(members: Members, target: Target, memo: Memo | None = None) -> Nest
 def _remembered(
     known: dict[Hashable, T], members: Members, find: Callable[[Members], T]
 ) -> T:
-    """What is found for a group, once for all of its structure that run as often."""
+    """
+    Return the result of `find` for a group, computed once for all groups of its
+    structure that run as many times.
+    """
     structure = structure_of(members.operations, members.results)
     key = structure, _executions(members.root)
     if key not in known:
@@ -173,7 +176,10 @@ def _remembered(
 
 
 def _executions(op: Operation) -> int:
-    """How often loops around run an operation; one of unknown trips counts once."""
+    """
+    Return how many times the loops around run an operation; a loop of unknown trip
+    count counts once.
+    """
     count, around = 1, op.parent_op()
     while around is not None:
         if isinstance(around, tile.WhileOp):

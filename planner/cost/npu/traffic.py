@@ -1,4 +1,4 @@
-"""What a group moves between two memories: bytes, and cycles of the channel."""
+"""Traffic of a group between two memories: bytes, and cycles of the channel."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Movements:
         return Traffic(payload, max(cycles, moves.least(payload)))
 
     def repeats(self, box: Box) -> int:
-        """How often the same box is moved."""
+        """Return how many times the same box is moved."""
         return self._iterations(box, self.loops[: self.depth(box)])
 
     def depth(self, box: Box) -> int:

@@ -23,8 +23,7 @@ from tlf.support.affine.access import Box
 
 class Instructions:
     """
-    What computing tiles costs on a machine whose engines are named `matrix` and
-    `vector`.
+    Cost of computing tiles on a machine whose engines are named `matrix` and `vector`.
     """
 
     def __init__(self, costs: Costs, cut: CutWork | None = None) -> None:
@@ -54,7 +53,7 @@ class Instructions:
             yield self._elementwise(self._computed(tiled))
 
     def filled(self, tiled: TiledOperation) -> Iterator[Cost]:
-        """What fills a tile of a constant that leaves a group."""
+        """Yield the cost of filling a tile of a constant that leaves a group."""
         yield self._elementwise(elements(tiled.result))
 
     def _computed(self, tiled: TiledOperation) -> int:

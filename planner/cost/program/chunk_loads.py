@@ -43,7 +43,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a move in nests uses chunks."""
+    """Rate at which a move in nests uses chunks."""
 
     loops: tuple[Nest, ...]
     period: int
@@ -89,7 +89,7 @@ def _is_from(load: Step, far: Level) -> bool:
 
 
 def _is_fixed(load: Step, price: MovePrice) -> bool:
-    """Whether a load fills a box of a buffer outside of all loops."""
+    """Return `True` if a load fills a box of a buffer outside of all loops."""
     buffer = price.destination.place.buffer
     if load.ahead or buffer.home is not None or buffer.turns is not None:
         return False
@@ -127,14 +127,14 @@ def _filling(price: MovePrice) -> MovePrice:
 
 
 def _ends_with(load: MovePrice, cut: Cut[Pace]) -> bool:
-    """Whether chunks fill no more than a load does."""
+    """Return `True` if chunks fill no more than the load does."""
     size, axis = load.box[cut.axis], cut.axis
     end = load.destination.offsets[axis].constant + size
     return size % cut.size == 0 or end >= load.destination.place.shape[axis]
 
 
 def _paces(use: Use) -> Callable[[int, range], Pace | None]:
-    """How fast chunks along an axis are used."""
+    """Return a function for the rate at which chunks along an axis are used."""
     path = _path(use)
 
     def pace(axis: int, starts: range) -> Pace | None:
@@ -190,7 +190,10 @@ def _cut(items: list[Item], use: Use, cut: Cut[Pace]) -> None:
 
 
 def _place(items: Sequence[Item], use: Use) -> int:
-    """Where chunks go: behind other loads for a nest, before those for later ones."""
+    """
+    Return the position of chunks: after other loads for a nest, before those for later
+    ones.
+    """
     at, nest = items.index(use.load), items.index(use.nest)
     needed = {access.buffer for step in use.nest.steps() for access in step.touched}
     for item in items[nest - 1 : at : -1]:

@@ -42,7 +42,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Delay:
-    """How many iterations make a chunk."""
+    """Number of iterations that compute a chunk."""
 
     period: int
     depth: int = 1
@@ -81,13 +81,15 @@ def _stores(items: Sequence[Item], nest: Nest, far: Level) -> Iterator[Made]:
 
 
 def _is_whole(price: MovePrice) -> bool:
-    """Whether a store takes all of a buffer."""
+    """Return `True` if a store reads all of a buffer."""
     place = price.source.place
     return place.window is None and place.shape == price.box and is_start(price.source)
 
 
 def _delays(made: Made) -> Callable[[int, range], Delay | None]:
-    """How many iterations make a chunk along an axis."""
+    """
+    Return a function for the number of iterations that compute a chunk along an axis.
+    """
 
     def delay(axis: int, starts: range) -> Delay | None:
         ends = made.making.destination.place, made.storing.source.place

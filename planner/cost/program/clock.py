@@ -40,7 +40,7 @@ class Clock:
     first: dict[Nest, int] = field(init=False, default_factory=dict[Nest, int])
     """The slot of the next execution's first iteration."""
     totals: list[int] = field(init=False)
-    """What instructions add up to, by `keys`."""
+    """Sums of the instructions' tallies, by `keys`."""
     keys: dict[Key, int] = field(init=False, default_factory=dict[Key, int])
     steps: int = field(init=False, default=0)
     """The instructions that were run, not only counted."""
@@ -90,7 +90,7 @@ class Clock:
                 times[place] = done
 
     def _ready(self, touch: Touch) -> int:
-        """When everything is over that an instruction has to wait for."""
+        """Return the time at which all that an instruction waits for is done."""
         ready, times = 0, self.times
         for place in touch.waits:
             if times[place] > ready:
@@ -109,7 +109,7 @@ class Clock:
             self.totals[at] += number
 
     def _open(self, nest: Nest) -> None:
-        """What is done before the first iteration of a nest."""
+        """Issue the work before the first iteration of a nest: its prologue."""
         if nest in self._opened:
             return
         self._opened.add(nest)
@@ -159,7 +159,9 @@ class Clock:
                 self._step(item)
 
     def _issue_ahead(self, nest: Nest, first: int, number: int, ahead: int) -> None:
-        """What an iteration issues so many iterations before its own."""
+        """
+        Issue the steps of an iteration that come `ahead` iterations before its own.
+        """
         self._turn(nest, first, number)
         for item in nest.body:
             if isinstance(item, Step) and item.ahead == ahead:
@@ -196,7 +198,7 @@ class Clock:
                 group[number] = next(rest, 0)
 
     def totals_by_key(self) -> dict[Key, int]:
-        """What instructions add up to."""
+        """Return the sums of the instructions' tallies."""
         return {key: self.totals[at] for key, at in self.keys.items()}
 
 

@@ -15,7 +15,7 @@ Stream: TypeAlias = tuple[int, int]
 """An engine, and how many iterations ahead it is."""
 
 Uses: TypeAlias = dict[Stream, dict[Buffer, list[tuple[Access, bool]]]]
-"""What each stream touches, by buffers, and whether it writes."""
+"""Accesses of each stream, by buffers, with `True` for writes."""
 
 Done: TypeAlias = dict[Stream, int]
 """
@@ -37,15 +37,15 @@ class Credits:
     """The signals for all of that."""
     _items: list[Uses] = field(default_factory=list[Uses])
     _known: dict[Stream, Done] = field(default_factory=dict[Stream, Done])
-    """What every stream knows."""
+    """The items that every stream knows to be done."""
     _after: dict[tuple[int, Stream], Done] = field(
         default_factory=dict[tuple[int, Stream], Done]
     )
-    """What it knows once it is past an item."""
+    """The items that a stream knows to be done once it is past an item."""
     _edges: dict[tuple[int, Stream], list[tuple[int, Stream]]] = field(
         default_factory=dict[tuple[int, Stream], list[tuple[int, Stream]]]
     )
-    """What an item waits for in the same iteration."""
+    """The items of the same iteration that an item waits for."""
 
     @staticmethod
     def of(nest: Nest) -> int:
@@ -124,7 +124,9 @@ def _meet(
     earlier: dict[Buffer, list[tuple[Access, bool]]],
     later: dict[Buffer, list[tuple[Access, bool]]],
 ) -> bool:
-    """Whether one of two writes what the other one touches."""
+    """
+    Return `True` if two uses conflict: one of them writes what the other one touches.
+    """
     return any(
         (writes or wrote) and access.meets(other)
         for buffer in earlier.keys() & later.keys()
@@ -141,7 +143,7 @@ def _learn(done: Done, other: Done, stream: Stream, position: int) -> None:
 
 
 def _moved(done: Done, count: int) -> Done:
-    """What was known so many items before."""
+    """Return the known items with their positions moved back by `count` items."""
     return {stream: position - count for stream, position in done.items()}
 
 

@@ -40,7 +40,7 @@ def start_early(items: list[Item], levels: Sequence[Level]) -> None:
 
 
 def _are_placed(items: Sequence[Item], level: Level) -> bool:
-    """Whether the planner finds places for all buffers of a level."""
+    """Return `True` if the planner finds offsets for all buffers of a level."""
     spans = Spans.of(items)
     lives = planned(buffers_of(spans, level), level, spans)
     return placement_of(lives, level).peak <= level.capacity
@@ -54,7 +54,7 @@ class Line:
     near: Level
     far: Level
     loads: list[int] = field(init=False)
-    """Where loads are."""
+    """Positions of loads."""
 
     def __post_init__(self) -> None:
         self.spans = Spans.of(self.items)
@@ -92,7 +92,7 @@ class Line:
         return ends
 
     def _stops(self, load: int, position: int) -> bool:
-        """Whether a load has to stay behind what is at a position."""
+        """Return `True` if a load cannot move before the item at a position."""
         (read,) = self._load(load).reads
         return (
             self.fences[position]
@@ -102,8 +102,8 @@ class Line:
 
     def goals(self) -> Iterator[dict[int, int]]:
         """
-        Where loads may go: as early as there is room, then with less of it taken. Those
-        that stay are left out.
+        Yield target positions of loads: as early as there is room, then with less of it
+        taken. Loads that stay are left out.
         """
         for share in SHARES:
             goals = self._goals(int(self.near.capacity * share))
@@ -111,7 +111,10 @@ class Line:
                 yield goals
 
     def _goals(self, limit: int) -> dict[int, int]:
-        """Where loads go if no more than `limit` bytes are to be live at once."""
+        """
+        Return the target positions of loads with no more than `limit` bytes live at
+        once.
+        """
         live, first = self._live(), 0
         goals: dict[int, int] = {}
         for load in self.loads:
@@ -146,7 +149,10 @@ class Line:
         return self.spans.steps[item], self.spans.steps[item]
 
     def _is_likely(self, goals: dict[int, int]) -> bool:
-        """Whether places are found when loads have gone to where they go."""
+        """
+        Return `True` if offsets are likely to be found with loads at their target
+        positions.
+        """
         number = {buffer: at for at, buffer in enumerate(self.buffers)}
         moved = list(self.planned)
         for load, goal in goals.items():
@@ -177,7 +183,7 @@ def _accesses(item: Item) -> Iterator[Access]:
 
 
 def _is_free(step: Step) -> bool:
-    """Whether a load fills a buffer of its own, outside of loops."""
+    """Return `True` if a load fills a buffer of its own, outside of loops."""
     assert step.moves is not None
     destination = step.moves[1]
     return destination.home is None and destination.turns is None

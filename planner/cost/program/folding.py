@@ -20,7 +20,7 @@ def fold_fills(items: list[Item]) -> None:
 
 
 def _first_sums(items: Sequence[Item], buffer: Buffer) -> bool:
-    """Whether a sum into all of a buffer is what touches it first."""
+    """Return `True` if the first access of a buffer is a sum into all of it."""
     for item in items:
         if not any(_touches(step, buffer) for step in steps_of([item])):
             continue
@@ -61,7 +61,10 @@ def _fold_casts(items: list[Item], used: Mapping[Buffer, int]) -> None:
 def _cast_of(
     product: Step, items: Sequence[Item], used: Mapping[Buffer, int]
 ) -> Step | None:
-    """What rounds all that a product writes, and all that becomes of it."""
+    """
+    Return the cast that rounds all that a product writes and is its only user; `None`
+    if there is none.
+    """
     total = product.sums
     if total is None or used[total] != 2:
         return None

@@ -24,7 +24,7 @@ from tlf.support.affine.access import Linear
 
 
 def users_of(buffer: Buffer, items: Sequence[Item]) -> list[tuple[Item, Step]]:
-    """What touches a buffer, with the items that hold it."""
+    """Return the instructions that touch a buffer, with the items that hold them."""
     return [
         (item, step)
         for item in items
@@ -50,27 +50,34 @@ def cut_of(
     far: Level,
     pace_of: Callable[[int, range], P | None],
 ) -> Cut[P] | None:
-    """How a move of a box is best cut, with one side in a level; see `best_cut`."""
+    """
+    Return the best cut of a move of a box into chunks, with one side in a level; see
+    `best_cut`.
+    """
     place, start = side.place, divisor_of(side.address())
     return best_cut(box, place.strides, place.item, start, far, pace_of)
 
 
 def is_quiet(item: Item, is_move: Callable[[Buffer, Buffer], bool]) -> bool:
-    """Whether an item is a wait, or one of some moves from buffer to buffer."""
+    """
+    Return `True` if an item is a wait, or a move that `is_move` accepts by its two
+    buffers.
+    """
     if isinstance(item, Nest) or item.indexed:
         return False
     return bool(item.finishes) if item.moves is None else is_move(*item.moves)
 
 
 def is_start(side: Side) -> bool:
-    """Whether a side is a place from its first element on."""
+    """Return `True` if all offsets of a side in its place are 0."""
     return all(each == Linear() for each in side.offsets)
 
 
 def shift_along(one: Place, other: Place, axis: int) -> int | None:
     """
-    How far the first element of one place is behind that of another one along an axis;
-    None if that is not known, or if the axis is not the same one of their buffer.
+    Return the offset of the first element of one place from that of another one along
+    an axis; None if that is not known, or if the axis is not the same one of their
+    buffer.
     """
     if one == other:
         return 0

@@ -33,7 +33,7 @@ class IndexedPrice:
     maps: tuple[AffineMap, AffineMap]
     box: tuple[int, ...]
     scatter: bool = False
-    """Whether the table is written, else it is read."""
+    """True if the table is written, False if it is read."""
     accumulate: bool = False
     reaches: tuple[Reach, ...] = field(init=False)
     phases: tuple[Phase, ...] = field(init=False)

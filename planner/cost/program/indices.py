@@ -28,7 +28,7 @@ class UnknownTimeError(PassFailedException):
 
 
 class Indices:
-    """What index values are."""
+    """Index values as affine functions of loop variables."""
 
     def __init__(self) -> None:
         self.known: dict[SSAValue, Linear] = {}

@@ -1,4 +1,4 @@
-"""Where the times are kept at which buffers were last read and written."""
+"""Layout of the times at which buffers were last read and written."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Marks:
     extent: int
 
     def of(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
-        """Where they are kept."""
+        """Return the positions of the times."""
         first = self.first
         if self.turns is not None:
             first += slot[self.turns] * self.slices
@@ -56,7 +56,7 @@ class TurnMarks:
     turn: Turn | Chunk
 
     def of(self, values: Values, slot: Mapping[Nest, int]) -> Sequence[int]:
-        """Where it is kept."""
+        """Return the position of the time."""
         first = self.first
         if self.turns is not None:
             first += slot[self.turns] * (self.turn.boxes + 1)
@@ -71,7 +71,9 @@ Found: TypeAlias = int | Moving
 
 @dataclass(frozen=True)
 class Touch:
-    """What an instruction waits for, and what it marks."""
+    """
+    Positions of the times that an instruction waits for, and of those that it sets.
+    """
 
     waits: tuple[int, ...]
     """Places that are always the same."""
@@ -112,17 +114,23 @@ class Layout:
     entries: dict[Nest, list[tuple[int, Touch]]] = field(
         default_factory=dict[Nest, list[tuple[int, Touch]]]
     )
-    """What the engines in a nest wait for before it, with what it issues ahead."""
+    """
+    Waits of the engines in a nest before it, for the instructions it issues ahead.
+    """
     late: dict[Nest, list[tuple[int, Touch]]] = field(
         default_factory=dict[Nest, list[tuple[int, Touch]]]
     )
-    """What they wait for behind that."""
+    """
+    Waits of the engines in a nest for the other instructions, after those of `entries`.
+    """
     exits: dict[Nest, list[tuple[int, Touch]]] = field(
         default_factory=dict[Nest, list[tuple[int, Touch]]]
     )
-    """What engines have done for all that follows only when a nest is over."""
+    """Times that engines set for all that follows only when a nest is over."""
     ahead: dict[Nest, list[int]] = field(default_factory=dict[Nest, list[int]])
-    """How many iterations ahead instructions of a nest are issued, if any are."""
+    """
+    Prefetch distances in iterations of the instructions of a nest, if any are ahead.
+    """
     _conflicts: dict[tuple[Buffer, int, bool], Conflicts] = field(
         default_factory=dict[tuple[Buffer, int, bool], Conflicts]
     )
@@ -168,7 +176,10 @@ class Layout:
     def _waits(
         self, queue: int, access: Access, writes: bool, nest: Nest | None
     ) -> Iterator[Found]:
-        """What other engines did, and stands against an access."""
+        """
+        Yield the positions of the conflicting accesses of other engines to the same
+        buffer.
+        """
         for use, first in self.uses[access.buffer].items():
             engine, wrote, sections, turn = use
             if engine == queue or not (writes or wrote):
@@ -187,7 +198,9 @@ class Layout:
                 yield Marks(first, boxes, access.buffer.turns, Linear(), boxes)
 
     def _shared(self, queue: int, buffer: Buffer, writes: bool) -> Conflicts:
-        """What other engines did to other buffers at the same bytes."""
+        """
+        Return the conflicting uses by other engines of other buffers at the same bytes.
+        """
         key = buffer, queue, writes
         if key not in self._conflicts:
             self._conflicts[key] = tuple(
@@ -246,7 +259,10 @@ def _use(queue: int, access: Access, writes: bool) -> Use:
 
 
 def _room(buffer: Buffer, turn: Turn | Chunk | None) -> int:
-    """How many times are kept of a buffer, but for that of the bytes it shares."""
+    """
+    Return the number of times kept for a use of a buffer, not counting that for the
+    bytes it shares.
+    """
     boxes = buffer.slices if turn is None else turn.boxes + 1
     return buffer.slots * boxes
 
@@ -259,7 +275,7 @@ def _whole_place(access: Access, first: int, nest: Nest) -> Found:
 
 
 def _over(buffer: Buffer, turn: Turn | Chunk, first: int) -> Marks:
-    """When all boxes of a buffer were over."""
+    """Return the marks of the times at which all boxes of a buffer were done."""
     return Marks(first, turn.boxes + 1, buffer.turns, Linear(turn.boxes), 1)
 
 
@@ -277,11 +293,11 @@ def _place(access: Access, first: int, nest: Nest | None) -> Found:
 
 
 def _depends(index: Linear, nest: Nest) -> bool:
-    """Whether an index depends on the loops of a nest, or of one inside."""
+    """Return `True` if an index depends on the loops of a nest, or of one inside."""
     inside = [*nest.variables, *(v for n in nests_of(nest.body) for v in n.variables)]
     return any(symbol in inside for symbol, _ in index.terms)
 
 
 def _is_local(buffer: Buffer, nest: Nest) -> bool:
-    """Whether a buffer is there for the iterations of a nest alone."""
+    """Return `True` if a buffer is local to the iterations of a nest."""
     return buffer.home is not None and buffer.home.is_in(nest)

@@ -1,5 +1,5 @@
 """
-How many lines the control processor issues around the instructions of a schedule.
+Lines of the control processor around the instructions of a schedule.
 
 A line takes `issue_cycles`, and the processor runs ahead of the engines: so what it
 issues before the first instruction counts, and all of it only where instructions are so
@@ -87,7 +87,9 @@ def _uses(step: Step) -> Iterator[Use]:
 
 
 def _follows(step: Step, seen: set[Use]) -> bool:
-    """Whether an instruction has to wait for one of those before it."""
+    """
+    Return `True` if an instruction conflicts with an earlier use by another engine.
+    """
     own = list(_uses(step))
     return any(
         buffer is other and queue != engine and (writes or wrote)
@@ -97,7 +99,7 @@ def _follows(step: Step, seen: set[Use]) -> bool:
 
 
 def _takes_turns(step: Step, nest: Nest) -> bool:
-    """Whether an instruction finds the slot of an iteration."""
+    """Return `True` if an instruction has to find the slot of an iteration."""
     return nest.trips > nest.slots > 1 and any(
         access.buffer.turns is nest for access in step.touched
     )

@@ -79,7 +79,7 @@ def _settle(reader: Reader, op: tile.WhileOp) -> None:
 
 
 def _carried_place(reader: Reader, op: tile.WhileOp, number: int) -> Place:
-    """Where a carried value is."""
+    """Return the place of a carried value."""
     init = op.inits[number]
     place = reader.place(init)
     if reader.storages[init].destination:

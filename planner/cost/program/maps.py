@@ -58,7 +58,7 @@ class Body:
     """The operands that are no constants of one value."""
     work: list[Operation] = field(default_factory=list[Operation])
     result: SSAValue | None = None
-    """What is computed last; None for a copy of the first input."""
+    """The value computed last; None for a copy of the first input."""
     names: dict[SSAValue, Name] = field(default_factory=dict[SSAValue, Name])
     dimensions: dict[SSAValue, frozenset[int]] = field(
         default_factory=dict[SSAValue, frozenset[int]]
@@ -67,7 +67,7 @@ class Body:
 
     @staticmethod
     def of(op: ElementwiseInterface) -> Body:
-        """What computes an elementwise operation."""
+        """Return the body of an elementwise operation."""
         body = Body(tensor_type(op.results[0]).get_shape())
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
@@ -117,7 +117,7 @@ class Body:
             yield Single(whole, False, () if name is None else (name,))
 
     def _reads(self, first: int, replaced: Collection[int]) -> bool:
-        """Whether operations from one on read one of some inputs."""
+        """Return `True` if any operation from `first` on reads one of some inputs."""
         later = [value for op in self.work[first:] for value in op.operands]
         return any(self.names.get(value) in replaced for value in later)
 

@@ -1,4 +1,4 @@
-"""What a mask costs: fills of the boxes that lie outside."""
+"""Price of a mask: fills of the boxes that lie outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moves cost: bursts, and what lies outside of either side."""
+"""Price of moves: bursts, and fills of the boxes that lie outside of either side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each operation on tiles becomes."""
+"""Schedule items of the operations on tiles."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _read_accumulation(
 
 
 def _start(reader: Reader, op: AccumulatingInterface) -> tuple[Place, Storage]:
-    """What a result is accumulated on."""
+    """Return the place that a result is accumulated in, with its initial value."""
     if op.init_value is None:
         return reader.filled(tensor_type(op.results[0])), Storage()
     constant = splat_of(op.init_value)

@@ -1,6 +1,6 @@
 """
-Which loops overlap, which buffers have slots for that, and what is loaded ahead: as
-`mem-pipeline` decides it.
+Choice of the loops that overlap, the buffers that have slots for that, and the loads
+that are issued ahead: as `mem-pipeline` decides it.
 """
 
 from __future__ import annotations
@@ -119,7 +119,10 @@ class Overlaps:
             nest.body = chosen + [each for each in nest.body if each not in chosen]
 
     def _is_apart(self, nest: Nest) -> bool:
-        """Whether nothing that is live in a nest shares its place with anything."""
+        """
+        Return `True` if no buffer that is live in a nest shares its bytes with another
+        one.
+        """
         room = Room(Spans.of(self.items), nest, (), 1)
         return room.side_by_side(self.levels[0])
 
@@ -166,7 +169,7 @@ class Overlaps:
         early: Sequence[Step],
         iterations: int,
     ) -> bool:
-        """Whether a load may be issued iterations ahead."""
+        """Return `True` if a load may be issued iterations ahead."""
         if step.moves is None:
             return False
         source, destination = step.moves
@@ -188,8 +191,8 @@ class Overlaps:
 
 def _is_overwritten(nest: Nest, load: Step, early: Sequence[Step]) -> bool:
     """
-    Whether other iterations may write what a load reads, or its own may before it, but
-    for what brings its indices as early, in its queue.
+    Return `True` if other iterations may write what a load reads, or its own may before
+    it, except for an equally early load of its indices in its queue.
     """
     behind = False
     for item in nest.body:
@@ -204,7 +207,9 @@ def _is_overwritten(nest: Nest, load: Step, early: Sequence[Step]) -> bool:
 
 
 def _names(item: Item, load: Step, early: Sequence[Step]) -> bool:
-    """Whether an item brings the indices of a load as early, in its queue."""
+    """
+    Return `True` if an item is an equally early load of a load's indices, in its queue.
+    """
     if isinstance(item, Nest) or not load.indexed or item not in early:
         return False
     return item.queue == load.queue
@@ -232,8 +237,8 @@ def _placed(nest: Nest, early: Sequence[Step]) -> list[Item]:
 
 def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
     """
-    How many items of a body an early load goes behind: all up to the last nest before
-    its tile is used that loads in the same queue.
+    Return the number of items of a body that stay before an early load: all up to the
+    last nest before its tile is used that loads in the same queue.
     """
     assert step.moves is not None
     found = 0
@@ -248,12 +253,14 @@ def _held_up(step: Step, nest: Nest, rest: Sequence[Item]) -> int:
 
 
 def _is_awaited(step: Step, item: Item) -> bool:
-    """Whether an item waits for a load and for other moves, too."""
+    """Return `True` if an item waits for a load and for other moves, too."""
     return isinstance(item, Step) and len(item.finishes) > 1 and step in item.finishes
 
 
 def _last_of_queue(step: Step, rest: Sequence[Item]) -> int:
-    """How many items of a body are there up to the last nest that loads in a queue."""
+    """
+    Return the number of items of a body up to the last nest that loads in a queue.
+    """
     nests = [
         number
         for number, item in enumerate(rest, 1)
@@ -284,7 +291,7 @@ def _summed(nest: Nest, moved: Sequence[Buffer]) -> list[Buffer]:
 
 
 def _ring_filled(step: Step, nest: Nest) -> bool:
-    """Whether a move fills slices of a ring from outside of a nest."""
+    """Return `True` if a move fills slices of a ring from outside of a nest."""
     if step.moves is None or step.moves[1].slices == 1:
         return False
     home = step.moves[1].home
@@ -292,7 +299,9 @@ def _ring_filled(step: Step, nest: Nest) -> bool:
 
 
 def _is_free(move: Step, nest: Nest, iterations: int) -> bool:
-    """Whether the place of a move in a ring is free so many iterations ahead."""
+    """
+    Return `True` if the destination of a move in a ring is free `iterations` ahead.
+    """
     (place,) = move.writes
     before = True
     for item in nest.body:
@@ -312,7 +321,9 @@ def _is_free(move: Step, nest: Nest, iterations: int) -> bool:
 
 
 def _meet(read: Access, place: Access, nest: Nest, iterations: int) -> bool:
-    """Whether slices of an iteration are any of those so many iterations later."""
+    """
+    Return `True` if slices of an iteration may overlap those of `iterations` later.
+    """
     forms = [_form(each, nest) for each in (read, place)]
     if forms[0] is None or forms[1] is None or forms[0][0] != forms[1][0]:
         return True

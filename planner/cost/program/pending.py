@@ -11,7 +11,7 @@ from tlf.planner.cost.program.program import Step
 
 @dataclass
 class Pending:
-    """What was started, by the places that it reads and writes."""
+    """Moves in flight, by the storage that they read and write."""
 
     written: dict[Storage, list[Step]] = field(
         default_factory=dict[Storage, list[Step]]

@@ -1,4 +1,4 @@
-"""Where tiles are: buffers, and parts of them."""
+"""Places of tiles: buffers, and subviews of them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Place:
 
     @property
     def access(self) -> Access:
-        """What is touched by whoever touches this."""
+        """The access of an instruction that touches this place."""
         if self.window is None:
             return Access(self.buffer, sections=self.region.sections)
         return Access(self.buffer, self.window.start, self.window.extent)
@@ -103,6 +103,6 @@ class Place:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether it is a whole buffer in row-major order."""
+        """True if it is a whole buffer in row-major order."""
         plain = tuple(each * self.item for each in row_major(self.shape))
         return self.base == Linear() and self.strides == plain and not self.window

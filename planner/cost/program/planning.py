@@ -1,5 +1,5 @@
 """
-Which buffers share bytes, as `mem-plan` places them: none where all fit side by side.
+Buffers that share bytes, as `mem-plan` places them: none where all fit side by side.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ Sharing = Mapping[Buffer, Sequence[Buffer]]
 
 
 def shared_bytes(items: Sequence[Item], target: Target) -> Sharing:
-    """Which buffers of a target's levels share bytes; the outermost has room."""
+    """
+    Return the buffers of a target's levels that share bytes; the outermost has room.
+    """
     spans = Spans.of(items)
     found: dict[Buffer, list[Buffer]] = {}
     for level in target.levels.values():
@@ -41,7 +43,7 @@ def planned(buffers: Sequence[Buffer], level: Level, spans: Spans) -> list[Live]
 def placement_of(
     lives: Sequence[Live], level: Level, uses: Sequence[Use] | None = None
 ) -> Placement:
-    """Where the planner puts buffers."""
+    """Return the planner's placement of buffers."""
     return placed(lives, level.capacity, uses)
 
 
@@ -86,7 +88,7 @@ def _engine_stage(step: Step, levels: Sequence[str]) -> int:
 
 
 def _loops(buffer: Buffer, spans: Spans) -> Loops:
-    """When the nests around a buffer run, the outermost first."""
+    """Return the live ranges of the nests around a buffer, the outermost first."""
     nest = buffer.home if buffer.turns is None else buffer.turns.around
     found: list[tuple[int, int]] = []
     while nest is not None:

@@ -1,4 +1,4 @@
-"""How long a function of tiles takes, and how much it moves."""
+"""Prediction of the time and the traffic of a function of tiles."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tlf.planner.cost.program.reader import Reader
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a program will take."""
+    """Predicted time and traffic of a program."""
 
     cycles: int
     totals: dict[Key, int]
-    """What its instructions add up to, as `tlf.machine.costs` counts."""
+    """Sums of its instructions' tallies, as `tlf.machine.costs` counts."""
     bytes: int
     """Payload from and to the outermost memory."""
     steps: int

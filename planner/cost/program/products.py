@@ -1,4 +1,4 @@
-"""Which products start iterations ahead, as `mem-pipeline` decides it."""
+"""Choice of the products that start iterations ahead, as `mem-pipeline` decides it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _filled(wait: Step) -> Iterator[Buffer]:
 
 
 def _is_first(product: Step, steps: Sequence[Step], loads: Sequence[Step]) -> bool:
-    """Whether a product needs nothing that the body does before."""
+    """Return `True` if a product depends on no earlier step of the body but loads."""
     read = {access.buffer for access in product.reads}
     if product.sums in read:
         return False
@@ -76,7 +76,7 @@ def _is_first(product: Step, steps: Sequence[Step], loads: Sequence[Step]) -> bo
 
 
 def _leads_to_another(product: Step, later: Sequence[Step]) -> bool:
-    """Whether a later product needs its result, through others."""
+    """Return `True` if a later product depends on its result, through others."""
     made = {access.buffer for access in product.writes}
     for step in later:
         if made.isdisjoint(access.buffer for access in step.touched):

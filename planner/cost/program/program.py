@@ -33,7 +33,7 @@ class Variable:
 
 
 Values: TypeAlias = Mapping[Variable, int]
-"""Where the loops around an instruction are."""
+"""Values of the loop variables around an instruction."""
 
 
 def value_of(index: Linear, values: Values) -> int:
@@ -46,7 +46,10 @@ def value_of(index: Linear, values: Values) -> int:
 
 
 def divisor_of(index: Linear) -> int:
-    """What divides an index wherever its loops are; 0 for an index that is 0."""
+    """
+    Return the greatest common divisor of the values of an index over all iterations; 0
+    for an index that is 0.
+    """
     found = index.constant
     steps = list[int]()
     for symbol, factor in index.terms:
@@ -91,15 +94,15 @@ class Turn:
 
     @property
     def boxes(self) -> int:
-        """How many there are."""
+        """Number of boxes."""
         return self.nest.trips
 
     def number(self, values: Values) -> int:
-        """Which box it is."""
+        """Return the number of the box."""
         return iteration(self.nest, values)
 
     def meets(self, other: Turn | Chunk | None) -> bool:
-        """Whether the other one is the same box of the same iteration."""
+        """Return `True` if the other one is the same box of the same iteration."""
         return self == other
 
 
@@ -130,41 +133,49 @@ class Chunk:
     """
 
     move: Step
-    """What moves all of it otherwise."""
+    """The instruction that moves the whole part without chunks."""
     nest: Nest
     period: int
     boxes: int
 
     def number(self, values: Values) -> int:
-        """Which chunk it is, or the last one of those that are there."""
+        """Return the number of the chunk, at most that of the last one."""
         return min(iteration(self.nest, values) // self.period, self.boxes - 1)
 
     def meets(self, other: Turn | Chunk | None) -> bool:
-        """Whether the other one is a chunk of the same load."""
+        """Return `True` if the other one is a chunk of the same move."""
         return isinstance(other, Chunk) and self.move is other.move
 
 
 @dataclass(frozen=True)
 class Access:
-    """What an instruction touches: a buffer, a part of it, or some slices of a ring."""
+    """
+    Memory access of an instruction: a buffer, a part of it, or some slices of a ring.
+    """
 
     buffer: Buffer
     start: Linear = field(default_factory=Linear)
     """The first slice, modulo all of them."""
     extent: int = 1
     sections: tuple[Section, ...] = ()
-    """What holds the part."""
+    """Sections that contain the part."""
     turn: Turn | Chunk | None = None
     """The box of an iteration, of those that all of them take in turn, or a chunk."""
 
     def meets(self, other: Access) -> bool:
-        """Whether both may touch the same; slices of rings are not told apart."""
+        """
+        Return `True` if both may touch the same bytes; slices of rings are not
+        distinguished.
+        """
         if self.buffer is not other.buffer:
             return False
         return not are_apart(self.sections, other.sections)
 
     def meets_later(self, other: Access) -> bool:
-        """Whether both may, in different iterations of the nest around them."""
+        """
+        Return `True` if both may touch the same bytes in different iterations of the
+        nest around them.
+        """
         is_same = self.turn is not None and self.turn == other.turn
         return self.meets(other) and not is_same
 
@@ -178,7 +189,7 @@ class Reach:
     bound: int
 
     def outside(self, values: Values) -> int:
-        """Where they start if that is not, or not all, inside of the axis; else 0."""
+        """Return the first element if not all of them are within the axis; else 0."""
         start = value_of(self.offset, values)
         return 0 if 0 <= start <= self.bound - self.size else start
 
@@ -192,7 +203,9 @@ class Phase:
 
 
 class Price(Protocol):
-    """What an instruction costs, where it may depend on where loops are."""
+    """
+    Cost of an instruction, which may depend on the iterations of the loops around it.
+    """
 
     @property
     def reaches(self) -> Sequence[Reach]:
@@ -231,17 +244,17 @@ class Step:
     reads: tuple[Access, ...] = ()
     writes: tuple[Access, ...] = ()
     ahead: int = 0
-    """How many iterations before its own it is issued."""
+    """Number of iterations before its own in which it is issued."""
     fills: bool = False
-    """Whether it fills a buffer with a number that a sum may start from."""
+    """True if it fills a buffer with a number that a sum may start from."""
     sums: Buffer | None = None
     """The buffer that it adds to, all of it."""
     moves: tuple[Buffer, Buffer] | None = None
     """For a move, from where to where."""
     indexed: bool = False
-    """Whether indices tell a move what it reads."""
+    """True if the source of a move is given by indices."""
     product: bool = False
-    """Whether the matrix engine does it."""
+    """True if the matrix engine computes it."""
     half: Attribute | None = None
     """The 16-bit type of the factors of a product, or of what only rounds to it."""
     spare: int = 0
@@ -251,13 +264,13 @@ class Step:
 
     @property
     def touched(self) -> Iterator[Access]:
-        """What it reads and writes."""
+        """Its reads and writes."""
         yield from self.reads
         yield from self.writes
 
     @property
     def accesses(self) -> Iterator[tuple[Access, bool]]:
-        """What it touches, and whether it writes."""
+        """Its accesses, with `True` for writes."""
         yield from ((access, False) for access in self.reads)
         yield from ((access, True) for access in self.writes)
 
@@ -271,19 +284,19 @@ class Nest:
     stages: int = 1
     body: list[Item] = field(default_factory=list["Item"])
     slots: int = 1
-    """How many iterations overlap."""
+    """Number of iterations that overlap."""
     order: int = 0
-    """Where it is in the program."""
+    """Position in the program."""
     opens: Nest | None = None
     """A nest that issues what it does ahead before this one."""
 
     @property
     def trips(self) -> int:
-        """How often the body runs."""
+        """Trip count of the body."""
         return prod(each.trips for each in self.variables)
 
     def is_in(self, other: Nest) -> bool:
-        """Whether this is another nest, or inside of it."""
+        """Return `True` if this is another nest, or inside of it."""
         nest: Nest | None = self
         while nest is not None and nest is not other:
             nest = nest.around

@@ -55,7 +55,7 @@ ReadOperation: TypeAlias = "Callable[[Reader, Operation], None]"
 
 class Reader:
     """
-    What is known while a function is read: where every tile is, and what comes next.
+    State of reading a function: the places of all tiles, and the items read so far.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Reader:
         self.rings = find_rings(function, target, self.liveness)
         self.parts = find_parts(function, target, self.liveness)
         self.made: set[tile.DesliceOp] = set()
-        """What puts tiles where they were made."""
+        """The `tile.DesliceOp`s of tiles that were computed in place."""
         self.buffers: dict[Ring, Place] = {}
         """The whole of each ring."""
         self.following: dict[Ring, Place] = {}
@@ -164,7 +164,9 @@ class Reader:
         storage.values.append(value)
 
     def place(self, value: SSAValue) -> Place:
-        """Where a tile is; a constant of one value becomes a filled tile now."""
+        """
+        Return the place of a tile; a constant of one value becomes a filled tile now.
+        """
         if value not in self.places and splat_of(value) is not None:
             self.bind(value, self.filled(tensor_type(value)), Storage())
         return self.places[value]
@@ -234,7 +236,7 @@ class Reader:
         return step
 
     def _access(self, side: Side, box: tuple[int, ...]) -> Access:
-        """What a move touches of one of its sides."""
+        """Return the access of a move to one of its sides."""
         access, nest = side.place.access, self.nest
         if nest is None or access.buffer.home is nest or side.place.window:
             return access

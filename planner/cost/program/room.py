@@ -1,4 +1,4 @@
-"""Whether the slots of a nest's buffers have room in their levels."""
+"""Capacity check for the slots of a nest's buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 @dataclass
 class Spans:
-    """When buffers are live: from the first instruction that touches them on."""
+    """Live ranges of buffers: from the first instruction that touches them on."""
 
     nests: dict[Nest, Span]
     buffers: dict[Buffer, Span]
@@ -71,7 +71,7 @@ class Spans:
 
 @dataclass
 class Room:
-    """What is live while a nest runs, were some buffers of its body to have slots."""
+    """Live buffers during a nest, with slots for some buffers of its body."""
 
     spans: Spans
     nest: Nest
@@ -79,11 +79,13 @@ class Room:
     slots: int
 
     def at_once(self, level: Level) -> bool:
-        """Whether what is live at one instruction fits in a level."""
+        """Return `True` if the buffers live at any one instruction fit in a level."""
         return live_bytes([live for live, _ in self._live(level)]) <= level.capacity
 
     def side_by_side(self, level: Level) -> bool:
-        """Whether everything that is live in the nest fits without sharing."""
+        """
+        Return `True` if all buffers that are live in the nest fit without sharing.
+        """
         first, last = self.spans.nests[self.nest]
         needed = sum(
             live.size

@@ -27,7 +27,7 @@ LONGEST = 256
 
 
 class Runner(Protocol):
-    """What runs iterations."""
+    """Executor of the iterations of nests."""
 
     values: dict[Variable, int]
 
@@ -124,8 +124,8 @@ def _extremes(
     reach: Reach, variable: Variable, free: set[Variable], values: dict[Variable, int]
 ) -> tuple[int, int, int]:
     """
-    How far an offset moves in each iteration of a loop, and the least and the greatest
-    that the loops inside make of it in iteration 0.
+    Return the step of an offset in each iteration of a loop, and its least and its
+    greatest value over the loops inside in iteration 0.
     """
     factor, least, most = 0, reach.offset.constant, reach.offset.constant
     for symbol, times in reach.offset.terms:
@@ -170,7 +170,7 @@ def _period(nest: Nest, variable: Variable, block: int) -> int:
 
 
 def _runs(inner: Nest, nest: Nest, block: int) -> int:
-    """How many iterations of an inner nest there are for each of a loop."""
+    """Return the number of iterations of an inner nest for each one of a loop."""
     total, each = block, inner
     while each is not nest:
         total *= each.trips
@@ -184,7 +184,7 @@ def _phase_period(phase: Phase, variable: Variable) -> int:
 
 
 def _moved(terms: Sequence[tuple[object, int]], variable: Variable) -> int:
-    """How far an index moves in an iteration of a loop."""
+    """Return the step of an index in an iteration of a loop."""
     return sum(times * variable.step for symbol, times in terms if symbol is variable)
 
 

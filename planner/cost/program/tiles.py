@@ -27,7 +27,10 @@ def read_empty(reader: Reader, op: tile.EmptyOp) -> None:
 
 
 def make_place(reader: Reader, value: SSAValue) -> tuple[Place, Storage]:
-    """Where a new tile is to be made: where it is wanted, or in a place of its own."""
+    """
+    Return the place of a new tile: its destination if it has one, or a place of its
+    own.
+    """
     if (place := reader.destinations.get(value)) is not None:
         return place, Storage()
     if (part := _part(reader, value)) is not None:

@@ -1,4 +1,4 @@
-"""Which moves of a nest take boxes of a buffer in turn."""
+"""Moves of a nest that take disjoint boxes of a buffer in turn."""
 
 from __future__ import annotations
 
