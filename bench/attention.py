@@ -37,7 +37,7 @@ def scores(query: Tensor, key: Tensor) -> Tensor:
 
 
 def distance(tokens: int, device: Any) -> Tensor:
-    """How far each token is behind each other one."""
+    """Return the distance of each token behind each other one."""
     places = T.arange(tokens, device=device)
     return places[:, None] - places[None, :]
 
@@ -112,7 +112,7 @@ FORMS: Mapping[str, Attention] = {
 }
 
 SHARING = {"grouped": 4, "grouped_function": 4}
-"""How many heads share keys and values, where they do."""
+"""Number of heads that share keys and values, where they do."""
 
 
 def microseconds(run: Callable[[], object]) -> float:

@@ -1,5 +1,5 @@
 """
-What no schedule of the workloads of `zoo.py` can beat on a target.
+Lower bounds over all schedules for the workloads of `zoo.py` on a target.
 
     python bench/bounds.py --target npu
     python bench/bounds.py --target npu-tiny --only bottleneck --dtype f32
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """What the table calls it."""
+        """Title of the row in the table."""
         return f"{self.name} {self.batch}x{self.size}"
 
 

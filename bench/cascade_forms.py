@@ -36,7 +36,7 @@ Shape: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large computations are."""
+    """Sizes of the computations."""
 
     b: int = 4
     """Batches."""
@@ -229,7 +229,10 @@ def logarithms(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def two_values(
     query: Tensor, key: Tensor, value: Tensor, place: Tensor
 ) -> Sequence[Tensor]:
-    """What tokens hold, and where they are, as for the atoms of a molecule."""
+    """
+    Return the attention outputs of the values of tokens and of their positions, as for
+    the atoms of a molecule.
+    """
     weights = T.softmax(scores(query, key), -1)
     return weights @ value, weights @ place
 

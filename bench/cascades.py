@@ -1,6 +1,5 @@
 """
-How many kernels on a GPU, and nests of loops on an NPU, computations become whose
-reductions depend on each other.
+Number of GPU kernels and NPU loop nests for computations with dependent reductions.
 
     python bench/cascades.py
     python bench/cascades.py causal sink
@@ -69,7 +68,9 @@ def grouped(module: ModuleOp, target: str, level: int) -> ModuleOp:
 
 
 def count(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
-    """How many operations of what runs at every call are of a kind."""
+    """
+    Return the number of operations of a kind in the functions that run at every call.
+    """
     return sum(
         sum(map(matches, op.walk()))
         for op in module.body.block.ops
@@ -78,12 +79,12 @@ def count(module: ModuleOp, matches: Callable[[Operation], bool]) -> int:
 
 
 def is_group(op: Operation) -> bool:
-    """Whether an operation is a group."""
+    """Return `True` if an operation is a group."""
     return isinstance(op, graph.GroupOp)
 
 
 def is_nest(op: Operation) -> bool:
-    """Whether an operation is a loop in no other one."""
+    """Return `True` if an operation is an outermost loop."""
     return isinstance(op, tile.WhileOp) and not isinstance(op.parent_op(), tile.WhileOp)
 
 

@@ -1,18 +1,18 @@
 """
-How long computations whose reductions depend on each other take on a GPU, compiled by
-TLF, by Inductor and not at all, and how much memory each needs beside inputs, with what
-it keeps from call to call.
+Time and memory on a GPU of computations with dependent reductions.
 
     python bench/cascades_on_gpu.py
     python bench/cascades_on_gpu.py differential soft_capped --autotune --relaxed
     python bench/cascades_on_gpu.py cross_entropy --inner 4096 --columns 50257
     python bench/cascades_on_gpu.py linear gate --graphs
 
-The computations are those of `cascade_forms.py`, in bf16. Times are those of calls from
-Python, which takes a tenth of a millisecond by itself; with `--graphs`, those of calls
-in a CUDA graph, which takes next to nothing, but inputs may be in the cache. Errors are
-distances from the same in f32, in multiples of those of PyTorch in bf16. `apart` is the
-time of TLF where nothing runs in one loop that need not.
+The computations are those of `cascade_forms.py`, in bf16: compiled by TLF, by Inductor
+and not at all. Times are those of calls from Python, which takes a tenth of a
+millisecond by itself; with `--graphs`, those of calls in a CUDA graph, which takes next
+to nothing, but inputs may be in the cache. Memory is counted beside inputs, with what
+is kept from call to call. Errors are distances from the same in f32, in multiples of
+those of PyTorch in bf16. `apart` is the time of TLF where nothing runs in one loop that
+need not.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from tlf.planner.fusion.cascades import Cascades
 
 @dataclass(frozen=True)
 class Settings:
-    """How the two compilers are called."""
+    """Settings of the two compilers."""
 
     mode: str | None
     """Of Inductor."""
     options: dict[str, str]
     """Of TLF."""
     graphs: bool = False
-    """Whether calls in a CUDA graph are timed."""
+    """True if calls in a CUDA graph are timed."""
 
     def microseconds(self, run: Callable[[], object]) -> float:
         """The median time of a call."""

@@ -1,6 +1,5 @@
 """
-How long workloads of `bench/zoo.py` take to compile for an NPU, and what the search of
-groups looked at.
+Compile time of workloads of `bench/zoo.py` for an NPU, and effort of the group search.
 
     python bench/compile_time.py
     python bench/compile_time.py resnet50 mobilenet-v2 --target npu
@@ -45,7 +44,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Effort:
-    """What the search of a program took."""
+    """Effort of the search of a program."""
 
     groups: int
     """That were there before."""
@@ -66,7 +65,7 @@ def run(text: str, context: Context, module: ModuleOp, target: Target) -> float:
 
 
 def efforts(module: ModuleOp, target: Target) -> list[Effort]:
-    """What the search of each part of a program takes."""
+    """Return the effort of the search of each part of a program."""
     context = new_context()
     target.attach(module)
     level = level_named(target, None)

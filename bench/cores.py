@@ -1,5 +1,5 @@
 """
-What cores are worth: the time of programs on a chip with one core and with more.
+Multi-core speed-up: the time of programs on a chip with one core and with more.
 
     python bench/cores.py
     python bench/cores.py --target npu-4core --cores 1,2,4 --only matmul,bottleneck

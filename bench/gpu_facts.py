@@ -65,7 +65,7 @@ class Options(argparse.Namespace):
 
 @dataclass(frozen=True)
 class Facts:
-    """What the kernels of a row take, and what must not be."""
+    """Resources and faults of the kernels of a row."""
 
     kernels: tuple[Resources, ...]
     faults: tuple[str, ...]
@@ -157,7 +157,7 @@ def _launched(steps: Sequence[Launch | Loop]) -> Iterator[str]:
 
 
 def objections(found: Resources, plan: Plan) -> Iterator[str]:
-    """What must not be, of one kernel."""
+    """Yield the faults of one kernel."""
     (kernel,) = (each for each in plan.kernels if each.name == found.kernel)
     is_narrow = any(f"tl.{name}" in kernel.source for name in ("float16", "bfloat16"))
     for fault in faults(found):

@@ -77,7 +77,7 @@ class Started:
     ready: bool = False
     said: str = ""
     is_cut_off: bool = False
-    """Whether the run ended before the row had its seconds to compile."""
+    """True if the run ended before the row had its seconds to compile."""
 
 
 def start(name: str, options: Options, lock: Path, deadline: float) -> Started:

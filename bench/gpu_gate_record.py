@@ -38,7 +38,7 @@ def write(path: Path, record: Record) -> None:
 
 
 def faults(row: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a row by itself: sentences."""
+    """Yield the faults of a row by itself, as sentences."""
     if "failed" in row:
         yield f"failed: {row['failed']}"
         return
@@ -51,7 +51,10 @@ def faults(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def losses(row: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
-    """What a row lost since another run on a card of the same model: sentences."""
+    """
+    Yield the regressions of a row since another run on a card of the same model, as
+    sentences.
+    """
     left = {*row.get("left to PyTorch", ())} - {*before.get("left to PyTorch", ())}
     if left:
         yield f"left to PyTorch: {', '.join(sorted(left))}"

@@ -36,7 +36,7 @@ CONVOLUTIONAL = ("resnet-18", "resnet-50", "mobilenet-v2", "mbconv", "u-net")
 
 @dataclass(frozen=True)
 class Work:
-    """What a row runs: a function of tensors, and peers that compute the same."""
+    """Work of a row: a function of tensors, and peers that compute the same."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]

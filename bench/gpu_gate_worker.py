@@ -43,7 +43,7 @@ WARMUP, TIMED = 5, 30
 """Milliseconds of calls before and while times are taken, each time."""
 
 ROUNDS = 2
-"""How often graphs are timed, in turn; the least time of each counts."""
+"""Number of times that graphs are timed, in turn; the least time of each counts."""
 
 
 def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> None:
@@ -63,7 +63,10 @@ def main(name: str, seed: int, lock: Path, kernelbench: Path | None = None) -> N
 
 
 def _example(path: Path) -> dict[str, Any]:
-    """What `tlf-run --check` says of a program: its error against the reference."""
+    """
+    Return the result of `tlf-run --check` for a program: its error against the
+    reference.
+    """
     command = "from tlf.tools.tlf_run import main; main()"
     found = subprocess.run(
         [sys.executable, "-c", command, path, "--target", "triton", "--check"],
@@ -157,7 +160,7 @@ def _peak(run: Run, arguments: tuple[Any, ...]) -> float:
 
 
 def _facts() -> dict[str, Any]:
-    """What the kernels of the programs take, at worst."""
+    """Return the resources of the programs' kernels, at worst."""
     programs = [each for each in gc.get_objects() if isinstance(each, Executable)]
     facts = [fact for program in programs for fact in program.facts.values()]
     return {

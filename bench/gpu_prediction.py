@@ -1,5 +1,5 @@
 """
-How near the cost model of a GPU comes to one, kernel by kernel.
+Accuracy of the cost model of a GPU against measured times, kernel by kernel.
 
     python bench/gpu_prediction.py
     python bench/gpu_prediction.py --out gpu.txt --only matmul --sweep 6
@@ -63,7 +63,7 @@ class Bench:
 
     @staticmethod
     def is_there() -> bool:
-        """Whether there is a GPU that PyTorch can use."""
+        """Return `True` if there is a GPU that PyTorch can use."""
         try:
             torch: Any = import_module("torch")
         except ImportError:

@@ -43,7 +43,7 @@ def render(name: str, record: Record) -> str:
 
 
 def _told(card: str, about: Mapping[str, Any]) -> str:
-    """Where and with what rows were measured."""
+    """Return the card, the versions and the commit of the measured rows."""
     return (
         f"One {card}, PyTorch {about['torch']}, Triton {about['triton']}, "
         f"at {about['commit'][:9]}:"

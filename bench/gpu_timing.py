@@ -1,4 +1,4 @@
-"""How long functions of tensors take on a GPU, without what starting them takes."""
+"""Time of functions of tensors on a GPU, without launch overhead."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def microseconds(
     run: Callable[[Sequence[Any]], Any], given: Sequence[list[Any]]
 ) -> float:
     """
-    What one call takes on the GPU among many, one after the other: a graph of calls, on
-    one set of tensors after the other, so that inputs come from memory.
+    Return the microseconds of one call on the GPU among many, one after the other: a
+    graph of calls, on one set of tensors after the other, so that inputs come from
+    memory.
     """
     side = cuda.Stream()
     side.wait_stream(cuda.current_stream())

@@ -1,4 +1,4 @@
-"""Where a profile says that time went, as short tables."""
+"""Hot spots of a profile, as short tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _with_libraries(entry: profiler_entry) -> float:
 
 
 def _is_ours(code: CodeType | str) -> bool:
-    """Whether code is TLF's; that of builtin functions is text."""
+    """Return `True` if code is TLF's; that of builtin functions is text."""
     return not isinstance(code, str) and Path(code.co_filename).is_relative_to(SOURCES)
 
 

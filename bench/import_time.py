@@ -1,5 +1,5 @@
 """
-How long a network of PyTorch takes to become an optimised graph, step by step.
+Time of importing a PyTorch network as an optimised graph, step by step.
 
     python bench/import_time.py
     python bench/import_time.py --networks bert --profile

@@ -1,5 +1,5 @@
 """
-How many problems of KernelBench TLF imports, compiles and computes right.
+Number of KernelBench problems that TLF imports, compiles and computes correctly.
 
     python bench/kernelbench.py CHECKOUT
     python bench/kernelbench.py CHECKOUT --levels 1,2 --target triton --full-size

@@ -29,7 +29,7 @@ seed: Callable[[int], object] = getattr(torch, "manual_seed")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a problem went, in a word, and in a line."""
+    """Outcome of a problem, in a word, and in a line."""
 
     status: str
     text: str = ""
@@ -70,9 +70,11 @@ RULES: Sequence[tuple[str, Rule]] = (
     ("all numbers up to 32", lambda _, value: halved(value, 32)),
     ("batch of 2", _batch_only),
 )
-"""How sizes are shrunk: numbers of the module are halved until they are small. The
+"""
+Rules that shrink sizes: numbers of the module are halved until they are small. The
 first rule with which PyTorch runs the problem is used; for whole networks, of level 3,
-the last, since normalisation over a few elements magnifies rounding."""
+the last, since normalisation over a few elements magnifies rounding.
+"""
 
 
 class _Shrink(ast.NodeTransformer):
@@ -191,8 +193,8 @@ def _compared(problem: Problem, target: str) -> Outcome:
 
 def _judged(mine: float, theirs: float, problem: Problem) -> Outcome:
     """
-    What to say of a result outside of the tolerance, by its distance from that in f64
-    and that of PyTorch's own: a problem that magnifies rounding is not decided.
+    Return the outcome for a result outside of the tolerance, by its distance from that
+    in f64 and that of PyTorch's own: a problem that magnifies rounding is not decided.
     """
     text = f"{mine:.2g} from f64, PyTorch {theirs:.2g}, {problem.rule}"
     return Outcome("unstable" if mine <= 2 * theirs else "wrong", text)

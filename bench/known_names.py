@@ -1,4 +1,4 @@
-"""What scripts say of names that they do not know."""
+"""Error messages of scripts about unknown names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 
 def are_known(names: Sequence[str], known: Collection[str]) -> bool:
-    """Whether all names are known; the first one that is not is told."""
+    """Return `True` if all names are known; report the first one that is not."""
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         print(f"expected some of {', '.join(known)}, got {unknown}", file=sys.stderr)

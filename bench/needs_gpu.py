@@ -1,4 +1,4 @@
-"""What scripts that time kernels say where there is no GPU."""
+"""Error message of scripts that time kernels where there is no GPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 
 def lacks_gpu(script: str) -> bool:
-    """Whether PyTorch has no GPU here to run the script on, which is told."""
+    """
+    Return `True` if PyTorch has no GPU here to run the script on, after reporting it.
+    """
     torch: Any = import_module("torch")
     if torch.cuda.is_available():
         return False

@@ -1,5 +1,5 @@
 """
-Whether TLF computes every operation of PyTorch's database of operations right.
+Correctness of TLF on every operation of PyTorch's database of operations.
 
     python bench/opinfo.py --dtypes f32,bf16,f16,i64,bool --jobs 2
     python bench/opinfo.py --target npu --samples 3 --seed 0
@@ -43,7 +43,7 @@ COMPUTED = ("tlf", "mixed", "pytorch", "refused")
 
 @dataclass(frozen=True)
 class Record:
-    """What became of the samples of an operation."""
+    """Outcomes of the samples of an operation."""
 
     operation: str
     dtype: str
@@ -52,15 +52,15 @@ class Record:
     samples: int
     seed: int | None
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    """How many samples had each outcome."""
+    """Number of samples, by outcome."""
     faults: list[list[str]] = field(default_factory=list[list[str]])
     """The number and the text of each sample with a fault, its outcome, and why."""
     reason: str = ""
-    """Why samples were skipped, if any was."""
+    """Reason why samples were skipped, if any was."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What was asked for."""
+        """Key of the request."""
         return (
             self.operation,
             self.dtype,
@@ -111,7 +111,7 @@ class Options:
 
 
 def records(options: Options) -> Iterator[Record]:
-    """What is asked for, in order."""
+    """Yield the requested records, in order."""
     samples, seed = options.choice.count, options.choice.seed
     for dtype in options.dtypes:
         for name in operations():
@@ -120,7 +120,7 @@ def records(options: Options) -> Iterator[Record]:
 
 
 def read(file: Path | None) -> dict[tuple[object, ...], Record]:
-    """What was run already."""
+    """Return the records of earlier runs, by key."""
     if file is None or not file.exists():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -163,7 +163,7 @@ def report(options: Options) -> Sequence[Record]:
 
 
 def _summarise(dtype: str, found: Sequence[Record]) -> None:
-    """What was skipped, then counts of operations and of samples."""
+    """Print the skipped operations, then counts of operations and of samples."""
     ran = [each for each in found if any(each.counts.get(n) for n in COMPUTED + FAULTS)]
     by_reason: dict[str, list[str]] = {}
     for each in found:

@@ -45,7 +45,7 @@ _LIBRARY: Any = torch
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call, in a word, and in a line."""
+    """Outcome of a call, in a word, and in a line."""
 
     status: str
     """`tlf`, `mixed`, `pytorch` or `refused`, by who computed; or a fault, `wrong`,
@@ -126,7 +126,10 @@ class _Judge:
         return Outcome("wrong", text)
 
     def difference(self, mine: Sample, found: Any) -> str | None:
-        """What is wrong with a result, or with the arguments after the call."""
+        """
+        Return the difference from PyTorch of a result, or of the arguments after the
+        call; None if there is none.
+        """
         text = self.comparison.difference(found, self.expected)
         if text is not None:
             return text
@@ -140,7 +143,9 @@ class _Judge:
         return None
 
     def traces_differently(self, text: str) -> bool:
-        """Whether a difference is there where PyTorch runs what it traced."""
+        """
+        Return `True` if PyTorch has the same difference when it runs its own trace.
+        """
         mine = self.sample.copied()
         try:
             return self.difference(mine, _TRACED[self.way](mine)) == text
@@ -182,7 +187,10 @@ def _exactly(sample: Sample, operation: Any, dtype: torch.dtype) -> Any:
 
 
 def _sharing(mine: Sample, found: Any, eager: Sample, expected: Any) -> str | None:
-    """How tensors share memory otherwise than in PyTorch."""
+    """
+    Return the difference from PyTorch in how tensors share memory; None if there is
+    none.
+    """
     left = set(_shared((mine.arguments, mine.options), found))
     right = set(_shared((eager.arguments, eager.options), expected))
     if left == right:
@@ -200,7 +208,7 @@ def _shared(arguments: Any, results: Any) -> Iterator[tuple[int, int]]:
 
 
 def _memory(leaf: object) -> int | None:
-    """What tells the memory of a tensor, if there is any."""
+    """Return a key that identifies the memory of a tensor; None if it has none."""
     if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided:
         return None
     return leaf.untyped_storage().data_ptr() or None
@@ -244,7 +252,10 @@ def _exported(sample: Sample) -> Any:
 
 
 def _status() -> str | None:
-    """Who computes the graphs compiled last; none where there were no operations."""
+    """
+    Return the status of the graphs compiled last, by who computes them; None where
+    there were no operations.
+    """
     if not REPORT.eager:
         return "tlf" if REPORT.compiled else None
     return "mixed" if REPORT.compiled else "pytorch"

@@ -16,20 +16,23 @@ _COMPONENTS: Callable[[torch.Tensor], torch.Tensor] = getattr(torch, "view_as_re
 
 @dataclass(frozen=True)
 class Comparison:
-    """How results are compared."""
+    """Comparison of results."""
 
     tolerance: tuple[float, float]
     """Relative and absolute; those of the type of a result are the least."""
     exact: Callable[[], Any]
     """The result in f64, or none; asked for where there is a difference."""
     has_values: bool = True
-    """Whether elements mean something."""
+    """True if the values of elements are defined."""
     source: object = None
     """The tensor that results are elements and their indices of, if they are, where
     others of equal elements are right, too."""
 
     def difference(self, found: Any, expected: Any) -> str | None:
-        """How a result differs from that of PyTorch, in a line; none if it does not."""
+        """
+        Return the difference of a result from that of PyTorch, in a line; None if there
+        is none.
+        """
         mine, spec = pytree.tree_flatten(found)
         theirs, wanted = pytree.tree_flatten(expected)
         if spec != wanted:
@@ -72,7 +75,9 @@ class Comparison:
 def _has_equal_elements(
     source: object, found: torch.Tensor, expected: torch.Tensor
 ) -> bool:
-    """Whether other indices along some axis lead to the same elements, each once."""
+    """
+    Return `True` if other indices along some axis select the same elements, each once.
+    """
     if not isinstance(source, torch.Tensor) or expected.dtype != torch.int64:
         return False
     if found.dim() != source.dim() or not found.dim():
@@ -89,7 +94,7 @@ def _has_equal_elements(
 
 
 def _is_within(source: torch.Tensor, indices: torch.Tensor, axis: int) -> bool:
-    """Whether indices have the extents of a tensor along all other axes."""
+    """Return `True` if indices have the extents of a tensor along all other axes."""
     pairs = enumerate(zip(source.shape, indices.shape, strict=True))
     return all(place == axis or left == right for place, (left, right) in pairs)
 
@@ -110,7 +115,10 @@ def _number_difference(found: Any, expected: Any) -> str | None:
 
 
 def _form_difference(found: torch.Tensor, expected: torch.Tensor) -> str | None:
-    """What two tensors differ in but for elements."""
+    """
+    Return the difference of two tensors in anything but elements; None if there is
+    none.
+    """
     for name in ("dtype", "shape", "layout", "device"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         if mine != theirs:
@@ -141,7 +149,10 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 def _is_close(
     found: torch.Tensor, expected: torch.Tensor, tolerance: tuple[float, float]
 ) -> torch.Tensor:
-    """Which elements agree, with NaN and infinities in the same places."""
+    """
+    Return a mask of the elements that agree, with NaN and infinities in the same
+    positions.
+    """
     if not expected.is_floating_point():
         return found == expected
     relative, absolute = tolerance
@@ -157,9 +168,9 @@ def _is_as_exact(
     tolerance: tuple[float, float],
 ) -> torch.Tensor:
     """
-    Which elements are as near to the result in f64 as PyTorch's own are, by twice the
-    largest error of those up to twice their size, and infinite where that is out of
-    range.
+    Return a mask of the elements that are as near to the result in f64 as PyTorch's own
+    are, by twice the largest error of those up to twice their size, and infinite where
+    that is out of range.
     """
     relative, absolute = tolerance
     rounded = exact.to(expected.dtype).double()
@@ -186,7 +197,9 @@ def _described(
     exact: torch.Tensor | None,
     wrong: torch.Tensor,
 ) -> str:
-    """How many elements are wrong, and the first of them."""
+    """
+    Return a description of the wrong elements: their number, and the first of them.
+    """
     place = tuple(int(each) for each in wrong.nonzero()[0])
     got, wanted = found[place].item(), expected[place].item()
     text = f"values: {int(wrong.sum())} of {wrong.numel()} differ"

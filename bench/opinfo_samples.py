@@ -29,12 +29,12 @@ seed_torch: Callable[[int], object] = getattr(torch, "manual_seed")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples of an operation are run."""
+    """Choice of the samples of an operation."""
 
     count: int = 0
-    """How many at most; 0 is all."""
+    """Maximum number of samples; 0 is all."""
     seed: int | None = None
-    """What they are chosen by; the first ones without it."""
+    """Seed of a random choice; the first samples are chosen without it."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _chosen(operation: Any, dtype: torch.dtype, choice: Choice) -> Iterator[Samp
 
 
 def why_skipped(operation: Any, dtype: torch.dtype) -> str | None:
-    """Why an operation is not run in a type; none if it is."""
+    """Return why an operation is not run in a type; None if it is."""
     if not operation.supports_dtype(dtype, "cpu"):
         return "PyTorch has it not in this type"
     if operation.name in UNDECLARED:
@@ -171,7 +171,7 @@ class _Draws(TorchDispatchMode):
 
 
 def is_random(sample: Sample) -> bool:
-    """Whether a call draws random numbers."""
+    """Return `True` if a call draws random numbers."""
     with _Draws() as draws:
         sample.copied().run()
     return draws.found
@@ -198,7 +198,10 @@ _COMPARING = frozenset([None, "TestCommon", "TestDecomp", "TestInductorOpInfo"])
 def _decorators(
     operation: Any, dtype: torch.dtype
 ) -> Iterator[tuple[object, str | None]]:
-    """What the database changes in tests, on a CPU and in a type, and in which."""
+    """
+    Yield the decorators of the database's tests, on a CPU and in a type, with the name
+    of the test class of each.
+    """
     for each in operation.decorators or ():
         if not hasattr(each, "decorators"):
             yield each, None

@@ -44,9 +44,10 @@ def warm_up() -> None:
 
 def outcomes(task: Task, timeout: float) -> Iterator[Found]:
     """
-    What becomes of each sample, where one may take `timeout` seconds. A process that
-    crashes or hangs is followed by another for the samples that are left. It is forked
-    from the caller, which has a single thread, so that no other one holds a lock.
+    Yield the outcome of each sample, where one may take `timeout` seconds. A process
+    that crashes or hangs is followed by another for the samples that are left. It is
+    forked from the caller, which has a single thread, so that no other one holds a
+    lock.
     """
     context: Any = multiprocessing.get_context("fork")
     start: int | None = 0

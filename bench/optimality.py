@@ -1,5 +1,5 @@
 """
-How far what `graph-partition` makes of small random programs is from the best.
+Optimality gap of `graph-partition` on small random programs.
 
     python bench/optimality.py --graphs 200 --jobs 2
     python bench/optimality.py --graphs 20 --chips tight --operations 1
@@ -43,7 +43,7 @@ OPTIONS = "groups=8 contractions=8 traffic=1000"
 
 @dataclass(frozen=True)
 class Row:
-    """What became of one graph."""
+    """Results of one graph."""
 
     seed: int
     chip: str
@@ -52,7 +52,7 @@ class Row:
     """By strategy; none where the program was refused."""
     best: int
     beam: bool
-    """Whether the search gave up and left it to a beam."""
+    """True if the search gave up and left it to a beam."""
 
     @property
     def gap(self) -> float | None:
@@ -97,7 +97,7 @@ def row(
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """What the rows come to."""
+    """Return a summary of the rows."""
     gaps = [each.gap for each in rows if each.gap is not None]
     refused = len(rows) - len(gaps)
     beams = sum(each.beam for each in rows)
@@ -116,7 +116,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _ninetieth(figures: Sequence[float]) -> float:
-    """What a tenth of some figures is above."""
+    """Return the 90th percentile of some figures."""
     if len(figures) < 2:
         return max(figures)
     return quantiles(figures, n=10, method="inclusive")[-1]
@@ -139,7 +139,7 @@ schedules are tried; None where the compiler chooses.
 
 
 def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[Row]:
-    """What becomes of graphs, in order, by so many processes."""
+    """Yield the rows of graphs, in order, from `jobs` processes."""
     if jobs < 2:
         yield from map(task_row, tasks)
         return
@@ -148,7 +148,7 @@ def rows_of(tasks: Sequence[Task], jobs: int) -> Iterator[Row]:
 
 
 def task_row(task: Task) -> Row:
-    """What becomes of one graph; a process knows the groups it has met."""
+    """Return the row of one graph; a process caches the groups it has met."""
     seed, name, operations, tries = task
     chip, known = _prepared(name, operations)
     return row(seed, name, chip, known, tries)

@@ -1,4 +1,4 @@
-"""What a program takes on a small chip, as its simulator tells, with given plans."""
+"""Simulated time and traffic of a program with given plans on a small chip."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUP = "graph-group"
 
 @dataclass(frozen=True)
 class Figures:
-    """What a simulated run took."""
+    """Time and traffic of a simulated run."""
 
     cycles: int
     bytes: int
@@ -107,7 +107,9 @@ class Chip:
     def searched(
         self, grouped: ModuleOp, strategy: str = "dp", keep: bool = True
     ) -> list[Result]:
-        """What the compiler's search finds for each part of a grouped program."""
+        """
+        Return the results of the compiler's search for each part of a grouped program.
+        """
         made = grouped.clone()
         choice = GraphPartitionPass(self.level.name, strategy, keep=keep, tries=0)
         target = Target.of(made)
@@ -123,13 +125,16 @@ class Chip:
         return LoweringEvaluator(self.target, sys.maxsize)
 
     def predicted(self, grouped: ModuleOp) -> int | None:
-        """What a grouped program will take by the event model; None if refused."""
+        """
+        Return the cycles of a grouped program by the event model; None if it is
+        refused.
+        """
         return self._evaluator.cycles(grouped.clone())
 
     def figures(self, grouped: ModuleOp) -> Figures | None:
         """
-        What a grouped program takes, or None where it is refused. Raises `CompileError`
-        for what is no refusal but a fault of the compiler.
+        Return the simulated figures of a grouped program; None where it is refused.
+        Raises `CompileError` for what is no refusal but a fault of the compiler.
         """
         key = str(grouped)
         if key not in self.known:

@@ -45,7 +45,7 @@ class Best:
     partition: Partition
     chosen: Mapping[Part, Plan]
     near: frozenset[int] = frozenset()
-    """Which of the values that parts hand on stay near, by their place."""
+    """Indices of the values passed between parts that are resident near."""
 
 
 @dataclass

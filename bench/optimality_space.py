@@ -50,7 +50,7 @@ class Nodes:
 
     @cached_property
     def operations(self) -> Sequence[Operation]:
-        """What computes tensors, in program order."""
+        """The operations that compute tensors, in program order."""
         return [
             op
             for op in self.block.ops
@@ -72,7 +72,7 @@ class Nodes:
         ]
 
     def is_group(self, number: int) -> bool:
-        """Whether an operation is a group, which may run with others."""
+        """Return `True` if an operation is a group, which may run with others."""
         return isinstance(self.operations[number], graph.GroupOp)
 
     def handed_on(self, partition: Partition) -> list[SSAValue]:
@@ -129,7 +129,7 @@ def _is_connected(nodes: Nodes, part: Part) -> bool:
 
 
 def _can_run(nodes: Nodes, partition: Partition) -> bool:
-    """Whether no parts wait for each other."""
+    """Return `True` if there is no cyclic dependence between parts."""
     done = frozenset[int]()
     left = list(partition)
     while left:
@@ -193,7 +193,7 @@ def plans(group: graph.GroupOp) -> Iterator[tuple[int, Plan]]:
 
 
 def is_legal(members: Members, plan: Plan, rules: Rules) -> bool:
-    """Whether there are such tiles, and windows if they are to roll."""
+    """Return `True` if such tiles are legal, with windows if they are to roll."""
     try:
         rolling = None if plan.roll is None else Rolling(plan.roll, leads=plan.leads)
         tiling = members.tiling(plan.tile, (), rules, rolling)

@@ -1,5 +1,5 @@
 """
-How well the memory planner does on a folder of problems, as a table.
+Quality of the memory planner on a folder of problems, as a table.
 
     python bench/placement.py FOLDER --capacity 1048576
     python bench/placement.py FOLDER --budget 300

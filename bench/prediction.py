@@ -1,5 +1,5 @@
 """
-How near the cost model comes to the simulator, on the workloads of `zoo.py`.
+Accuracy of the cost model against the simulator, on the workloads of `zoo.py`.
 
     python bench/prediction.py
     python bench/prediction.py --target npu-tiny --only bottleneck
@@ -54,7 +54,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """What the table calls it."""
+        """Title of the row in the table."""
         parts = [self.name, str(self.size)]
         parts += [f"/{self.divisor}"] if self.divisor > 1 else []
         parts += [f"x{self.batch}"] if self.batch > 1 else []
@@ -98,13 +98,13 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was predicted, and what the simulator found."""
+    """Predicted figures, and those of the simulator."""
 
     predicted: Prediction
     cycles: int
     bytes: int
     seconds: float
-    """What the prediction took."""
+    """Time of the prediction."""
 
     @property
     def difference(self) -> float:

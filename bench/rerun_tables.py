@@ -22,7 +22,7 @@ from shutil import which
 from typing import TypeAlias
 
 Run: TypeAlias = Callable[[str], str]
-"""What a command prints."""
+"""Function from a command to its output."""
 
 
 TABLE = re.compile(

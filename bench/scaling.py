@@ -1,5 +1,5 @@
 """
-How compile time grows with the program: microseconds per operation of every step.
+Growth of compile time with the program: microseconds per operation of every step.
 
     python bench/scaling.py
     python bench/scaling.py --programs chain,shared --sizes 1000,4000 --runs 3

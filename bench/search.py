@@ -1,5 +1,5 @@
 """
-How long it takes to search schedules, and how good they are, by strategy.
+Time of the schedule search, and quality of its schedules, by strategy.
 
     python bench/search.py --graphs residual,u-net --blocks 5,20 --strategies dp,greedy
 """
@@ -19,7 +19,7 @@ HEADER = (
 
 
 def names(text: str) -> list[str]:
-    """What a comma separates."""
+    """Return the names of a list separated by commas."""
     return text.split(",")
 
 

@@ -31,7 +31,7 @@ SPELLED = (
     (r"custom<\w+>\((?:\$\w+, )?(\$\w+)\)", r"\1"),
     (r"[`^]", ""),
 )
-"""How pages say what declarations have."""
+"""Patterns of declared syntax, and their spelling on pages."""
 
 HEAD = """# Operations of {name}
 
@@ -54,7 +54,7 @@ def page(dialect: Dialect) -> str:
 
 
 def entries(dialect: Dialect) -> Iterator[str]:
-    """What the page says of each operation."""
+    """Yield the section of the page on each operation."""
     for op in sorted(dialect.operations, key=lambda op: op.name):
         parts = (f"## `{op.name}`", text_of(op), syntax_of(op), defaults_of(op))
         yield "\n\n".join(part for part in parts if part)
@@ -82,7 +82,7 @@ def syntax_of(op: type[Operation]) -> str:
 
 
 def defaults_of(op: type[Operation]) -> str:
-    """What stands for clauses of an operation that are left out."""
+    """Return the default values of clauses of an operation that may be left out."""
     if not issubclass(op, IRDLOperation):
         return ""
     properties = op.get_irdl_definition().properties.items()

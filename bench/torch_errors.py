@@ -1,4 +1,4 @@
-"""How far results of PyTorch are from exact ones."""
+"""Errors of PyTorch's results against exact ones."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Model:
     small: Mapping[str, Any]
     """The sizes that run in a second on the reference."""
     tiny: Mapping[str, Any]
-    """What differs from them where programs run on a simulator."""
+    """The sizes that differ from `small` where programs run on a simulator."""
 
     def sizes(self, size: str) -> dict[str, Any]:
         """The arguments of `make` for `full`, `small` or `tiny`."""

@@ -159,7 +159,7 @@ class BertLayer(nn.Module):
 
 
 def padding_bias(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """What is added to scores: 0 where the mask is 1, else the least number."""
+    """Return the bias added to scores: 0 where the mask is 1, else the least number."""
     kept = mask[:, None, None, :].to(dtype)
     return (1.0 - kept) * torch.finfo(dtype).min
 

@@ -1,15 +1,16 @@
 """
-How long the kernels of a transformer layer take on a GPU: compiled by TLF, by TLF with
-its norms in kernels of their own, by Inductor and not at all.
+Kernel time of a transformer layer on a GPU.
 
     python bench/transformer_layer.py
     python bench/transformer_layer.py --tokens 4096 --autotune --relaxed --kernels
 
-The layer normalizes before attention, by the function that PyTorch has, and before an
-MLP with four times as many channels, in bf16. Times are microseconds of all kernels of
-a call, the median of turns in which all ways take place, every other one backwards,
-followed by how many these are. `saved` is by what folding takes less in the same turn.
-Errors are distances from the same in f32, in multiples of those of PyTorch in bf16.
+The layer is compiled by TLF, by TLF with its norms in kernels of their own, by Inductor
+and not at all. It normalizes before attention, by the function that PyTorch has, and
+before an MLP with four times as many channels, in bf16. Times are microseconds of all
+kernels of a call, the median of turns in which all ways take place, every other one
+backwards, followed by how many these are. `saved` is by what folding takes less in the
+same turn. Errors are distances from the same in f32, in multiples of those of PyTorch
+in bf16.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ def with_norms_apart(
 
 
 def turns(ways: Mapping[str, Run], count: int) -> Iterator[Mapping[str, Taken]]:
-    """What ways to run the layer take, time after time, every other one backwards."""
+    """
+    Yield the times of the ways to run the layer, turn by turn, every other one
+    backwards.
+    """
     order = list(ways)
     for _ in range(count):
         yield {name: kernel_time(ways[name]) for name in order}

@@ -39,11 +39,11 @@ class Workload:
 
     build: Callable[[Sizes], ModuleOp]
     text: str
-    """What it is, in a line."""
+    """Description, in a line."""
     size: int
     """The usual size."""
     unit: str
-    """What the size counts."""
+    """Unit of the size."""
     dtypes: tuple[str, ...] = ALL
     small: Sizes = SMALL
     """Sizes at which it runs in a second on the simulated NPU."""

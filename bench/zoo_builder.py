@@ -36,7 +36,7 @@ QUARTER = 4.6
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a workload is built for."""
+    """Sizes that a workload is built for."""
 
     size: int
     """Rows of an image, words of a text, or operations of a random graph."""
@@ -82,7 +82,7 @@ class GraphBuilder:
 
     @property
     def is_quantised(self) -> bool:
-        """Whether elements are integers."""
+        """True if elements are integers."""
         return not is_float(self.element)
 
     def input(self, name: str, shape: Sequence[int]) -> SSAValue:
