@@ -4,8 +4,8 @@ Kernel time on a GPU of reductions with few results.
     python bench/split_reductions.py
     python bench/split_reductions.py decode product --autotune
 
-Reductions are compiled by TLF, by TLF without split-K, by Inductor and not at all; times
-are those of all kernels of a call together. `floor` is the time that the bytes of
+Reductions are compiled by TLF, by TLF without split-K, by Inductor and not at all;
+times are those of all kernels of a call together. `floor` is the time that the bytes of
 inputs and results take at 4.8 TB/s, those of an H200. Tensors are in bf16. Errors are
 distances from the same in f32, in multiples of those of PyTorch in bf16, or of the
 least that is told apart.
