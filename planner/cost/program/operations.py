@@ -179,7 +179,7 @@ def _read_accumulation(
 
 
 def _start(reader: Reader, op: AccumulatingInterface) -> tuple[Place, Storage]:
-    """Return the place that a result is accumulated in, with its initial value."""
+    """Return the place and the storage that hold the initial value of a sum."""
     if op.init_value is None:
         return reader.filled(tensor_type(op.results[0])), Storage()
     constant = splat_of(op.init_value)
