@@ -1,4 +1,4 @@
-"""What stands between two nests, and whether it can stand elsewhere."""
+"""Operations between two nests, and the legality of moving them out of the way."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def dependents(first: Operation, second: Operation) -> list[Operation]:
 
 def between(first: Operation, second: Operation) -> str | None:
     """
-    Why the first of two operations cannot be moved to the second, those that need the
-    first behind both; None where it can.
+    Return why the first of two operations cannot be moved to the second, with those
+    that depend on the first placed behind both; None if it can.
     """
     if not _only_computes(first) or not _only_computes(second):
         return EFFECTS
@@ -57,7 +57,10 @@ def between_operations(first: Operation, second: Operation) -> Iterator[Operatio
 
 
 def _only_computes(op: Operation) -> bool:
-    """Whether an operation has no effect but results, which may be new places."""
+    """
+    Return `True` if an operation has no effect other than its results, which may be new
+    allocations.
+    """
     effects = get_effects(op)
     if effects is None:
         return False

@@ -1,4 +1,4 @@
-"""What a nest does with a tensor that it carries, from iteration to iteration."""
+"""Accesses of a nest to its loop-carried tensors."""
 
 from __future__ import annotations
 

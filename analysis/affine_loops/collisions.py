@@ -25,7 +25,7 @@ class Collision:
     one: str
     other: str
     is_parallel: bool
-    """Whether no order is said to hold between them."""
+    """True if no order between them is known."""
 
     def __str__(self) -> str:
         return f"iterations {self.one} and {self.other} write the same element"

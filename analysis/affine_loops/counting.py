@@ -1,5 +1,5 @@
 """
-How often the executions of nests write each element of a tensor: exact, not sampled.
+Exact write counts of tensor elements under loop nests; nothing is sampled.
 
 The box of an execution is a product of intervals. Axes that follow no common loop are
 independent, so that the counts are a product too, of one array per group of axes. In a
@@ -31,34 +31,36 @@ MOST = 1 << 24
 
 
 class UncountedError(Exception):
-    """Why boxes cannot be counted, in words."""
+    """Raised with the reason where boxes cannot be counted."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often one operation writes each element of a tensor."""
+    """Write counts of the elements of a tensor by one operation."""
 
     groups: tuple[tuple[tuple[int, ...], Numbers], ...]
     """Some axes, and how often each of their elements is hit, by loops of their own."""
     repeats: int
-    """How often loops that do not move the box write all of it."""
+    """
+    Trip count of the loops that do not move the box: each repeats all of its writes.
+    """
     tiles: int
-    """How many boxes there are."""
+    """Number of boxes."""
 
     @property
     def writes(self) -> int:
-        """How often elements are written, all together."""
+        """Total number of element writes."""
         return self.repeats * prod(int(each.sum()) for _, each in self.groups)
 
     @property
     def elements(self) -> int:
-        """How many elements are written at all."""
+        """Number of distinct elements written."""
         if not self.repeats:
             return 0
         return prod(int(np.count_nonzero(each)) for _, each in self.groups)
 
     def dense(self, shape: Sequence[int]) -> NDArray[np.bool_]:
-        """Whether each element is written."""
+        """Return a mask of the elements that are written."""
         found = np.full(shape, self.repeats > 0)
         for axes, counts in self.groups:
             sizes = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
@@ -67,7 +69,10 @@ class Counts:
 
 
 def placed(op: tile.DesliceOp) -> Counts | None:
-    """How often a tile outside of loops writes each element, if its place is known."""
+    """
+    Return the write counts of a tile outside of loops; None if its offsets are not
+    constant.
+    """
     shape = tensor_type(op.destination).get_shape()
     groups: list[tuple[tuple[int, ...], Numbers]] = []
     starts = zip(op.mixed_offsets, op.extents, shape, strict=True)
@@ -131,7 +136,10 @@ def _groups(box: Box) -> list[tuple[tuple[int, ...], set[Hashable]]]:
 def _hits(
     box: Box, axes: Sequence[int], symbols: Sequence[Hashable], domains: Domains
 ) -> Numbers:
-    """How often the boxes, seen along some axes, hit each element."""
+    """
+    Return the number of times that the boxes, projected onto some axes, cover each
+    element. Raises `UncountedError`.
+    """
     trips = [max(0, domains[symbol][1] + 1) for symbol in symbols]
     bounds = [box.shape[axis] for axis in axes]
     if max(prod(trips), prod(bound + 1 for bound in bounds)) > MOST:
@@ -174,7 +182,7 @@ def missing(counts: Sequence[Counts], shape: Sequence[int]) -> tuple[int, ...] |
 
 
 def union_size(counts: Sequence[Counts], shape: Sequence[int]) -> int:
-    """How many elements are written at all. Raises `UncountedError`."""
+    """Return the number of distinct elements written. Raises `UncountedError`."""
     if len(counts) == 1:
         return counts[0].elements
     if prod(shape) > MOST:

@@ -53,8 +53,8 @@ class Pair:
 
     def meets_within(self, one: Access, other: Access) -> bool:
         """
-        Whether two accesses may touch an element in the same iteration. Those that
-        cannot be told apart do.
+        Return `True` if two accesses may touch the same element in the same iteration.
+        Undecided cases count as `True`.
         """
         system = self._system(one, other)
         for number in range(len(self.first.steps)):

@@ -35,7 +35,7 @@ class Forward:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the tile is what the slice makes, not part of it."""
+        """True if the tile is the whole result of the slice, not a superset of it."""
         return self.tile.type == self.cut.result.type and not any(
             each.terms or each.constant for each in self.shift
         )
@@ -62,9 +62,9 @@ class Forward:
 
 def forward_of(cut: tile.SliceOp, end: SSAValue, pair: Pair) -> Forward | None:
     """
-    Where a slice of the second nest finds what it reads among the tiles that the same
-    iteration of the first one puts into a tensor, which is then `end`; None where no
-    tile is all of it.
+    Return the forwarding of a slice of the second nest: the tile that the same
+    iteration of the first one writes to a tensor, whose last value is `end`, and that
+    contains all that the slice reads. None if there is no such tile.
     """
     access = read(cut, cut.source)
     if cut.map is not None or access is None:
@@ -115,7 +115,9 @@ def at_counters(form: Linear, nest: tile.WhileOp) -> Linear:
 
 
 def _is_inside(cut: tile.SliceOp, access: Access, pair: Pair) -> bool:
-    """Whether a slice reads nothing outside of its tensor or of its own extents."""
+    """
+    Return `True` if a slice reads nothing outside of its tensor or of its own extents.
+    """
     if access.extents != tensor_type(cut.result).get_shape():
         return False
     system = System()

@@ -1,4 +1,6 @@
-"""Whether two nests can run as one, and what then becomes of the tensors they share."""
+"""
+Legality of the fusion of two nests, and the treatment of the tensors that they share.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ HARD = "a dependence is too hard to decide"
 
 
 class ObjectionError(Exception):
-    """Why nests stay apart, in words."""
+    """Raised with the reason why nests cannot be fused."""
 
 
 @dataclass
@@ -43,10 +45,13 @@ class Fusion:
     first: tile.WhileOp
     second: tile.WhileOp
     views: bool
-    """Whether parts of tiles may be taken."""
+    """True if subviews of tiles may be taken."""
     loops: Sequence[SharedLoop] = ()
     merged: dict[int, int] = field(default_factory=dict[int, int])
-    """What the second carries that starts as a result of the first, by number."""
+    """
+    Carried values of the second nest that start from results of the first: the index of
+    the result by that of the carried value.
+    """
     forwards: list[Forward] = field(default_factory=list[Forward])
     rereads: list[tuple[Operation, int]] = field(
         default_factory=list[tuple[Operation, int]]
@@ -57,7 +62,7 @@ class Fusion:
         self.pair = Pair(self.first, self.second)
 
     def objection(self) -> str | None:
-        """Why the nests cannot run as one, or None where they can."""
+        """Return why the nests cannot be fused, or None if they can."""
         try:
             self._check_loops()
             for number in range(len(self.second.inits)):
@@ -128,8 +133,8 @@ class Fusion:
         writes: Sequence[Access] = (),
     ) -> None:
         """
-        What the first nest reads of a tensor that the second is to write into, as the
-        first may itself.
+        Check the reads by the first nest of a tensor that the second, and maybe the
+        first itself, writes to. Raises `ObjectionError`.
         """
         place = origin(init)
         others = used_by(self.first) - {init, *self.first.inits}
@@ -146,7 +151,9 @@ class Fusion:
         self.rereads += [(each.op, number) for each in reads]
 
     def _is_own(self, access: Access, writes: Sequence[Access]) -> bool:
-        """Whether a slice reads just the tile that its iteration is to write."""
+        """
+        Return `True` if a slice reads exactly the tile that its own iteration writes.
+        """
         cut, first = access.op, self.first
         if not isinstance(cut, tile.SliceOp) or cut.parent is not first.body.block:
             return False
@@ -198,7 +205,10 @@ class Fusion:
     # Dependences
 
     def _reads(self, value: SSAValue, nest: tile.WhileOp) -> list[Access]:
-        """What the body of a nest reads of a value from outside, slice by slice."""
+        """
+        Return the accesses by which the body of a nest reads a value from outside, one
+        per slice. Raises `ObjectionError` if a read has no known access.
+        """
         found: list[Access] = []
         for use in value.uses:
             if use.operation is nest or not nest.is_ancestor(use.operation):

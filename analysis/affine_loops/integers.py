@@ -1,5 +1,5 @@
 """
-Whether integers within bounds satisfy linear inequalities: exact, by branch and bound.
+Satisfiability of linear inequalities over bounded integers: exact, by branch and bound.
 
 The systems that loops over boxes give are small: an inequality or two per axis, a
 variable per loop. Bounds are propagated through the inequalities, a domain that is left
@@ -121,7 +121,10 @@ def _narrowed(
     least: int,
     greatest: int,
 ) -> tuple[int, int]:
-    """What a constraint leaves of one variable, the others being anything."""
+    """
+    Return the domain that a constraint leaves to one variable when the others take any
+    of their values.
+    """
     low, high = domain
     ends = (factor * low, factor * high)
     below = constraint.high - (least - min(ends))

@@ -39,7 +39,10 @@ def _range(symbol: Hashable) -> tuple[int, int] | None:
 def lies_within(
     offsets: Sequence[Index], extents: Sequence[int], shape: Sequence[int]
 ) -> bool:
-    """Whether a box lies within a tensor in every iteration of the loops around it."""
+    """
+    Return `True` if a box lies within a tensor in every iteration of the loops around
+    it.
+    """
     for offset, extent, bound in zip(offsets, extents, shape, strict=True):
         found = range_of(offset)
         if found is None or found[0] < 0 or found[1] + extent > bound:

@@ -1,4 +1,7 @@
-"""Which elements of tensors nests put tiles into, and which they leave out."""
+"""
+Coverage of tensors by the tiles that nests write: elements written, and elements left
+out.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,11 @@ class Destination:
     counts: tuple[Counts, ...] = ()
     collision: Collision | None = None
     unknown: str | None = None
-    """Why nothing can be said."""
+    """Reason why nothing can be concluded."""
 
     @property
     def result(self) -> SSAValue:
-        """What is there at the end."""
+        """The tensor after the last tile."""
         return self.nest.results[self.number]
 
     @property
@@ -51,12 +54,12 @@ class Destination:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing is there before the first tile."""
+        """True if the tensor is empty before the first tile."""
         return isinstance(self.nest.inits[self.number].owner, tile.EmptyOp)
 
     @property
     def tiles(self) -> int:
-        """How many tiles are put in."""
+        """Number of tiles that are put in."""
         return sum(each.tiles for each in self.counts)
 
 
@@ -147,7 +150,10 @@ class Stitching:
         return put.destination
 
     def _check_whole(self, value: SSAValue) -> None:
-        """Whether a tensor is computed as a whole, or made of one that is."""
+        """
+        Check that a tensor is computed as a whole, or derived from one that is. Raises
+        `UncountedError`.
+        """
         match value.owner:
             case tile.SliceOp(source=source):
                 pass

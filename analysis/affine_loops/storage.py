@@ -1,4 +1,4 @@
-"""Which values will share a place in memory once destinations are written in place."""
+"""Values that share storage once destinations are written in place."""
 
 from __future__ import annotations
 

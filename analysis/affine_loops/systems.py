@@ -24,7 +24,7 @@ class Loop:
 
     @property
     def trips(self) -> int | None:
-        """How often it runs, if that is always the same."""
+        """Trip count, if it is constant."""
         extent = self.upper - self.lower
         return None if extent.terms else max(0, -(-extent.constant // self.step))
 
@@ -121,7 +121,10 @@ class Box:
 
 
 def counter(number: int, at: str) -> Hashable:
-    """How often a loop of a nest has run before, in the execution `at`."""
+    """
+    Return the symbol for the number of earlier iterations of a loop of a nest in the
+    execution `at`.
+    """
     return at, number
 
 

@@ -32,8 +32,9 @@ def shared_loops(
 
 def _shared(one: Loop, other: Loop) -> SharedLoop | None:
     """
-    Where steps differ, the variable is that of the loop whose step divides the other;
-    where none does, it counts iterations.
+    Return the shared loop of two with equal trip counts; None if there is none. Where
+    the steps differ, its induction variable is that of the loop whose step divides the
+    other; where neither does, it counts iterations.
     """
     same = (1, Linear())
     if one == other:

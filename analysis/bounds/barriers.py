@@ -58,7 +58,7 @@ class Spread:
 
 @dataclass
 class Barriers:
-    """How the values of a dataflow come from one input of it."""
+    """Dependence of the values of a dataflow on one of its inputs."""
 
     flow: Dataflow
     input: SSAValue
@@ -79,7 +79,9 @@ class Barriers:
         )
 
     def _excess(self, output: SSAValue, capacity: int) -> int:
-        """What is read again because one output waits."""
+        """
+        Return the bytes of the input that are read again because one output waits.
+        """
         chain, spread = self._chains.get(output), self._spreads.get(output)
         if chain is None or spread is None or not spread.whole:
             return 0
@@ -146,20 +148,23 @@ class Barriers:
 
 @dataclass(frozen=True)
 class Along:
-    """How the axes of an operand come to be those of a result."""
+    """Map from the axes of an operand to those of a result."""
 
     axes: Mapping[int, int]
     """For an axis of the operand that of the result with the same indices."""
     whole: frozenset[int]
     """The axes of the operand that each element of the result needs whole."""
     is_each: bool
-    """Whether every axis of the operand is one of the result."""
+    """True if every axis of the operand is an axis of the result."""
 
 
 def _along(
     op: TilingInterface, operand: SSAValue, accesses: Accesses, written: Accesses
 ) -> Along | None:
-    """How an operation moves axes; None where some of them go elsewhere."""
+    """
+    Return the map from the axes of an operand to those of the result; None if some map
+    neither to an axis of the result nor to a whole reduction.
+    """
     shape = shape_of(operand)
     moved = {
         access.terms[0][0]: axis
@@ -185,7 +190,7 @@ def _along(
 
 
 def _is_plain(access: Access) -> bool:
-    """Whether an index is an iterator itself."""
+    """Return `True` if an index is an iterator itself."""
     is_one = access.width == 1 and access.offset == 0 and len(access.terms) == 1
     return is_one and access.terms[0][1] == 1
 

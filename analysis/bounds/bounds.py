@@ -1,5 +1,5 @@
 """
-What no schedule can beat: bytes that have to be moved, and cycles that it takes.
+Lower bounds over all schedules: bytes moved, and cycles.
 
 A schedule moves tiles between memories and computes the operations as they are written,
 in any order and any pieces, some of them more than once if it likes. What it moves does
@@ -34,7 +34,7 @@ from tlf.dialects.target import Target
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a function, a group or several groups cost at least."""
+    """Lower bounds on the cost of a function, a group or several groups."""
 
     payload_bytes: int
     """To and from the outermost memory."""
@@ -49,13 +49,16 @@ class Bounds:
     cycles_any_engine: int
     """The same, where the vector engine may do products too."""
     binding: str
-    """What `cycles` come from: `memory`, `matrix`, `vector`, `order` or `capacity`."""
+    """
+    Resource that `cycles` come from: `memory`, `matrix`, `vector`, `order` or
+    `capacity`.
+    """
     cuts: tuple[Cut, ...]
-    """Why more than every tensor once is moved."""
+    """Reasons why more than every tensor once is moved."""
     macs: int
     """Multiply-accumulates, those with the zeros around images left out."""
     parts: Parts
-    """What the figures come from."""
+    """Breakdown of the figures."""
 
     @property
     def waits(self) -> tuple[Waiting, ...]:
@@ -222,7 +225,7 @@ def _parts(
 
 
 def _cuts(flow: Dataflow, target: Target) -> tuple[Cut, ...]:
-    """Why more than every tensor once is moved."""
+    """Return the reasons why more than every tensor once is moved."""
     room = near_bytes(target)
     cuts = products_moved_again(flow, room)
     found = barrier(flow, room)

@@ -1,4 +1,4 @@
-"""What has to be done before elements of a result are there."""
+"""Backward dependence cones: the work that precedes elements of a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tlf.dialects.interfaces import ReferenceInterface
 
 @dataclass(frozen=True)
 class Cone:
-    """What is needed, and has to be done for it."""
+    """The inputs that elements of a result need, and the work that computes them."""
 
     efforts: Sequence[Effort]
     bytes: int
@@ -42,8 +42,8 @@ class Cones:
 
     def of(self, number: int, box: Box) -> Cone:
         """
-        What a box of a result needs, by the number of its operation in the order of
-        the dataflow.
+        Return the dependence cone of a box of a result. The result is given by the
+        index of its operation in the order of the dataflow.
         """
         operations = self.reads.flow.operations
         boxes: dict[SSAValue, Box] = {operations[number].results[0]: box}

@@ -1,4 +1,4 @@
-"""What a function or a group computes, seen through the groups inside."""
+"""Dataflow of a function or a group, seen through the groups inside."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Dataflow:
                     self._users.setdefault(operand, []).append((op, position))
 
     def value(self, value: SSAValue) -> SSAValue:
-        """What a value stands for."""
+        """Return the value that a value stands for, seen through the groups inside."""
         return self._same.get(value, value)
 
     def operands(self, op: Operation) -> tuple[SSAValue, ...]:
-        """What the operands of an operation stand for."""
+        """Return the values that the operands of an operation stand for."""
         return tuple(map(self.value, op.operands))
 
     def users(self, value: SSAValue) -> Sequence[tuple[ReferenceInterface, int]]:
@@ -71,7 +71,7 @@ class Dataflow:
         return self._users.get(value, ())
 
     def is_output(self, value: SSAValue) -> bool:
-        """Whether a value goes outside."""
+        """Return `True` if a value is an output of the dataflow."""
         return value in self.outputs
 
     def stored(self) -> tuple[SSAValue, ...]:
@@ -92,12 +92,12 @@ class Dataflow:
 
 
 def is_tensor(value: SSAValue) -> bool:
-    """Whether a value has elements."""
+    """Return `True` if a value is a tensor."""
     return isinstance(value.type, TensorType)
 
 
 def elements_of(value: SSAValue) -> int:
-    """How many elements a tensor has."""
+    """Return the number of elements of a tensor."""
     return prod(tensor_type(value).get_shape())
 
 

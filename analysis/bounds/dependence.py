@@ -1,4 +1,4 @@
-"""Which operations wait for certain until another one has a first element."""
+"""Certain dependences of operations on the first elements of others."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Dependence:
     """The operations of a dataflow, by number in its order."""
 
     complete: Relation
-    """Whether each element of the first needs one of the second, or is it."""
+    """True if each element of the first needs one of the second, or is it."""
     starts: Relation
-    """Whether each step of the first needs a complete element of the second."""
+    """True if each step of the first needs a complete element of the second."""
     ancestors: Relation
-    """Whether the first may need something of the second, or is it."""
+    """True if the first may need something of the second, or is it."""
 
     @staticmethod
     def of(reads: Reads) -> Dependence:
@@ -56,8 +56,9 @@ class Dependence:
 
 def starts_with(op: Operation, position: int, is_certain: bool) -> bool:
     """
-    Whether each step of an operation reads an element of an operand. What a sum starts
-    from may come in the end; a part of a sum may have all of its terms elsewhere.
+    Return `True` if each step of an operation reads an element of an operand. The
+    initial value of a sum may be added last; a partial sum may have all of its terms
+    elsewhere.
     """
     match op:
         case ContractionInterface():

@@ -63,7 +63,7 @@ class Efforts:
         return self._whole[op]
 
     def is_needed_whole(self, op: ReferenceInterface) -> bool:
-        """Whether all elements of all results are needed for certain."""
+        """Return `True` if all elements of all results are needed for certain."""
         return all(
             self.needs.get(each, Need()).elements == elements_of(each)
             for each in op.results
@@ -85,8 +85,8 @@ class Efforts:
 
     def part(self, op: ReferenceInterface, box: Box, read: Box | None) -> Effort:
         """
-        What some elements of the first result take at least, wherever they are; `read`
-        is what they need of the first operand.
+        Return a lower bound on the effort of some elements of the first result, at any
+        offset; `read` is the part of the first operand that they need.
         """
         if box == whole_box(shape_of(op.results[0])):
             return self.of(op)

@@ -1,5 +1,5 @@
 """
-What every program takes before its engines can start, and after they have done.
+Time before the engines of any program can start, and after they have finished.
 
 As the heads and tails of jobs on one machine: Carlier, The one-machine sequencing
 problem, European Journal of Operational Research 11, 1982.
@@ -29,7 +29,7 @@ class Margins(NamedTuple):
 
 @dataclass(frozen=True)
 class Ends:
-    """What comes before the work of the parts of a chip, and after it."""
+    """Heads and tails: the time before and after the work of the parts of a chip."""
 
     heads: Margins
     """From the start to the first step of an engine; and from the last move out of the
@@ -47,7 +47,7 @@ class Ends:
         )
 
     def least(self, other: Ends) -> Ends:
-        """What holds for both."""
+        """Return the margins that hold for both: the minimum of each."""
         return Ends(
             Margins(*map(min, self.heads, other.heads)),
             Margins(*map(min, self.tails, other.tails)),
@@ -93,7 +93,7 @@ def _transfer(near: Level, far: Level) -> int:
 
 
 def _wait_for_inputs(reads: Reads, efforts: Efforts) -> dict[str, bool]:
-    """Whether no step of an engine can be done before something was loaded."""
+    """Return for each engine whether all of its steps have to wait for a load."""
     flow = reads.flow
     loaded = {*flow.inputs, *flow.stored()}
     waits = {"matrix": True, "vector": True}

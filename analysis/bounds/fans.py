@@ -1,4 +1,6 @@
-"""What has to be done after elements of a result are there, wherever they are."""
+"""
+Forward dependence fans: the work that follows elements of a result, at any offset.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ from tlf.support.affine.access import Access, Accesses
 
 @dataclass(frozen=True)
 class Fan:
-    """What needs some elements."""
+    """The work that depends on some elements, and its traffic."""
 
     efforts: tuple[Effort, ...]
     read: int
@@ -48,7 +50,7 @@ class Fan:
 
 @dataclass(frozen=True)
 class Step:
-    """What of one operation needs a box of one operand."""
+    """The part of one operation that depends on a box of one operand."""
 
     effort: Effort
     results: tuple[Box, ...]
@@ -74,8 +76,8 @@ class Fans:
 
     def of(self, number: int, box: Box) -> Fan:
         """
-        What needs a box of a result, by the number of its operation in the order of the
-        dataflow.
+        Return the work that depends on a box of a result. The result is given by the
+        index of its operation in the order of the dataflow.
         """
         flow = self.reads.flow
         boxes: dict[SSAValue, Box] = {flow.operations[number].results[0]: box}
@@ -162,7 +164,10 @@ class Fans:
 
 
 def _elements_read(accesses: Accesses, touched: Touch) -> int:
-    """How many elements steps read at least; of windows, which share some, none."""
+    """
+    Return a lower bound on the number of elements that steps read; 0 for windows, which
+    overlap.
+    """
     if not all(each.is_plain or not each.terms for each in accesses):
         return 0
     return prod(touched.values[each.terms[0][0]] for each in accesses if each.terms)
@@ -170,8 +175,8 @@ def _elements_read(accesses: Accesses, touched: Touch) -> int:
 
 def _is_diagonal(op: TilingInterface, access: Access) -> bool:
     """
-    Whether several axes of results move along one of an operand: what needs some of its
-    indices is no box then.
+    Return `True` if several axes of results move along one axis of an operand: the
+    dependents of some of its indices are then not a box.
     """
     iterators = op.iterators()
     kept = [

@@ -1,4 +1,4 @@
-"""What operations read of the tensors that lie in the outermost memory."""
+"""Reads by operations of tensors in the outermost memory."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def all_loads(flow: Dataflow, outside: Collection[SSAValue]) -> Loads:
 @dataclass(frozen=True)
 class Origins:
     """
-    What each step of an operation reads itself that lies outside: inputs of products,
-    and operands of other work. It may come by moves and conversions of its elements, of
-    which the narrowest counts. What is added to a product counts nothing, since the sum
-    may start from it.
+    Reads by each step of an operation of tensors in the outermost memory: inputs of
+    products, and operands of other work. They may pass through moves and conversions of
+    elements, of which the narrowest type counts. The initial value of a product counts
+    nothing, since it may be added at any time.
     """
 
     flow: Dataflow
@@ -76,7 +76,7 @@ class Origins:
     efforts: Efforts
 
     def loads(self) -> Loads:
-        """What whole operations read."""
+        """Return the reads of whole operations."""
         found: dict[SSAValue, list[tuple[int, int]]] = {}
         for number, op in enumerate(self.flow.operations):
             missing = missing_of(op, self.efforts.needs)
@@ -92,8 +92,9 @@ class Origins:
         self, op: ReferenceInterface, position: int, values: Sequence[int]
     ) -> tuple[tuple[SSAValue, int], ...]:
         """
-        What steps of an operation with so many values of each iterator read of other
-        operands: tensors that lie outside, with the bytes.
+        Return the reads of the other operands by the steps of an operation that cover
+        so many values of each iterator: tensors in the outermost memory, with the
+        bytes.
         """
         found: list[tuple[SSAValue, int]] = []
         if not isinstance(op, TilingInterface):

@@ -1,4 +1,4 @@
-"""How much of every tensor has to be read for what a program returns."""
+"""Amount of every tensor that has to be read for the results of a program."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tlf.support.affine.access import Accesses
 
 @dataclass(frozen=True)
 class Need:
-    """What is needed of a tensor at least."""
+    """Lower bound on the part of a tensor that is needed."""
 
     elements: int = 0
     bursts: int = 0
@@ -47,7 +47,7 @@ class Need:
     """Parts that have no element in common, each needed whole."""
 
     def __or__(self, other: Need) -> Need:
-        """What is needed where one user needs this, and another one that."""
+        """Return the need of two users together, which may share elements."""
         new = [
             part
             for part in other.parts
@@ -60,9 +60,9 @@ class Need:
 
 def needs_of(flow: Dataflow, burst: int) -> Mapping[SSAValue, Need]:
     """
-    What is needed of every tensor, in bursts of so many bytes: the most that a single
-    user needs, or all movements together that read parts of it apart from each other,
-    so that it is never too much. Of what indices choose, nothing.
+    Return the need of every tensor, in bursts of so many bytes: the most that a single
+    user needs, or the total of all movements that read disjoint parts of it, so that it
+    remains a lower bound. Reads at data-dependent indices count nothing.
     """
     needs: dict[SSAValue, Need] = {}
     for value in flow.outputs:
@@ -90,7 +90,8 @@ def whole(value: SSAValue, burst: int) -> Need:
 
 def missing_of(op: ReferenceInterface, needs: Mapping[SSAValue, Need]) -> int | None:
     """
-    How many elements of its results nothing needs; None where nothing needs any.
+    Return the number of elements of the results that are not needed; None if none is
+    needed.
     """
     wanted = [needs[each].elements for each in op.results if each in needs]
     if not any(wanted):
@@ -107,9 +108,9 @@ def read_by(
     wanted: Need | None = None,
 ) -> Need:
     """
-    What an operation reads of an operand. Where a box of its result is `wanted`, what
-    the iterations of that read; else, for each element of a result that nothing needs,
-    what one iteration reads may be left out.
+    Return the need of an operation for an operand. If a box of its result is `wanted`,
+    this covers the reads of its iterations; else the reads of one iteration are left
+    out for each element of a result that is not needed.
     """
     is_kept = isinstance(op, ViewInterface | JoiningInterface)
     if not isinstance(op, TilingInterface) or is_kept:
@@ -166,7 +167,7 @@ def _is_dense(each: Reach) -> bool:
 
 
 def _within(accesses: Accesses, ranges: Sequence[range]) -> tuple[Accesses, list[int]]:
-    """What iterations of some values access, and how many values there are of each."""
+    """Return the accesses of a subdomain of the iterations, and its extents."""
     moved = tuple(
         replace(
             access,

@@ -26,7 +26,7 @@ class ProductWork:
     """The products of one operation that are needed."""
 
     element: str
-    """What is multiplied: an element type, or a precision."""
+    """Type of the factors: an element type, or a precision."""
     products: Products
     missing: int = 0
     """Multiply-accumulates of results that nothing needs."""

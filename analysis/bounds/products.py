@@ -54,7 +54,7 @@ class Products:
     """
 
     copies: int
-    """How often all of the steps are done: for batches, and for indices of k."""
+    """Number of repetitions of all steps: for batches, and for indices of k."""
     rows: tuple[int, ...]
     """The rows of each step."""
     columns: int

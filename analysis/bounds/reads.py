@@ -1,4 +1,4 @@
-"""What some elements of a result need of the operands for certain."""
+"""Parts of the operands that elements of a result need for certain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tlf.support.affine.access import Accesses
 @dataclass
 class Reads:
     """
-    What operations read of their operands, however they are scheduled.
+    Reads by operations of their operands under any schedule.
 
     An elementwise operation needs no sum or maximum that is broadcast to it, such as
     the statistics of a normalization: what it computes may be corrected later, as an
@@ -64,7 +64,9 @@ class Reads:
         return self._known[key]
 
     def needs(self, op: ReferenceInterface, position: int) -> bool:
-        """Whether every element of all results needs one of an operand."""
+        """
+        Return `True` if every element of all results needs an element of the operand.
+        """
         return bool(op.results) and all(
             self.of(op, number, any_element(shape_of(result)))[position] is not None
             for number, result in enumerate(op.results)
@@ -98,7 +100,10 @@ class Reads:
         return tuple(needed)
 
     def is_corrected(self, op: TilingInterface, operand: SSAValue) -> bool:
-        """Whether an operand is a statistic of many elements."""
+        """
+        Return `True` if an operand is a statistic of many elements, broadcast to the
+        result.
+        """
         return (
             isinstance(op, ElementwiseInterface | MovementInterface)
             and elements_of(operand) < elements_of(op.results[0])
@@ -106,7 +111,9 @@ class Reads:
         )
 
     def _is_statistic(self, value: SSAValue) -> bool:
-        """Whether a value comes from a sum or maximum, and no product after it."""
+        """
+        Return `True` if a value comes from a sum or maximum, with no product after it.
+        """
         if value not in self._statistics:
             owner = value.owner
             self._statistics[value] = (

@@ -36,8 +36,8 @@ def least_words(m: int, n: int, k: int, words: int) -> int:
 
 def products_moved_again(flow: Dataflow, capacity: int) -> tuple[Cut, ...]:
     """
-    What products move beyond each of their tensors once, where `capacity` bytes can be
-    near the engines. No tensor counts for two products.
+    Return the traffic of products beyond each of their tensors once, with at most
+    `capacity` bytes near the engines. No tensor counts for two products.
     """
     found: list[tuple[int, ContractionInterface, frozenset[SSAValue]]] = []
     for op in flow.operations:
@@ -76,7 +76,9 @@ def _again(
 
 
 def _is_matrix_product(op: ContractionInterface) -> bool:
-    """Whether every index is an iterator, and every iterator moves two tensors."""
+    """
+    Return `True` if every index is an iterator, and every iterator moves two tensors.
+    """
     tensors = (*op.operand_accesses()[:2], op.result_accesses()[0])
     used = [_iterators(accesses) for accesses in tensors]
     if any(each is None for each in used) or op.init_value is not None:
@@ -143,7 +145,7 @@ def _forth(flow: Dataflow, value: SSAValue) -> Path | None:
 
 
 def keeps_elements(op: TilingInterface, operand: SSAValue, result: SSAValue) -> bool:
-    """Whether each element of an operand makes one of the result."""
+    """Return `True` if each element of an operand makes one of the result."""
     if isinstance(op, MovementInterface) and (
         op.border(0) is not None
         or any(_is_indexed(each) for each in op.operand_accesses())

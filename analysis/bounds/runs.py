@@ -1,6 +1,6 @@
 """
-Which indices an access reaches for certain, from some indices of which only the number
-and the distance are known, not the place.
+Indices that an access reaches for certain, from indices of which only the number and
+the stride are known, not the offset.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Run(NamedTuple):
     """Some indices of an axis, at equal distances; where they are is not known."""
 
     length: int
-    """How many."""
+    """Number of indices."""
     step: int = 1
 
 
@@ -27,7 +27,7 @@ ONE = Run(1)
 
 
 def elements_in(box: Box) -> int:
-    """How many elements a box has."""
+    """Return the number of elements of a box."""
     return prod(run.length for run in box)
 
 
@@ -98,8 +98,8 @@ def _sum(run: Run, other: Run) -> Run:
 
 def _inside(run: Run, low: int, high: int, extent: int) -> Run:
     """
-    What of a run within `low` and `high` lies within an axis wherever it is: the least
-    is where it starts first, or ends last.
+    Return the part of a run within `low` and `high` that lies within an axis at any
+    offset. The minimum is reached at the first or at the last offset.
     """
     if low >= 0 and high <= extent:
         return run

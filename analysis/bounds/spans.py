@@ -1,4 +1,4 @@
-"""How long the parts of a chip are busy with pieces of a program."""
+"""Busy time of the parts of a chip for pieces of a program."""
 
 from __future__ import annotations
 

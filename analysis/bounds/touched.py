@@ -1,4 +1,4 @@
-"""How many elements of a tensor accesses reach: exactly, or too few."""
+"""Number of tensor elements that accesses reach: exact, or a lower bound."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reach(access: Access, extents: Sequence[int], extent: int) -> Reach:
 
 
 def is_inside(access: Access, extents: Sequence[int], extent: int) -> bool:
-    """Whether every iteration touches indices that are there only."""
+    """Return `True` if every iteration touches only indices within the tensor."""
     last = sum(factor * (extents[each] - 1) for each, factor in access.terms)
     return access.offset >= 0 and access.offset + last + access.width <= extent
 
@@ -85,12 +85,12 @@ def touched(
 
 
 def count(reached: Sequence[Reach]) -> int:
-    """How many elements a box of indices has."""
+    """Return the number of elements of a box of indices."""
     return reduce(lambda total, each: total * each.count, reached, 1)
 
 
 def may_meet(one: Sequence[Reach], other: Sequence[Reach]) -> bool:
-    """Whether two boxes of indices may have an element in common."""
+    """Return `True` if two boxes of indices may have an element in common."""
     return all(
         first.first <= second.last and second.first <= first.last
         for first, second in zip(one, other, strict=True)

@@ -1,4 +1,4 @@
-"""Which iterations read some indices of an axis, of which only the number is known."""
+"""Iterations that read some indices of an axis, of which only the number is known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Touch:
     values: tuple[int, ...]
     """By iterator, with how many of its values."""
     iterations: int
-    """How many of them there are."""
+    """Number of these iterations."""
 
 
 def touch(
@@ -108,8 +108,9 @@ def used_taps(
     access: Access, extents: Sequence[int], extent: int, tap: int, length: int
 ) -> int:
     """
-    How many values of the iterator `tap` read an index of an axis of `extent` elements,
-    with so many neighbouring values of the others, wherever those are.
+    Return the number of values of the iterator `tap` that read an index of an axis of
+    `extent` elements, for `length` neighbouring values of the other iterators, at any
+    offset.
     """
     places = np.zeros(1, np.int64)
     for each, factor in access.terms:

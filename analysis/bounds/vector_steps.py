@@ -1,4 +1,4 @@
-"""What the vector engine has to do at least."""
+"""Lower bound on the work of the vector engine."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class VectorSteps:
 
     @property
     def _follows_indices(self) -> bool:
-        """Whether moves bring what indices name, so that nothing is computed."""
+        """True if moves gather by indices, so that nothing is computed."""
         return any(level.follows_indices for level in self.target.tile_levels[:1])
 
     def _is_moved(self, op: IndexedWriteInterface) -> bool:
-        """Whether moves write where indices say, so that nothing is computed."""
+        """Return `True` if moves scatter by indices, so that nothing is computed."""
         return self.target.indexed_row is not None and op.moved_element is not None
 
     def total(self) -> int:
@@ -88,7 +88,10 @@ class VectorSteps:
                 return 0
 
     def _needed(self, op: Operation) -> int:
-        """How many elements of the result are needed; of parts of composites, all."""
+        """
+        Return the number of elements of the result that are needed; all for operations
+        inside of composites.
+        """
         (result,) = op.results
         if op in self._own:
             return self.needs.get(result, Need()).elements
@@ -115,7 +118,10 @@ class VectorSteps:
         return self._bodies[op]
 
     def _is_product(self, owner: Operation | Block) -> bool:
-        """Whether something is a product, or a sum of one and something else."""
+        """
+        Return `True` if the owner is a product, or the sum of a product and something
+        else.
+        """
         if isinstance(owner, ContractionInterface):
             return True
         match owner:

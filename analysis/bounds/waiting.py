@@ -35,7 +35,9 @@ GAIN = 1.0005
 """A result that cannot raise a bound by more is left out."""
 
 TRIES = 100
-"""How many results are looked at, evenly among those that may raise a bound."""
+"""
+Maximum number of results examined, evenly spaced among those that may raise a bound.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Waiting:
 
     @property
     def reason(self) -> str:
-        """What the bound comes from."""
+        """Origin of the bound: `capacity` or `order`."""
         return "capacity" if self.late else "order"
 
     def __str__(self) -> str:
@@ -107,7 +109,7 @@ class Waits:
     efforts: Sequence[Effort]
     """Of the operations themselves."""
     loads: Loads
-    """What they may read, no less than they do."""
+    """Upper bounds on their loads."""
     read: Numbers
     """Bytes of the outermost memory that are read, each once."""
     written: Numbers
@@ -152,9 +154,9 @@ class Waits:
 
     def _at(self, number: int) -> Iterator[Waiting]:
         """
-        What comes of a result when its first element is complete, when the last one is,
-        and for products when the last of their rows has a first element: then each row
-        has one, and that row no other.
+        Yield the bounds at three points of a result: when its first element is
+        complete, when the last one is, and for products when the last of their rows has
+        a first element: then each row has one, and that row no other.
         """
         op = self.cones.reads.flow.operations[number]
         shape = shape_of(op.results[0])

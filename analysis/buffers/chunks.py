@@ -19,7 +19,7 @@ COUNTS = (8, 4, 2)
 
 
 class Pace(Protocol):
-    """How fast chunks are used, or made."""
+    """Rate at which chunks are consumed or produced."""
 
     @property
     def depth(self) -> int:
@@ -48,11 +48,11 @@ def best_cut(
     pace_of: Callable[[int, range], P | None],
 ) -> Cut[P] | None:
     """
-    How to cut a move of a whole buffer from or to a level, whose axes take `steps`
-    bytes there, and which begins at a multiple of `start` bytes. `pace_of` tells, for
-    an axis and where chunks begin, how fast they are used; None where that is no faster
-    than all of them at once. What takes no longer than the latency of the level is not
-    cut.
+    Return how to cut a move of a whole buffer from or to a level into chunks; None to
+    leave it whole. The axes of the buffer take `steps` bytes in the level, and it
+    begins at a multiple of `start` bytes. `pace_of` returns the pace for an axis and
+    the first elements of the chunks, or None if chunks gain nothing over the whole. A
+    move that takes no longer than the latency of the level is not cut.
     """
     if item * prod(shape) < far.latency * far.bandwidth:
         return None
@@ -94,10 +94,10 @@ def chunk_size(
 
 def period_of(starts: Sequence[int], size: int, chunks: Sequence[int]) -> int | None:
     """
-    How many iterations a loop may do for each chunk, from when the first one has
-    arrived on. Iteration by iteration it reads `size` elements from `starts` on, of the
-    axis along which chunks begin at some elements and arrive one after the other. None
-    if even an iteration for each would be too many.
+    Return the number of iterations that a loop may run per chunk, once the first one
+    has arrived. Each iteration reads `size` elements from its entry of `starts` on,
+    along the axis on which chunks begin at some elements and arrive in order. None if
+    even one iteration per chunk is too many.
     """
     if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
         return None
@@ -113,10 +113,10 @@ def period_before(
     starts: Sequence[int], size: int, chunks: Sequence[int]
 ) -> int | None:
     """
-    How many iterations a loop has to do for each chunk of what it writes, but the last
-    one, before that is whole. Iteration by iteration it writes `size` elements from
-    `starts` on, of an axis that chunks begin along. None if that is all of them long
-    before the last chunk.
+    Return the number of iterations that a loop has to run per chunk that it writes,
+    except the last, before the chunk is complete. Each iteration writes `size` elements
+    from its entry of `starts` on, along the axis of the chunks. None if that is all of
+    them long before the last chunk.
     """
     if list(chunks) != sorted(set(chunks)) or len(chunks) < 2:
         return None

@@ -1,4 +1,4 @@
-"""What indices are in each iteration of a loop."""
+"""Values of indices over the iterations of a loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tlf.dialects.mem import Index
 
 
 def counts_of(loop: scf.ForOp) -> range | None:
-    """What the counter of a loop is, if that is known."""
+    """
+    Return the values of the induction variable of a loop, if its bounds and step are
+    constant.
+    """
     first, end, step = (number_of(each) for each in (loop.lb, loop.ub, loop.step))
     if first is None or end is None or not step:
         return None
@@ -20,7 +23,10 @@ def counts_of(loop: scf.ForOp) -> range | None:
 
 
 def column(value: Index, counter: SSAValue, counts: range) -> list[int] | None:
-    """What an index is in each iteration; None if it depends on anything else."""
+    """
+    Return the value of an index in each iteration; None if it depends on anything but
+    the induction variable.
+    """
     found = [_at(value, counter, count) for count in counts]
     known = [each for each in found if each is not None]
     return known if len(known) == len(found) else None
@@ -41,7 +47,7 @@ def _at(value: Index, counter: SSAValue, count: int) -> int | None:
 
 
 def _computed(op: Operation, operands: Sequence[int]) -> int | None:
-    """What an operation on numbers gives."""
+    """Return the result of an operation on integers; None if it is not supported."""
     match op, operands:
         case affine.ApplyOp(), _:
             dims = op.map.data.num_dims

@@ -1,4 +1,4 @@
-"""What a value is computed by."""
+"""Backward slices: the operations that compute a value."""
 
 from __future__ import annotations
 

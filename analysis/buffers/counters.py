@@ -43,7 +43,7 @@ class Counter:
 
     @property
     def trips(self) -> int | None:
-        """How often the loop runs, if that is known."""
+        """Trip count, if it is known."""
         if (numbers := self.numbers) is None:
             return None
         lower, upper, step = numbers
@@ -101,7 +101,7 @@ def perfect_nest(op: Nest) -> list[Nest]:
 
 
 def trips_of(nest: Sequence[Nest]) -> int | None:
-    """How often the body of a nest runs, if that is known."""
+    """Return the trip count of the body of a nest, if it is known."""
     trips = [counter.trips for loop in nest for counter in counters_of(loop)]
     known = [each for each in trips if each is not None]
     return prod(known) if len(known) == len(trips) else None
@@ -109,8 +109,9 @@ def trips_of(nest: Sequence[Nest]) -> int | None:
 
 def repeats(nest: Sequence[Nest]) -> bool:
     """
-    Whether the body of a nest may run more than once. Loops whose first value is no
-    number count from one that is not negative, such as the number of a core.
+    Return `True` if the body of a nest may run more than once. Loops without a constant
+    lower bound are taken to start from a non-negative value, such as the index of a
+    core.
     """
     if (trips := trips_of(nest)) is not None:
         return trips > 1
@@ -160,13 +161,13 @@ def _before(op: Operation) -> list[Operation]:
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an operation is arithmetic on indices."""
+    """Return `True` if an operation is arithmetic on indices."""
     types = [value.type for value in (*op.operands, *op.results)]
     return not op.regions and all(isinstance(each, IndexType) for each in types)
 
 
 def stages_of(op: Operation) -> int:
-    """How many iterations of a loop may be under way."""
+    """Return the number of iterations of a loop that may be in flight."""
     stages = op.attributes.get(STAGES)
     return stages.value.data if isinstance(stages, IntegerAttr) else 1
 

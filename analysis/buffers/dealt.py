@@ -1,4 +1,4 @@
-"""How a loop says that it has one iteration for each core."""
+"""Loops distributed over cores, one iteration for each."""
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr
@@ -14,16 +14,21 @@ LOOP = StringAttr("loop")
 
 
 def is_for_cores(op: Operation) -> bool:
-    """Whether iterations of a loop are for cores."""
+    """Return `True` if the iterations of a loop are mapped to cores."""
     return isinstance(op, scf.ParallelOp) and op.attributes.get(MAPPING) == CORE
 
 
 def is_dealt(op: scf.ParallelOp, cores: int) -> bool:
-    """Whether a loop for cores has an iteration for each of so many."""
+    """
+    Return `True` if a loop for cores has exactly one iteration for each of `cores`.
+    """
     bounds = [counter.numbers for counter in counters_of(op)]
     return is_for_cores(op) and bounds == [(0, cores, 1)]
 
 
 def gain(trips: int, cores: int) -> float:
-    """How many times less the busiest of some cores does than one alone would."""
+    """
+    Return the parallel speed-up: the work of one core alone over that of the busiest of
+    `cores`.
+    """
     return trips / -(-trips // cores) if trips else 0

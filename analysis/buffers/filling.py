@@ -1,4 +1,4 @@
-"""What a load fills of a buffer: a box of which all elements are there."""
+"""Box of a buffer that a load fills, all of whose elements exist in the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Filling:
 
     load: mem.DmaOp
     there: tuple[int, ...]
-    """Where the box starts in the source,"""
+    """Offsets of the box in the source,"""
     here: tuple[int, ...]
     """and in the destination."""
     box: tuple[int, ...]
@@ -36,7 +36,9 @@ class Filling:
         )
 
     def ends_with(self, axis: int, size: int) -> bool:
-        """Whether chunks of a size along an axis fill no more than the load does."""
+        """
+        Return `True` if chunks of a size along an axis fill no more than the load does.
+        """
         end = self.here[axis] + self.box[axis]
         bound = self.load.destination_type.get_shape()[axis]
         return self.box[axis] % size == 0 or end >= bound

@@ -1,6 +1,4 @@
-"""
-When every buffer of a `mem` program is live.
-"""
+"""Live ranges of the buffers of a `mem` program."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where a tensor that tiles are put into begins."""
+"""Origin of a tensor that tiles are put into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How fast loops may use what arrives in chunks, and make what leaves in chunks."""
+"""
+Rates at which loops may consume data that arrives in chunks, and produce data that
+leaves in chunks.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,10 @@ def chunks_of(
 
 
 def _starts(offset: Index, counter: Counter) -> list[int] | None:
-    """What an offset is in each iteration; None if it depends on anything else."""
+    """
+    Return the value of an offset in each iteration; None if it depends on anything
+    else.
+    """
     if counter.numbers is None:
         return None
     return column(offset, counter.variable, range(*counter.numbers))

@@ -1,5 +1,5 @@
 """
-Which tiles are made where they are put: in a part of a tensor of their own level.
+Tiles made in their destination: in a subview of a tensor of their own level.
 
 A tile that is new, that loops put their tiles into, and that goes into a tensor of the
 same memory level at the end, needs no buffer: it is a view of the tensor's. So tensors
@@ -56,7 +56,7 @@ def _joined(put: tile.DesliceOp) -> list[SSAValue]:
 
 
 def _stays(op: tile.DesliceOp) -> bool:
-    """Whether a tile is put, all of it, into a tensor of its level."""
+    """Return `True` if the whole of a tile is put into a tensor of its level."""
     source, destination = tensor_type(op.source), tensor_type(op.destination)
     if level_of(source) != level_of(destination):
         return False
@@ -94,7 +94,7 @@ def _origin(op: tile.DesliceOp) -> SSAValue | None:
 
 
 def _only_moves(value: SSAValue, user: Operation) -> bool:
-    """Whether an operation moves a tile, or loops put tiles into it."""
+    """Return `True` if an operation only moves a tile, or loops put tiles into it."""
     match user:
         case tile.SliceOp():
             return level_of(user.result.type) != level_of(value.type)
@@ -106,8 +106,8 @@ def _only_moves(value: SSAValue, user: Operation) -> bool:
 
 def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
     """
-    Whether nothing else uses the tensor while the tile is made, and the place of the
-    tile is known before.
+    Return `True` if nothing else uses the tensor while the tile is made, and the
+    offsets of the tile are known before.
     """
     values = _joined(op)
     others = [value.owner for value in values[:-1]]
@@ -131,7 +131,7 @@ def _is_apart(op: tile.DesliceOp, origin: SSAValue, liveness: Liveness) -> bool:
 
 
 def _apart(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
-    """Whether two tiles have no place in common, for certain."""
+    """Return `True` if two tiles are known to be disjoint."""
     starts = zip(one.mixed_offsets, other.mixed_offsets, strict=True)
     return any(
         isinstance(start, int)
@@ -144,7 +144,9 @@ def _apart(one: tile.DesliceOp, other: tile.DesliceOp) -> bool:
 
 
 def _is_known(value: SSAValue, first: Operation, liveness: Liveness) -> bool:
-    """Whether an index is there before an operation, or can be computed there."""
+    """
+    Return `True` if an index is defined before an operation, or can be computed there.
+    """
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not first.parent:
         return True
@@ -156,7 +158,7 @@ def _is_known(value: SSAValue, first: Operation, liveness: Liveness) -> bool:
 
 
 def reaches_out(op: tile.SliceOp) -> bool:
-    """Whether a slice reads what lies outside, as far as it can be told."""
+    """Return `True` if a slice may read outside of its source, as far as is known."""
     source, result = tensor_type(op.source), tensor_type(op.result)
     if lies_within(op.mixed_offsets, result.get_shape(), source.get_shape()):
         return False

@@ -1,5 +1,5 @@
 """
-Which parts of a buffer have no element in common, wherever loops are.
+Disjointness of subviews of a buffer for all values of the loops.
 
 A part is cut out of a buffer along one axis after the other. Where an axis is cut does
 often not depend on loops: so it is for tensors that lie side by side in one that they
@@ -27,7 +27,7 @@ class Section:
     extent: int
 
     def is_apart(self, other: Section) -> bool:
-        """Whether these are other slices along the same axis."""
+        """Return `True` if these are disjoint slices along the same axis."""
         if (self.stride, self.period) != (other.stride, other.period):
             return False
         first, second = sorted((self, other), key=lambda each: each.first)
@@ -35,7 +35,10 @@ class Section:
 
 
 def are_apart(left: Sequence[Section], right: Sequence[Section]) -> bool:
-    """Whether nothing is in all of some sections, and in all of others."""
+    """
+    Return `True` if no element is in all sections of the one and in all of the other
+    list.
+    """
     return any(mine.is_apart(theirs) for mine, theirs in product(left, right))
 
 

@@ -1,4 +1,4 @@
-"""How long what is brought to a memory stays there."""
+"""Residency of values that are brought to a memory level."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def stays_longer(
     existing: Operation, op: Operation, before: AbstractSet[Operation]
 ) -> bool:
     """
-    Whether `existing` brings something to a memory that would take room there when it
-    does not now, if it stood for `op`, too. `before` are the operations that run
-    `before` it, `existing` among them.
+    Return `True` if keeping the result of `existing` for `op`, too, would take up room
+    in its memory level at a time when it does not now. `before` are the operations that
+    run before `op`, `existing` among them.
 
     It does not where it is needed at `op` or later anyway, nor where nothing takes room
     between its last use and `op`, so that nothing has been given its place.
@@ -49,7 +49,10 @@ def _users(value: SSAValue) -> Iterator[Operation]:
 
 
 def _repeats(existing: Operation, user: Operation, op: Operation) -> bool:
-    """Whether a region that something was brought before has two users of it."""
+    """
+    Return `True` if a region behind the operation that brought a value has two users of
+    it.
+    """
     around = op.parent_op()
     while around is not None and not around.is_ancestor(existing):
         if around.is_ancestor(user):
@@ -59,12 +62,12 @@ def _repeats(existing: Operation, user: Operation, op: Operation) -> bool:
 
 
 def _takes_room(op: Operation) -> bool:
-    """Whether an operation may make something in a memory of tiles."""
+    """Return `True` if an operation may allocate in a memory level of tiles."""
     is_near = any(level_of(result.type) is not None for result in op.results)
     return bool(op.regions) or (is_near and not _is_view(op))
 
 
 def _is_view(op: Operation) -> bool:
-    """Whether what an operation makes is a part of its operand."""
+    """Return `True` if the result of an operation is a view of its operand."""
     is_part = isinstance(op, MoveInterface) and not op.is_move
     return is_part or isinstance(op, ViewInterface)

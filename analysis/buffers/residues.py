@@ -1,4 +1,4 @@
-"""What remainder an index always has."""
+"""Residues of indices: congruences that always hold."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ UNKNOWN: Residue = (1, 0)
 
 def residue_of(value: Index) -> Residue:
     """
-    What remainder a value always has, as far as constants and loops tell. A remainder
-    of a positive modulus is less than that.
+    Return the residue of a value as far as constants and loops determine it. A
+    remainder of a positive modulus is less than the modulus.
     """
     if isinstance(value, int):
         return 0, value
@@ -40,12 +40,12 @@ def residue_of(value: Index) -> Residue:
 
 
 def added(left: Residue, right: Residue) -> Residue:
-    """What remainder a sum has."""
+    """Return the residue of a sum."""
     return _least(gcd(left[0], right[0]), left[1] + right[1])
 
 
 def multiplied(left: Residue, right: Residue) -> Residue:
-    """What remainder a product has."""
+    """Return the residue of a product."""
     (modulus, rest), (other, other_rest) = left, right
     steps = gcd(modulus * other, modulus * other_rest, other * rest)
     return _least(steps, rest * other_rest)

@@ -1,5 +1,5 @@
 """
-Which rolling windows become ring buffers, and which slices are made in their place.
+Ring buffers for rolling windows, and the slices that are made in their place.
 
 A window that a sequential loop carries, and of which it yields a `tile.roll`, lies in a
 buffer of `slots` slices along the axis that rolls. Iteration `t`, counted from 0, finds
@@ -41,7 +41,7 @@ class Ring:
 
     loop: tile.WhileOp
     number: int
-    """Which of the carried values it is."""
+    """Index of the carried value."""
     roll: tile.RollOp
     slots: int = 0
     """The slices of the buffer along the axis."""
@@ -49,9 +49,9 @@ class Ring:
     storage: Storage = field(default_factory=lambda: Storage(writable=False))
     """The windows in the buffer."""
     following: SSAValue | None = None
-    """Where the next slices are made, if that is in the buffer."""
+    """The value made as the next slices, if it lies in the buffer."""
     first: SSAValue | None = None
-    """Where the first window is made, if that is in the buffer."""
+    """The value made as the first window, if it lies in the buffer."""
 
     @property
     def axis(self) -> int:
@@ -73,7 +73,7 @@ class Ring:
 
     @property
     def is_handed_on(self) -> bool:
-        """Whether a loop around the ring's yields its last window."""
+        """True if a loop around that of the ring yields its last window."""
         users = [use.operation for use in self.loop.results[self.number].uses]
         return any(isinstance(user, tile.YieldOp) for user in users)
 
@@ -125,7 +125,7 @@ def _has_buffer(op: tile.RollOp, target: Target) -> bool:
 
 
 def _refusal(op: tile.RollOp, loop: Operation | None, target: Target) -> str | None:
-    """Why the window of an operation cannot be a ring, or None."""
+    """Return why the window of an operation cannot be a ring, or None."""
     names = list(target.levels)
     position = names.index(level_of(op.window.type) or target.outermost.name)
     if position == 0:
@@ -191,14 +191,17 @@ def _computing_user(value: SSAValue, roll: tile.RollOp) -> Operation | None:
 
 
 def _shows_slices(whole: SSAValue, seen: SSAValue, axis: int) -> bool:
-    """Whether a tile is another one with axes as one, but for that behind `axis`."""
+    """
+    Return `True` if a tile is another one with two axes collapsed, of which `axis` is
+    not the second.
+    """
     before, after = (tensor_type(each).get_shape() for each in (whole, seen))
     first = collapsed_axis(before, after)
     return first is not None and first + 1 != axis
 
 
 def is_view(op: tile.SliceOp) -> bool:
-    """Whether a slice stays in its memory level."""
+    """Return `True` if a slice stays in its memory level."""
     return level_of(op.result.type) == level_of(op.source.type)
 
 
@@ -291,7 +294,7 @@ def _origins(
 
 
 def _is_only_moved(value: SSAValue) -> bool:
-    """Whether all uses of a tile are moves from it or to it, or hand it on."""
+    """Return `True` if all uses of a tile are moves from it or to it, or yield it."""
     return all(_moves(value, use.operation) for use in value.uses)
 
 

@@ -1,4 +1,4 @@
-"""What cores do on their own around a loop whose iterations are dealt to them."""
+"""Work and buffers that are private to cores around a loop distributed over them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tlf.dialects import mem
 
 
 class SharedError(Exception):
-    """Why the iterations of a loop cannot be dealt to cores."""
+    """
+    Raised with the reason why the iterations of a loop cannot be distributed over
+    cores.
+    """
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,10 @@ class CoreScope:
         return mem.level_of(buffer.type) in self.own
 
     def _check_inside(self) -> None:
-        """What is not dealt is done by every core: it may write its own levels only."""
+        """
+        Check that operations outside of the distributed loop, which every core
+        executes, write only the core's own levels. Raises `SharedError`.
+        """
         for op in self.nest.walk():
             if isinstance(op, mem.AllocOp) and not self._is_own(op.results[0]):
                 raise SharedError("it has buffers of its own in a level of the chip")
@@ -79,7 +85,10 @@ class CoreScope:
             around = parent
 
     def _gathered(self) -> set[Operation]:
-        """What touches the buffers of a core that the nest uses and does not make."""
+        """
+        Return the operations that touch the buffers of a core that the nest uses and
+        does not allocate. Raises `SharedError`.
+        """
         block = self.nest.parent
         found: set[Operation] = set()
         pending = list(_outside(self.nest, self.nest))
@@ -102,7 +111,9 @@ class CoreScope:
         return found
 
     def _check_moved(self, ops: Sequence[Operation]) -> None:
-        """Whether operations may as well stand right before the nest."""
+        """
+        Check that operations can be moved right before the nest. Raises `SharedError`.
+        """
         kept = {*ops, self.nest}
         self._check_order(ops, kept)
         block = self.nest.parent
@@ -118,7 +129,10 @@ class CoreScope:
     def _check_order(
         self, ops: Sequence[Operation], kept: AbstractSet[Operation]
     ) -> None:
-        """Whether nothing writes what operations read, between them and the nest."""
+        """
+        Check that nothing between some operations and the nest overwrites their reads.
+        Raises `SharedError`.
+        """
         block = self.nest.parent
         assert block is not None
         reads: set[SSAValue] = set()

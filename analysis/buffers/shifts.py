@@ -1,4 +1,4 @@
-"""How far views of a buffer are behind each other."""
+"""Offsets between views of a buffer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tlf.dialects import mem
 
 def shift_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
     """
-    How far the first element of one view is behind that of another one along an axis;
-    None if that is not known, or if the axis is not the same one of their buffer.
+    Return the offset of the first element of one view relative to that of another one,
+    in elements along an axis; None if it is not known, or if the axis is not the same
+    one of their buffer.
     """
     if one is other:
         return 0
@@ -38,7 +39,7 @@ def shift_along(one: SSAValue, other: SSAValue, axis: int) -> int | None:
 
 @dataclass(frozen=True)
 class _Placed:
-    """Where a view starts in its buffer, and its strides, in elements."""
+    """Offset of a view in its buffer, and its strides, in elements."""
 
     offset: int
     shape: tuple[int, ...]
@@ -48,7 +49,10 @@ class _Placed:
 
 
 def _placed(buffer: SSAValue) -> _Placed | None:
-    """Where a view starts in its buffer, if numbers tell and it does not wrap."""
+    """
+    Return the offset and strides of a view in its buffer; None if they are not constant
+    or the view wraps.
+    """
     type_ = cast("MemRefType[Attribute]", buffer.type)
     layout = layout_of(buffer)
     if isinstance(type_.layout, AffineMapAttr) or layout is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def is_alone(shape: Sequence[int], strides: Sequence[int], axis: int) -> bool:
-    """Whether elements along an axis of a view are along no other one."""
+    """Return `True` if no other axis of a view has the stride of the given axis."""
     return not any(
         size > 1 and stride == strides[axis]
         for other, (size, stride) in enumerate(zip(shape, strides, strict=True))
@@ -16,8 +16,8 @@ def is_alone(shape: Sequence[int], strides: Sequence[int], axis: int) -> bool:
 
 def steps_between(one: int, other: int, stride: int, strides: Iterable[int]) -> int:
     """
-    How many steps of a stride one place is behind another one in a buffer of some
-    strides, whatever else lies between them.
+    Return the number of steps of a stride by which one offset is behind another one in
+    a buffer of some strides, leaving aside their distance along larger strides.
     """
     around = min((each for each in strides if each > stride), default=None)
     first, second = (each if around is None else each % around for each in (one, other))

@@ -1,4 +1,4 @@
-"""Which tile is used for the last time where, and which share a buffer."""
+"""Last uses of tiles, and tiles that share a buffer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Storage:
 
     writable: bool = True
     destination: bool = False
-    """Whether it is there for loops to put tiles into."""
+    """True if it is allocated for loops to put tiles into."""
     values: list[SSAValue] = field(default_factory=list[SSAValue])
     """The values that may still be used."""
     around: Storage | None = None
@@ -46,8 +46,9 @@ class Liveness:
 
     def dead_after(self, value: SSAValue, op: Operation) -> bool:
         """
-        Whether nothing inside of `op` or after it uses a value. A value of an outer
-        block counts as used, for `op` may run again, unless it runs as often as that.
+        Return `True` if nothing inside of `op` or after it uses a value. A value of an
+        outer block counts as used, since `op` may run again, unless `op` runs exactly
+        once per execution of that block.
         """
         block, around = _block_of(value), op
         levels = [around]
@@ -63,8 +64,9 @@ class Liveness:
 
     def _is_later(self, user: Operation, levels: Sequence[Operation]) -> bool:
         """
-        Whether an operation comes after the first of some operations, each inside of
-        the next one, or is inside of it. What the others use, they hand on.
+        Return `True` if an operation comes after the first of some operations, each
+        inside of the next one, or is inside of it. Uses by the others only pass the
+        value on.
         """
         blocks = [each.parent for each in levels]
         ancestor = user
@@ -105,7 +107,10 @@ class Liveness:
 
 
 def _runs_once(op: Operation) -> bool:
-    """Whether the body of an operation runs as often as the operation, in its place."""
+    """
+    Return `True` if the body of an operation runs exactly once per execution of it, in
+    its place.
+    """
     if not isinstance(op, tile.WhileOp) or op.step_values:
         return False
     return op.parallel and op.mapping.data is not tile.Mapping.GRID

@@ -1,6 +1,4 @@
-"""
-What operations of `mem` do to buffers.
-"""
+"""Effects of `mem` operations on buffers."""
 
 from __future__ import annotations
 
@@ -20,10 +18,10 @@ VIEWS = (
     memref.SubviewOp,
     memref.ReinterpretCastOp,
 )
-"""What shows a buffer, or part of it."""
+"""Operations whose result is a view of a buffer."""
 
 BUFFERS = (mem.AllocOp, memref.GetGlobalOp)
-"""What buffers come from, other than arguments."""
+"""Operations that define buffers, other than arguments."""
 
 
 def root_of(buffer: SSAValue) -> SSAValue:
@@ -83,7 +81,7 @@ def layout_of(buffer: SSAValue) -> tuple[Sequence[int], Sequence[int]] | None:
 
 
 def may_meet(left: SSAValue, right: SSAValue) -> bool:
-    """Whether two buffers may have elements in common."""
+    """Return `True` if two buffers may have elements in common."""
     if root_of(left) is not root_of(right):
         return False
     return not are_apart(region_of(left).sections, region_of(right).sections)
@@ -112,7 +110,9 @@ def written_roots(top: Operation) -> set[SSAValue]:
 
 
 def touches(top: Operation, buffer: SSAValue) -> bool:
-    """Whether an operation, or one inside of it, uses a buffer or a view of it."""
+    """
+    Return `True` if an operation, or one inside of it, uses a buffer or a view of it.
+    """
     return any(
         isinstance(value.type, MemRefType) and root_of(value) is buffer
         for op in top.walk()

@@ -20,8 +20,8 @@ def turns(
     loop: scf.ForOp, buffer: SSAValue, offsets: Sequence[Index], box: Sequence[int]
 ) -> int | None:
     """
-    How many boxes there are, if those of a buffer that start at these offsets are known
-    to be apart in any two iterations of a loop.
+    Return the number of boxes of a buffer at these offsets over the iterations of a
+    loop, if any two iterations are known to access disjoint boxes; else None.
     """
     if isinstance(buffer.owner, Operation) and loop.is_ancestor(buffer.owner):
         return None
@@ -34,8 +34,8 @@ def turns(
 
 def take_turns(loop: scf.ForOp, load: mem.DmaOp, store: mem.DmaOp) -> bool:
     """
-    Whether a load reads what a later store of the same iteration of a loop writes, and
-    what no other iteration does.
+    Return `True` if a load reads the box that a later store of the same iteration
+    writes, and no other iteration accesses it.
     """
     offsets, block = load.mixed_source_offsets, loop.body.block
     return (

@@ -10,8 +10,9 @@ MOST = 64
 
 def are_in_turn(columns: Sequence[Sequence[int] | None], box: Sequence[int]) -> bool:
     """
-    Whether boxes lie side by side that start, in each iteration, where `columns` say
-    for each axis; None where that is not known, which proves nothing.
+    Return `True` if boxes are disjoint across iterations. For each axis, `columns`
+    contains their offset in each iteration, or None if it is not known, which proves
+    nothing.
     """
     known = [
         (column, size)

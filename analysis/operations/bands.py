@@ -31,7 +31,7 @@ RESULT = 2
 """The number of the result, after those of the operands."""
 
 Counts = tuple[int, ...]
-"""How many neighbours are columns, by axis of the windows."""
+"""Number of neighbours computed as columns, by axis of the windows."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Work(NamedTuple):
         return Work(**sizes)
 
     def has_axes_of(self, least: int) -> bool:
-        """Whether rows, columns and depth have so many elements at least."""
+        """Return `True` if rows, columns and depth have at least so many elements."""
         return min(self.m, self.n, self.k) >= least
 
 
@@ -124,7 +124,7 @@ class Axis(NamedTuple):
     stride: int
 
     def seen(self, taps: int, count: int) -> int:
-        """How many elements so many neighbours see."""
+        """Return the number of elements that so many neighbours see."""
         return taps + (count - 1) * self.stride
 
 
@@ -152,7 +152,7 @@ class Windows:
         return None
 
     def moves(self, iterator: int) -> bool:
-        """Whether windows move with an iterator of the result."""
+        """Return `True` if windows move with an iterator of the result."""
         return any(iterator == axis.moved for axis in self.axes)
 
     def banded(self, extents: Sequence[int], counts: Counts) -> Work:
@@ -183,12 +183,12 @@ class Windows:
         return (counts for counts in product(*moved) if prod(counts) <= room)
 
     def columns(self, extents: Sequence[int]) -> int:
-        """How many filters see the same elements."""
+        """Return the number of filters that see the same elements."""
         work = Work.of(self.roles, extents)
         return work.n if self.filters else work.m
 
     def can_walk(self, extents: Sequence[int], counts: Counts) -> bool:
-        """Whether one instruction walks all rows and all columns."""
+        """Return `True` if one instruction can walk all rows and all columns."""
         rows, columns = ("m", "n") if self.filters else ("n", "m")
         dims = {
             side: sum(
@@ -225,7 +225,9 @@ def _axes(images: Accesses, filters: Accesses, result: Accesses) -> Iterator[Axi
 
 
 def _names_alone(accesses: Accesses, iterator: int) -> bool:
-    """Whether an axis is an iterator, which no other axis has."""
+    """
+    Return `True` if exactly one axis uses an iterator, and its index is that iterator.
+    """
     users = [each for each in accesses if each.uses({iterator})]
     return len(users) == 1 and users[0].is_plain
 
@@ -265,7 +267,7 @@ class Bands:
 
     @property
     def helps(self) -> bool:
-        """Whether there are several neighbours."""
+        """True if there are several neighbours."""
         return prod(self.counts) > 1
 
     @property
@@ -275,7 +277,10 @@ class Bands:
 
     @property
     def along(self) -> dict[int, int]:
-        """How many neighbours are columns, if several, by iterator of the result."""
+        """
+        Number of neighbours computed as columns, where there are several, by iterator
+        of the result.
+        """
         return {axis.moved: count for axis, count in self._several}
 
     @property
@@ -291,8 +296,8 @@ class Bands:
         self, operands: Sequence[Accesses | None], result: Accesses
     ) -> tuple[Accesses, ...]:
         """
-        What is read of two tiles and written of a third one, by dimension. Tiles start
-        with what their first iterations access.
+        Return the accesses to the two operand tiles and the result tile, by dimension.
+        Tiles start with what their first iterations access.
         """
         return tuple(
             tuple(self._access(each, tile) for each in accesses or ())

@@ -1,4 +1,4 @@
-"""What tiling asks of operations, each question asked once."""
+"""Cached answers of operations to the queries of tiling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ from tlf.dialects.types import dtype_of, is_half, tensor_type
 from tlf.support.affine.access import Accesses, interned
 
 FREE = ConstantInterface | ViewInterface | JoiningInterface
-"""What takes no instruction: buffers are seen as the results, or parts of them."""
+"""
+Operations that take no instruction: buffers, or subviews of them, serve as their
+results.
+"""
 
 
 class Form:
@@ -79,7 +82,7 @@ class Form:
 
     @cached_property
     def operands(self) -> tuple[Accesses | None, ...]:
-        """What an iteration reads of each operand."""
+        """Accesses of an iteration to each operand."""
         return tuple(
             each if each is None else interned(each)
             for each in self._op.operand_accesses()
@@ -87,7 +90,7 @@ class Form:
 
     @cached_property
     def result(self) -> Accesses:
-        """What an iteration writes of the first result."""
+        """Accesses of an iteration to the first result."""
         return interned(self._op.result_accesses()[0])
 
     @cached_property
@@ -123,27 +126,27 @@ class Form:
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether the operation takes no instruction."""
+        """True if the operation takes no instruction."""
         return isinstance(self._op, FREE)
 
     @cached_property
     def is_part(self) -> bool:
-        """Whether tiles of its result are tiles of its operand."""
+        """True if tiles of its result are tiles of its operand."""
         return is_part(self._op)
 
     @cached_property
     def is_seen(self) -> bool:
-        """Whether a view of a buffer, or of part of it, shows the result."""
+        """True if a view of a buffer, or of a subview of it, serves as the result."""
         return self.is_free or self.is_part
 
     @cached_property
     def is_movement(self) -> bool:
-        """Whether it moves elements."""
+        """True if the operation moves elements."""
         return isinstance(self._op, MovementInterface)
 
     @cached_property
     def moves_elements(self) -> bool:
-        """Whether it touches one element at a time of the first operand and result."""
+        """True if it accesses one element at a time of the first operand and result."""
         accesses = [*(self.operands[0] or ()), *self.result]
         return all(each.width == 1 or each.index is not None for each in accesses)
 
@@ -154,22 +157,22 @@ class Form:
 
     @cached_property
     def is_product(self) -> bool:
-        """Whether it sums up products."""
+        """True if it is a contraction: a sum of products."""
         return isinstance(self._op, ContractionInterface)
 
     @cached_property
     def is_accumulating(self) -> bool:
-        """Whether it combines many values into one."""
+        """True if it combines many values into one."""
         return isinstance(self._op, AccumulatingInterface)
 
     @cached_property
     def is_elementwise(self) -> bool:
-        """Whether each element of the result is computed of one of each operand."""
+        """True if each element of the result is computed from one of each operand."""
         return isinstance(self._op, ElementwiseInterface)
 
     @cached_property
     def is_joining(self) -> bool:
-        """Whether it makes one tensor of several."""
+        """True if it concatenates several tensors into one."""
         return isinstance(self._op, JoiningInterface)
 
     @cached_property
@@ -181,7 +184,7 @@ class Form:
 
     @cached_property
     def rounds(self) -> bool:
-        """Whether it rounds each element of f32 to 16 bits, and does nothing else."""
+        """True if it rounds each element of f32 to 16 bits, and does nothing else."""
         op = self._op
         if not isinstance(op, ElementwiseInterface) or len(op.operands) != 1:
             return False
@@ -191,7 +194,7 @@ class Form:
         return [type(each) for each in op.scalar_body().ops] == [arith.TruncFOp]
 
     def border(self, operand: int) -> Scalar | None:
-        """What elements outside of an operand must read as."""
+        """Return the value that elements outside of an operand must read as."""
         if operand not in self._borders:
             self._borders[operand] = self._op.border(operand)
         return self._borders[operand]
@@ -212,7 +215,7 @@ class Forms:
         self._known: dict[TilingInterface, Form] = {}
 
     def of(self, op: TilingInterface) -> Form:
-        """What is known of an operation."""
+        """Return the form of an operation."""
         if (known := self._known.get(op)) is None:
             kind = self._kinds.of(op)
             known = self._known[op] = self._forms.setdefault(kind, Form(op))

@@ -1,4 +1,4 @@
-"""Which reduction of a group the loop of a cascade is built for."""
+"""Choice of the reduction of a group that the loop of a cascade is built for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def why_no_cascade(
     forms: Forms,
     axes: AxisClasses | None = None,
 ) -> NoCascadeError | None:
-    """What stands in the way of the longest loop, where reductions are none."""
+    """
+    Return what prevents the longest loop, where reductions form no cascade; None if
+    nothing does.
+    """
     for op in _anchors(operations, forms):
         try:
             build_cascade(operations, forms, anchor=op, axes=axes)
@@ -52,7 +55,10 @@ def why_no_cascade(
 def _anchors(
     operations: Sequence[TilingInterface], forms: Forms
 ) -> Sequence[AccumulatingInterface]:
-    """What accumulates, the longest first, and among equals the last one."""
+    """
+    Return the accumulating operations, longest first, and among equals the last one
+    first.
+    """
     found = [op for op in operations if isinstance(op, AccumulatingInterface)]
     lengths = {op: prod(forms.of(op).reduction_extents) for op in found}
     return sorted(reversed(found), key=lengths.__getitem__, reverse=True)

@@ -1,4 +1,4 @@
-"""Which axes of the values of a group are one."""
+"""Classes of axes of the values of a group that run together."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AxisClasses:
         return classes
 
     def of_iterator(self, op: TilingInterface, iterator: int) -> Hashable:
-        """What stands for the class of an iterator."""
+        """Return the representative of the class of an iterator."""
         return self._find(self._iterator(op, iterator))
 
     def iterators_in(self, op: TilingInterface, found: Hashable) -> list[int]:
@@ -105,7 +105,10 @@ class AxisClasses:
 
     @staticmethod
     def has_own(value: SSAValue, places: Places) -> bool:
-        """Whether a value has axes of more than one element for itself."""
+        """
+        Return `True` if a value has axes of more than one element that have no
+        counterpart.
+        """
         pairs = zip(tensor_type(value).get_shape(), places, strict=True)
         return any(extent > 1 and place is None for extent, place in pairs)
 
@@ -132,7 +135,9 @@ class AxisClasses:
                 )
 
     def _mixes(self, left: int, right: int) -> bool:
-        """Whether joining two would make two iterators of an operation one."""
+        """
+        Return `True` if merging two classes would merge two iterators of one operation.
+        """
         first, second = self._find(left), self._find(right)
         if first == second:
             return False
@@ -163,7 +168,7 @@ class AxisClasses:
         return first
 
     def _find(self, number: int) -> int:
-        """What stands for a class. All on the way to it lead there from then on."""
+        """Return the representative of a class, with path compression."""
         root, parents = number, self._parents
         while parents[root] != root:
             root = parents[root]

@@ -1,4 +1,4 @@
-"""What operations compute of single elements, as formulae."""
+"""Formulae of operations on single elements."""
 
 from __future__ import annotations
 
@@ -71,19 +71,23 @@ FORMULAE: Mapping[type[Operation], Callable[..., Expr]] = {
     math.SqrtOp: sympy.sqrt,
     math.RsqrtOp: _reciprocal_root,
 }
-"""What scalar operations compute, rounding left aside; others are functions unknown."""
+"""
+Formulae of scalar operations, leaving rounding aside; others are unknown functions.
+"""
 
 LOG_2 = log(2)
 """The natural logarithm of 2 in f64, which formulae take for it."""
 
 MOST = 64
 """
-How many parts a formula has at most, each counted as often as it is there. What
-computes with formulae calls itself for their parts, and takes long where they are many.
+Maximum number of parts of a formula, each counted as often as it occurs. Computing with
+formulae recurses into their parts, and takes long where they are many.
 """
 
 BITS = 512
-"""How long the numbers in a formula are at most: products of two are finite in f64."""
+"""
+Maximum length in bits of the numbers in a formula: products of two are finite in f64.
+"""
 
 
 @dataclass
@@ -96,7 +100,7 @@ class Bodies:
     running: Mapping[SSAValue, Symbol]
     """The symbols of what steps accumulate, and of what is computed of this alone."""
     dependent: frozenset[Operation]
-    """What is computed from the results of steps."""
+    """Operations that are computed from the results of steps."""
     opaque: dict[SSAValue, Symbol] = field(default_factory=dict[SSAValue, Symbol])
     """The symbols of all else."""
     _known: dict[SSAValue, Expr] = field(default_factory=dict[SSAValue, Expr])
@@ -113,7 +117,10 @@ class Bodies:
         return Bodies(symbols, dependent)
 
     def of_step(self, op: AccumulatingInterface) -> Expr:
-        """What an operation adds up, element by element: the product of its inputs."""
+        """
+        Return the summand of an operation, element by element: the product of its
+        inputs.
+        """
         return sympy.prod([self.of(each) for each in op.inputs])
 
     def of(self, value: SSAValue) -> Expr:
@@ -172,7 +179,10 @@ def _scalar(op: Operation, operands: Sequence[Expr]) -> Expr:
 
 
 def _is_short(formula: Expr) -> bool:
-    """Whether a formula has no more parts than may be, and no longer numbers."""
+    """
+    Return `True` if a formula exceeds neither the maximum number of parts nor the
+    maximum length of numbers.
+    """
     pending, count = [formula], 0
     while pending and count <= MOST:
         part = pending.pop()

@@ -45,13 +45,16 @@ class Step:
 
     op: AccumulatingInterface
     iterator: int
-    """Which of its iterators runs along the axis."""
+    """Its iterator that runs along the axis."""
     correction: Correction | None
     """By what its running sum is multiplied, where it depends on others."""
     restart: Restart | None = None
-    """Where it starts again instead."""
+    """Condition under which it starts again instead."""
     expansion: Expansion | None = None
-    """What is added to it instead. Only sums of parts of the axis may have one."""
+    """
+    Summand that is added to it instead. Only partial sums, over parts of the axis, may
+    have one.
+    """
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Cascade:
     the order of the program, but for what reduces that behind the loop.
     """
     before: tuple[AccumulatingInterface, ...] = ()
-    """What accumulates along other axes, for all of this one, and needs no step."""
+    """Reductions along other axes, for all indices of this one, that need no step."""
 
 
 class NoCascadeError(Exception):
@@ -155,9 +158,10 @@ def _behind(
     iterators: Mapping[Operation, int],
 ) -> frozenset[Operation]:
     """
-    What accumulates after an anchor, of its result. Raises `NoAnchorError` where some
-    needs no result of the anchor, something that does runs along the axis, or one is a
-    contraction: that has terms to load, for which a loop of its own is better.
+    Return the reductions after an anchor that depend on its result. Raises
+    `NoAnchorError` if some do not depend on it, if an operation that does runs along
+    the axis, or if one is a contraction: that has terms to load, for which a loop of
+    its own is better.
     """
     needing = _dependent(operations, [anchor])
     after = operations[operations.index(anchor) + 1 :]
@@ -208,7 +212,9 @@ def _along(
 def _dependent(
     operations: Sequence[TilingInterface], steps: Sequence[Operation]
 ) -> frozenset[Operation]:
-    """What needs the result of a step, other steps included."""
+    """
+    Return the operations that depend on the result of a step, other steps included.
+    """
     found = set[Operation]()
     for op in operations:
         owners = {operand.owner for operand in op.operands}
@@ -226,9 +232,9 @@ class _Corrected:
     alone: Mapping[Operation, Step]
     """All steps, without corrections."""
     rows: Sequence[Operation]
-    """What is computed of their results alone."""
+    """Operations that are computed from their results alone."""
     in_parts: bool
-    """Whether sums are of parts of the axis."""
+    """True if sums are partial, each over a part of the axis."""
 
     @property
     def running(self) -> Sequence[Operation]:
@@ -301,7 +307,10 @@ class _Corrected:
     def _places(
         self, op: AccumulatingInterface, values: Sequence[SSAValue]
     ) -> dict[SSAValue, Places]:
-        """Which axes of what corrects a sum run along those of it."""
+        """
+        Return for each value that corrects a sum the axes of the sum that its axes run
+        along. Raises `NoCascadeError` if it has others.
+        """
         total = op.results[0]
         aligned = {each: self.axes.aligned(each, total) for each in values}
         places = {value: each for value, each in aligned.items() if each is not None}
@@ -310,7 +319,7 @@ class _Corrected:
         return places
 
     def _courses(self) -> dict[SSAValue, Course]:
-        """How running values go while sums run."""
+        """Return the monotonicity of running values while sums run."""
         found: dict[SSAValue, Course] = {}
         for op in self.running:
             found[op.results[0]] = _course(op, found)
@@ -318,7 +327,9 @@ class _Corrected:
 
 
 def _course(op: Operation, known: Mapping[SSAValue, Course]) -> Course:
-    """How the result of a step goes, or of what is computed of known ones."""
+    """
+    Return the monotonicity of the result of a step, or of an operation on known values.
+    """
     if isinstance(op, ReductionInterface):
         neutral = op.neutral()
         if not isinf(neutral):

@@ -25,7 +25,7 @@ from tlf.analysis.recurrence.course import Course
 from tlf.analysis.recurrence.formula import After, Apply, Before, Formula, Name
 
 TRIALS = 64
-"""How many random points an identity is tried at."""
+"""Number of random points at which an identity is tested."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Correction:
     values: tuple[SSAValue, ...]
     """The values that it depends on."""
     is_bounded: bool
-    """Whether the factor is never above 1, whatever changes."""
+    """True if the factor is never above 1, whatever changes."""
     places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
-    """Which of their axes run along those of the sum."""
+    """For each of the values, the axes of the sum that its axes run along."""
 
 
 def correction_of(
@@ -69,7 +69,7 @@ def correction_of(
 
 
 def _is_bounded(ratio: Expr, courses: Mapping[Symbol, Course]) -> bool:
-    """Whether a ratio is an exponential that only falls."""
+    """Return `True` if a ratio is an exponential whose exponent is never positive."""
     if not isinstance(ratio, sympy.exp):
         return False
     rest = exponent = sympy.expand(ratio.args[0])
@@ -85,7 +85,10 @@ def _is_bounded(ratio: Expr, courses: Mapping[Symbol, Course]) -> bool:
 
 @cache
 def _ratio(body: Expr, symbols: Sequence[Symbol]) -> Expr | None:
-    """What terms are after a change in multiples of what they were, if that is one."""
+    """
+    Return the ratio of terms after a change to the terms before; None if it is not the
+    same for all elements.
+    """
     unknown = body.atoms(sympy.core.function.AppliedUndef)
     if any(each.free_symbols & set(symbols) for each in unknown):
         return None
@@ -108,7 +111,9 @@ def _renamed(symbol: Symbol, name: str) -> Symbol:
 
 
 def _is_fixed(before: Expr, after: Expr, known: AbstractSet[Symbol]) -> bool:
-    """Whether a ratio is the same for random elements, at random known numbers."""
+    """
+    Return `True` if a ratio is the same for random elements, with random known numbers.
+    """
     symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
     rng = np.random.default_rng(1)
     points = [
@@ -125,7 +130,7 @@ def _is_fixed(before: Expr, after: Expr, known: AbstractSet[Symbol]) -> bool:
 
 
 def _holds(before: Expr, after: Expr, ratio: Expr) -> bool:
-    """Whether an identity holds at random points, in f64."""
+    """Return `True` if an identity holds at random points, in f64."""
     symbols = sorted({*before.free_symbols, *after.free_symbols}, key=str)
     compute = sympy.lambdify(symbols, [after, before * ratio], "numpy")
     points = np.random.default_rng(0).uniform(0.5, 2.0, (len(symbols), TRIALS))

@@ -1,4 +1,4 @@
-"""How values go while sums run."""
+"""Monotonicity of running values while sums run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Course(Enum):
-    """What is known of a running value before its sum is over."""
+    """Monotonicity of a running value before its sum is complete."""
 
     RISES = auto()
     """It is never less than before, as a maximum."""

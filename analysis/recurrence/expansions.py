@@ -1,5 +1,5 @@
 """
-What a sum of a part of an axis lacks, where its terms are polynomials in other results.
+Additive corrections of partial sums whose terms are polynomials in other results.
 
 Terms `body(x, r)` of a part are added up with what the part alone has of r. With that
 of all parts, `s`, each term is off by its Taylor series in `s - r`, which ends. So the
@@ -36,7 +36,7 @@ Polynomial: TypeAlias = Mapping[Powers, float]
 """Products of values, each times a number."""
 
 Series: TypeAlias = Mapping[Powers, Polynomial]
-"""What is multiplied by changes of values."""
+"""Coefficients, by the changes of values that they are multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,20 @@ class Change:
 
     number: float
     terms: tuple[SSAValue, ...]
-    """What is multiplied and added up along the axis; ones where there is nothing."""
+    """Factors that are multiplied and summed along the axis; ones if there are none."""
     powers: Powers
     """One value or more."""
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """What a sum changes by, when what its terms depend on changes."""
+    """Change of a sum when the values that its terms depend on change."""
 
     changes: Sequence[Change]
     places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
-    """Which axes of the values that it depends on run along those of the sum."""
+    """
+    For each value that it depends on, the axes of the sum that its axes run along.
+    """
 
     @property
     def values(self) -> tuple[SSAValue, ...]:
@@ -70,8 +72,8 @@ def expansion_of(
     dependent: Collection[Operation],
 ) -> Expansion | None:
     """
-    What a sum changes by with running values, where others are computed of these by
-    `dependent` operations alone; None if its terms are no polynomials.
+    Return the change of a sum with running values, where others are computed from these
+    by `dependent` operations alone; None if its terms are not polynomials.
     """
     if not isinstance(op, graph.ReduceOp) or not op.linear_in():
         return None
@@ -102,17 +104,17 @@ class _Expander:
 
     running: Collection[SSAValue]
     dependent: Collection[Operation]
-    """What is computed of running values."""
+    """Operations that are computed from running values."""
     _known: dict[SSAValue, Series] = field(default_factory=dict[SSAValue, Series])
     _places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Where values come in products."""
+    """Order of values in products."""
 
     def of(self, value: SSAValue) -> Series:
         """The series of a value, which is the only term without changes."""
         return in_postorder(value, self._known, self._operands, self._of)
 
     def _operands(self, value: SSAValue) -> Sequence[SSAValue]:
-        """What a value is computed from element by element."""
+        """Return the operands that a value is computed from element by element."""
         owner = value.owner
         if value in self.running or not isinstance(owner, Operation):
             return ()
@@ -191,4 +193,4 @@ RULES: Mapping[type[Operation], Callable[..., Series]] = {
     graph.MulOp: _Expander.product,
     graph.CastOp: _Expander.cast,
 }
-"""What operations make of the series of their operands."""
+"""Functions that compute the series of an operation from those of its operands."""

@@ -57,7 +57,7 @@ class CorrectionBuilder:
 
     program: TensorProgram
     places: Mapping[SSAValue, Places]
-    """Which axes of values run along those of what is corrected."""
+    """For each value, the axes of the corrected one that its axes run along."""
     before: Mapping[SSAValue, SSAValue]
     """The tiles of what steps had accumulated before an iteration."""
     after: Mapping[SSAValue, SSAValue]

@@ -1,4 +1,4 @@
-"""What running values are kept within while others compute with them."""
+"""Limits of running values while others compute with them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def is_carried(cascade: Cascade, op: Operation) -> bool:
     """
-    Whether a loop hands a value on to its next iteration: a total, or what is computed
-    of totals and corrects others.
+    Return `True` if a value is loop-carried: a total, or a value computed from totals
+    that corrects others.
     """
     if op in cascade.steps:
         return True
@@ -39,7 +39,10 @@ def corrections(cascade: Cascade) -> Iterator[tuple[Operation, Correction]]:
 
 
 def limited(cascade: Cascade) -> set[SSAValue]:
-    """What is limited while sums run, and what is computed of it alone."""
+    """
+    Return the values that are limited while sums run, and those computed from them
+    alone.
+    """
     steps = [op for op in cascade.steps if limits_of(cascade, op)]
     found: set[SSAValue] = {op.results[0] for op in steps}
     for op in cascade.rows:
@@ -63,7 +66,10 @@ def limits_of(cascade: Cascade, op: Operation) -> tuple[float, ...]:
 
 
 def _is_limited(cascade: Cascade, op: Operation) -> bool:
-    """Whether others compute with an operation's running value, as far as is finite."""
+    """
+    Return `True` if others compute with the running value of an operation, which is
+    then limited to finite numbers.
+    """
     if not isinstance(op, AccumulatingInterface):
         return is_carried(cascade, op) and op.results[0] in limited(cascade)
     if op not in cascade.steps or op is cascade.anchor or not isinf(op.neutral()):

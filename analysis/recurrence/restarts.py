@@ -25,7 +25,7 @@ ATTAINED: Mapping[ReduceKind, Collection[graph.Relation]] = {
     ReduceKind.MAX: (graph.Relation.EQ, graph.Relation.GE),
     ReduceKind.MIN: (graph.Relation.EQ, graph.Relation.LE),
 }
-"""What holds between an element and an extreme of it only where it attains that."""
+"""Relations of an element to an extreme that hold only where it attains the extreme."""
 
 TURNED: Mapping[graph.Relation, graph.Relation] = {
     graph.Relation.GE: graph.Relation.LE,
@@ -36,11 +36,11 @@ TURNED: Mapping[graph.Relation, graph.Relation] = {
 
 @dataclass(frozen=True)
 class Restart:
-    """Where a reduction starts again: where a running extreme is not what it was."""
+    """Restart of a reduction where a running extreme changes."""
 
     extreme: SSAValue
     places: Mapping[SSAValue, Places] = field(default_factory=dict[SSAValue, Places])
-    """Which of its axes run along those of the reduction."""
+    """Axes of the reduction that those of the extreme run along."""
 
 
 def restart_of(
@@ -69,7 +69,10 @@ def restart_of(
 
 
 def _mask_of(op: graph.ReduceOp) -> tile.MaskOp | None:
-    """What makes elements neutral that are none of a tile, if a reduction needs it."""
+    """
+    Return the mask by which elements outside of a tile are neutral for a reduction, if
+    there is one.
+    """
     mask = op.inputs[0].owner
     if not isinstance(mask, tile.MaskOp) or scalar_value(mask.fill) != op.neutral():
         return None
@@ -77,7 +80,7 @@ def _mask_of(op: graph.ReduceOp) -> tile.MaskOp | None:
 
 
 def _is_alike(mask: tile.MaskOp | None, other: tile.MaskOp) -> bool:
-    """Whether two masks leave the same elements."""
+    """Return `True` if two masks keep the same elements."""
     return (
         mask is not None
         and list(mask.operands[1:]) == list(other.operands[1:])
@@ -94,7 +97,7 @@ class _Attained:
     operations: Collection[Operation]
     steps: Collection[Operation]
     mask: tile.MaskOp | None
-    """Which elements are looked at, if not all."""
+    """Mask of the elements that count; None for all."""
 
     def by(self, condition: SSAValue) -> SSAValue | None:
         """The extreme, if there is one."""
@@ -136,7 +139,10 @@ class _Attained:
         return extreme if self._element_of(owner) is element else None
 
     def _element_of(self, op: graph.ReduceOp) -> SSAValue:
-        """What an extreme is of, where the mask is the same."""
+        """
+        Return the operand whose extreme is reduced, before the mask if that is the
+        same.
+        """
         mask = _mask_of(op)
         return mask.source if mask and _is_alike(self.mask, mask) else op.inputs[0]
 
@@ -155,7 +161,10 @@ class _Attained:
 def is_computed_with(
     value: SSAValue, steps: Collection[Operation], dependent: Collection[Operation]
 ) -> bool:
-    """Whether a step needs what is computed of a value, and not only compared."""
+    """
+    Return `True` if a step needs a value that is computed from this one other than by
+    comparing.
+    """
     pending = [use.operation for use in value.uses]
     while pending:
         op = pending.pop()

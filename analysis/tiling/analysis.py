@@ -1,5 +1,5 @@
 """
-Which tile of every value a group needs, worked out backwards from its result.
+Backward analysis of a group: the tile that it needs of every value, from its result.
 
 Loops run over the parallel iterators of the operation that computes the first result
 (the root). Every other operation computes what its consumers in the group need of it.
@@ -187,7 +187,10 @@ class _Analysis:
         return self.tiling.loops.get(parallel[self.rolling.axis])
 
     def _start(self) -> GroupTiling:
-        """What windows hold before the first iteration, worked out like a group."""
+        """
+        Return the tiles of the windows before the first iteration, analysed like a
+        group.
+        """
         before = _Analysis(self.operations, (), self.rules, self.forms)
         before.tiling.loops = self.tiling.loops
         for (value, _), window in self.tiling.windows.items():
@@ -252,7 +255,9 @@ class _Analysis:
         return self.rules.widen(box)
 
     def _fresh(self, op: TilingInterface, hull: Box) -> Box:
-        """What is to be computed of what is needed: only what is new if it rolls."""
+        """
+        Return the box to compute of the needed one: only the new part if it rolls.
+        """
         value = op.results[0]
         if (window := self._window(value, hull, self.leads)) is None:
             return hull
@@ -261,7 +266,7 @@ class _Analysis:
         return window.fresh
 
     def _window(self, value: SSAValue, hull: Box, leads: bool = False) -> Window | None:
-        """How a tile rolls, if it does."""
+        """Return the rolling window of a tile, if it rolls."""
         loop, rolling = self.tiling.rolled, self.rolling
         if loop is None or rolling is None or value in rolling.recomputed:
             return None
@@ -386,7 +391,10 @@ class _Analysis:
                 self.tiling.windows[value, number] = window
 
     def _common_fill(self, value: SSAValue, at: Operation) -> Scalar | None:
-        """What all that read a window want outside of the tensor."""
+        """
+        Return the value that all readers of a window need outside of the tensor. Raises
+        `TilingError` if they need several.
+        """
         borders = [
             self.tiling.border(need.consumer, need.operand)
             for need in self.needs.get(value, [])

@@ -26,7 +26,7 @@ class Axes:
     """
     reduction_free: tuple[bool, ...]
     nested: int = 0
-    """How many of the reductions are those of loops in another one's loop."""
+    """Number of reductions that belong to loops nested in another one's loop."""
 
     def least(self) -> tuple[int, ...]:
         """The smallest tile."""

@@ -13,7 +13,7 @@ Ranges: TypeAlias = Mapping[Hashable, tuple[int, int]]
 
 
 def moves_with(box: Box, loops: Collection[Loop]) -> bool:
-    """Whether a box moves with one of some loops."""
+    """Return `True` if the offset of a box depends on one of some loops."""
     for interval in box:
         for symbol, _ in interval.offset.terms:
             if symbol in loops:
@@ -53,7 +53,7 @@ def hull_of(boxes: Sequence[Box], ranges: Ranges) -> Box:
 
 
 def always_covers(outer: Box, inner: Box, ranges: Ranges) -> bool:
-    """Whether `outer` holds all of `inner` in every iteration."""
+    """Return `True` if `outer` contains all of `inner` in every iteration."""
     if outer is inner:
         return True
     for mine, other in zip(outer, inner, strict=True):

@@ -1,4 +1,4 @@
-"""What the steps of a cascade compute in the loop of its anchor."""
+"""Steps of a cascade in the tiled loop of its anchor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def step_box(tiling: GroupTiling, op: TilingInterface, box: Box) -> Box:
 
 
 def is_carried(tiling: GroupTiling, op: Operation) -> bool:
-    """Whether the loop of a group hands a value on to its next iteration."""
+    """Return `True` if a value is carried by the loop of a group."""
     cascade = tiling.cascade
     return op is tiling.anchor or (
         cascade is not None and limits.is_carried(cascade, op)
@@ -33,8 +33,8 @@ def is_carried(tiling: GroupTiling, op: Operation) -> bool:
 
 def is_corrected_behind(tiling: GroupTiling, op: Operation) -> bool:
     """
-    Whether a total is corrected once more behind the loop, because its terms depend on
-    what is limited inside of it.
+    Return `True` if a total is corrected once more behind the loop, because its terms
+    depend on values that are limited inside of it.
     """
     cascade, correction = tiling.cascade, tiling.correction_of(op)
     if cascade is None or correction is None:
@@ -43,7 +43,7 @@ def is_corrected_behind(tiling: GroupTiling, op: Operation) -> bool:
 
 
 def corrects_behind(tiling: GroupTiling, op: Operation) -> bool:
-    """Whether the result of an operation corrects a total behind the loop."""
+    """Return `True` if the result of an operation corrects a total behind the loop."""
     if tiling.cascade is None:
         return False
     return any(

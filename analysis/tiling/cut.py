@@ -18,8 +18,9 @@ def sizes_of(
     op: TilingInterface, looped: Looped, forms: Forms, sizes: Sequence[int]
 ) -> Sequence[int]:
     """
-    Which of the sizes for all reductions that have loops are those of an operation: the
-    anchor's come first. Raises `TilingError` where there are more sizes, or fewer.
+    Return the sizes that belong to the reductions of an operation, from those of all
+    reductions that have loops, of which the anchor's come first. Raises `TilingError`
+    if there are more sizes, or fewer.
     """
     anchor = looped.anchor or op
     places = [

@@ -1,4 +1,4 @@
-"""Which products of a group can be computed before their own iteration."""
+"""Products of a group that can be computed ahead of their own iteration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def early_products(tiling: GroupTiling) -> list[Operation]:
 
 
 def _leads_to_another(product: Operation, operations: Collection[Operation]) -> bool:
-    """Whether a contraction among operations, in program order, needs a result."""
+    """
+    Return `True` if another contraction depends on a product; operations are in program
+    order.
+    """
     needing = {product}
     for op in operations:
         if not any(operand.owner in needing for operand in op.operands):

@@ -1,4 +1,4 @@
-"""What a group may hold: the operations, their shared axes, and the least tile."""
+"""Members of a group, their shared axes, and their smallest tile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LESS = 2
 
 
 def rules_of(target: Target, level: str) -> Rules:
-    """What tiles in a memory level of the target may look like."""
+    """Return the constraints on tiles in a memory level of the target."""
     found = target.levels.get(level)
     nearest = next(iter(target.levels.values()))
     is_between = found is not None and found.kind == "buffer" and found is not nearest
@@ -79,7 +79,7 @@ class Members:
     operations: tuple[TilingInterface, ...]
     results: tuple[SSAValue, ...]
     forms: Forms = field(default_factory=Forms, compare=False, repr=False)
-    """What the operations answer, while they stay what they are."""
+    """Cached forms of the operations, valid as long as these do not change."""
     _choices: dict[Rules, _Choice] = field(
         default_factory=dict["Rules", "_Choice"], compare=False, repr=False
     )
@@ -108,7 +108,7 @@ class Members:
 
     @cached_property
     def classes(self) -> AxisClasses:
-        """Which iterators run along the same axis."""
+        """Classes of iterators that run along the same axis."""
         return AxisClasses.of(self.operations, self.forms)
 
     @property
@@ -145,7 +145,7 @@ class Members:
 
     @cached_property
     def _beside(self) -> Beside:
-        """What is known of results beside the first one."""
+        """Analysis of the results beside the first one."""
         about = self.operations, self.forms, self._products_beside
         return Beside(*about, lambda: self.classes)
 
@@ -157,7 +157,8 @@ class Members:
 
     def loop(self, rules: Rules) -> Looped:
         """
-        Which reduction has a loop. Raises `TilingError` where the group does not tile.
+        Return the reduction that has a loop. Raises `TilingError` if the group does not
+        tile.
         """
         return self._looped(rules).loop
 
@@ -176,7 +177,7 @@ class Members:
         return self.tiling(axes.least(), axes.least_reduction(), rules)
 
     def _looped(self, rules: Rules) -> _Choice:
-        """Which reduction has a loop, and the axes with it."""
+        """Return the reduction that has a loop, and the axes with it."""
         if rules not in self._choices:
             self._choices[rules] = self._chosen(rules)
         return self._choices[rules]
@@ -192,9 +193,9 @@ class Members:
 
     def _anchors(self, rules: Rules) -> Iterator[Looped]:
         """
-        What may have a loop over its reduction: the only one, or that of a cascade with
-        all that run along, the longest and the last one, or the only contraction, where
-        the others run whole behind.
+        Yield the candidates for the loop over a reduction: the only one; or the anchors
+        of cascades with all that run along, for the longest and the last one, and the
+        only contraction, where the others run whole behind.
         """
         if len(self.accumulating) == 1:
             yield Looped(self.accumulating[0])
@@ -275,8 +276,9 @@ class Members:
         self, tiling: GroupTiling, position: int, repeated: AbstractSet[Operation]
     ) -> bool:
         """
-        Whether all that accumulates moves along an axis, or may be repeated, and so do
-        all results, each of whose elements one tile writes.
+        Return `True` if all results, each of whose elements one tile writes, move along
+        an axis, and so do all accumulating operations, except those that may be
+        repeated.
         """
         loop = tiling.loops[position]
         bound = {result.owner for result in self.results}
@@ -288,7 +290,10 @@ class Members:
         )
 
     def _repeatable(self, looped: Looped) -> set[Operation]:
-        """What is summed beside the anchor, without another contraction before it."""
+        """
+        Return the reductions beside the anchor that do not depend on another
+        contraction.
+        """
         if (cascade := looped.cascade) is None:
             return set()
         costly = set[Operation]()
@@ -300,16 +305,16 @@ class Members:
 
 
 def _untileable(form: Form, positions: Sequence[int]) -> set[int]:
-    """Which of some iterators only run whole, by their place among these."""
+    """Return the indices of those iterators that cannot be tiled."""
     found = enumerate(positions)
     return {at for at, position in found if position in form.untileable}
 
 
 def fits(tiling: GroupTiling, level: Level, target: Target, stages: int = 1) -> bool:
     """
-    Whether the tiles of a group have a place in a memory level at once: all of them in
-    a level of buffers, those that come in and go out once for each stage; in a level of
-    values those on their way in.
+    Return `True` if the tiles of a group fit in a memory level at once: in a level of
+    buffers all of them, those that are loaded and stored once for each stage; in a
+    level of values those that are being loaded.
     """
     limit = target.tiling.max_elements
     if limit is not None and tiling.largest() > limit:
@@ -324,8 +329,8 @@ def _needed(tiling: GroupTiling, level: Level, stages: int = 1) -> int:
 
 def misfit(members: Members, level: Level, target: Target) -> str | None:
     """
-    Why operations are no group: it computes nothing that is used, cannot be tiled, or
-    its smallest tiles do not fit in the level. None if they are one.
+    Return why operations are not a group: its results are not used, it cannot be tiled,
+    or its smallest tiles do not fit in the level. None if they are one.
     """
     if not members.results:
         return "nothing uses what it computes"
@@ -343,7 +348,10 @@ def misfit(members: Members, level: Level, target: Target) -> str | None:
 
 
 def too_large(needed: int, level: Level) -> str:
-    """What is said of a group whose smallest tiles need more bytes than a level has."""
+    """
+    Return the message for a group whose smallest tiles need more bytes than a level
+    has.
+    """
     return (
         f"the smallest tiles of both need {needed:,} bytes, and {level.name} has "
         f"{level.capacity:,}"

@@ -23,8 +23,8 @@ def leads_of(
     tiling: GroupTiling, operations: Sequence[Operation]
 ) -> dict[Operation, int]:
     """
-    How many iterations operations are ahead of the results of the group, those that
-    are, of all in program order.
+    Return the number of iterations by which operations are ahead of the results of the
+    group, for those that are; `operations` are all, in program order.
     """
     found: dict[Operation, int] = {}
     for op in reversed(operations):
@@ -65,5 +65,5 @@ def _gap(tiling: GroupTiling, operations: Sequence[Operation]) -> int:
 
 
 def _reads_led(tiling: GroupTiling, op: Operation) -> bool:
-    """Whether an operation reads a window that is computed ahead."""
+    """Return `True` if an operation reads a window that is computed ahead."""
     return any(tiling.leads(operand) for operand in op.operands)

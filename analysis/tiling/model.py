@@ -61,14 +61,14 @@ class Loop:
 
     @property
     def last(self) -> int:
-        """Where the last tile starts."""
+        """Start of the last tile."""
         return (self.trips - 1) * self.tile
 
 
 class Scope(Enum):
     """
-    Whether a tile is computed once per tile of the result, or in the inner loop, or
-    read in a loop of a contraction inside of that.
+    Loop level of a tile: computed once per tile of the result, computed in the inner
+    loop, or read in a loop of a contraction inside of that.
     """
 
     OUTER = auto()
@@ -78,12 +78,14 @@ class Scope(Enum):
 
 @dataclass(frozen=True)
 class Looped:
-    """Which reduction of a group has a loop, and what accumulates along with it."""
+    """
+    The reduction of a group that has a loop, and the reductions that run along with it.
+    """
 
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
     nested: tuple[AccumulatingInterface, ...] = ()
-    """What has a loop over its own reduction in the loop of the anchor."""
+    """Reductions with loops of their own in the loop of the anchor."""
 
     def __bool__(self) -> bool:
         return self.anchor is not None
@@ -100,7 +102,7 @@ class Read(NamedTuple):
 
 
 class TiledOperation(NamedTuple):
-    """What is computed of an operation for one tile of the group's result."""
+    """The part of an operation that is computed for one tile of the group's result."""
 
     op: TilingInterface
     box: Box
@@ -112,9 +114,9 @@ class TiledOperation(NamedTuple):
     reads: tuple[Box | None, ...] = ()
     """The part of each operand that these iterations read, if it is a tensor."""
     again: bool = False
-    """Whether what an inner loop computes is computed once more behind it."""
+    """True if a result of an inner loop is recomputed behind it."""
     is_moved: bool = False
-    """Whether the move of its first operand does it."""
+    """True if the move of its first operand performs it."""
 
     @property
     def computed(self) -> Box:
@@ -138,9 +140,9 @@ class GroupTiling:
 
     rules: Rules
     results: tuple[SSAValue, ...] = ()
-    """What the group yields."""
+    """The values that the group yields."""
     forms: Forms = field(default_factory=Forms)
-    """What its operations answer."""
+    """Cached forms of its operations."""
     loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
     """The loops over the root's parallel iterators, by iterator."""
     inner_loops: dict[int, Loop] = field(default_factory=dict[int, Loop])
@@ -151,7 +153,7 @@ class GroupTiling:
     """The loops in that loop, over the reductions of contractions that need nothing."""
     anchor: AccumulatingInterface | None = None
     cascade: Cascade | None = None
-    """What else accumulates in the anchor's loop."""
+    """Other reductions in the anchor's loop."""
     tiles: dict[Operation, TiledOperation] = field(
         default_factory=dict[Operation, TiledOperation]
     )
@@ -172,13 +174,15 @@ class GroupTiling:
         default_factory=dict[tuple[SSAValue, int], Window]
     )
     """
-    What rolls: values that the group computes, with 0, and tiles of its inputs, with
-    their place among `reads`.
+    Rolling windows: of values that the group computes, with 0, and of tiles of its
+    inputs, with their index in `reads`.
     """
     ahead: dict[Operation, int] = field(default_factory=dict[Operation, int])
     """Operations that are computed so many iterations ahead of the results."""
     start: GroupTiling | None = None
-    """What is computed and read for the windows before the first iteration."""
+    """
+    Prologue: the tiles computed and read for the windows before the first iteration.
+    """
 
     @property
     def ranges(self) -> Mapping[Hashable, tuple[int, int]]:
@@ -192,14 +196,14 @@ class GroupTiling:
         return [loop for loops in self.nested.values() for loop in loops.values()]
 
     def leads(self, value: SSAValue) -> bool:
-        """Whether a value is computed an iteration ahead of what reads it."""
+        """Return `True` if a value is computed an iteration ahead of its readers."""
         window = self.windows.get((value, 0))
         return window is not None and window.leads
 
     def border(self, op: TilingInterface, operand: int) -> Scalar | None:
         """
-        What elements of an operand that lie outside of it must read as, or None where
-        iterations never reach out of it or it makes no difference.
+        Return the value that elements outside of an operand must read as; None if
+        iterations never reach them or it makes no difference.
         """
         form = self.tiles[op].form
         accesses = form.operands[operand]
@@ -244,30 +248,38 @@ class GroupTiling:
         return 0
 
     def is_step(self, op: Operation) -> bool:
-        """Whether an operation accumulates in the anchor's loop beside the anchor."""
+        """
+        Return `True` if an operation is reduced in the anchor's loop beside the anchor.
+        """
         steps = () if self.cascade is None else self.cascade.steps
         return op in steps and op is not self.anchor
 
     def is_running(self, op: Operation) -> bool:
-        """Whether an operation, no step itself, needs the result of one."""
+        """
+        Return `True` if an operation depends on the result of a step, and is not a
+        step.
+        """
         return self.cascade is not None and op in self.cascade.dependent
 
     def is_row(self, op: Operation) -> bool:
-        """Whether an operation computes one result of totals."""
+        """Return `True` if an operation computes one result from totals."""
         return self.cascade is not None and op in self.cascade.rows
 
     def correction_of(self, op: Operation) -> Correction | None:
-        """What corrects the running sum of an operation, if it has to be."""
+        """Return the correction of the running sum of an operation, if it needs one."""
         step = None if self.cascade is None else self.cascade.steps.get(op)
         return None if step is None else step.correction
 
     def restart_of(self, op: Operation) -> Restart | None:
-        """Where the reduction of an operation starts again, if it does."""
+        """Return the restart of the reduction of an operation, if it has one."""
         step = None if self.cascade is None else self.cascade.steps.get(op)
         return None if step is None else step.restart
 
     def runs_along(self, op: Operation, iterator: int) -> bool:
-        """Whether an iterator of a step of a cascade runs along the anchor's loop."""
+        """
+        Return `True` if an iterator of a step of a cascade runs along the anchor's
+        loop.
+        """
         if self.cascade is None or op is self.anchor:
             return False
         step = self.cascade.steps.get(op)
@@ -347,7 +359,7 @@ def elements(box: Box) -> int:
 
 
 def same_box(left: Box, right: Box) -> bool:
-    """Whether two boxes are equal for every value of the loops."""
+    """Return `True` if two boxes are equal for every value of the loops."""
     if left is right:
         return True
     for a, b in zip(left, right, strict=True):
@@ -361,7 +373,7 @@ def same_box(left: Box, right: Box) -> bool:
 
 
 def first_start(interval: Interval) -> int:
-    """Where an interval starts in that iteration of its loops in which it is least."""
+    """Return the least start of an interval over the iterations of its loops."""
     start = interval.offset.constant
     for symbol, factor in interval.offset.terms:
         start += min(0, factor * symbol.last) if isinstance(symbol, Loop) else 0
@@ -369,7 +381,7 @@ def first_start(interval: Interval) -> int:
 
 
 def last_end(interval: Interval) -> int:
-    """Where an interval ends in that iteration of its loops in which it is greatest."""
+    """Return the greatest end of an interval over the iterations of its loops."""
     end = interval.offset.constant + interval.room
     for symbol, factor in interval.offset.terms:
         end += max(0, factor * symbol.last) if isinstance(symbol, Loop) else 0
@@ -377,7 +389,7 @@ def last_end(interval: Interval) -> int:
 
 
 def covers(outer: Box, inner: Box) -> bool:
-    """Whether `outer` holds all of `inner` for every value of the loops."""
+    """Return `True` if `outer` contains all of `inner` for every value of the loops."""
     for a, b in zip(outer, inner, strict=True):
         distance = b.offset - a.offset
         start = distance.constant
@@ -387,7 +399,7 @@ def covers(outer: Box, inner: Box) -> bool:
 
 
 def is_init(op: TilingInterface, position: int) -> bool:
-    """Whether an operand is what a reduction starts from."""
+    """Return `True` if an operand is the initial value of a reduction."""
     return (
         isinstance(op, AccumulatingInterface)
         and position == len(op.operands) - 1

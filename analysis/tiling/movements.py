@@ -1,4 +1,4 @@
-"""Which movements a group can do tile by tile, and how."""
+"""Movements that a group can perform tile by tile, and their constraints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def is_gathered(
     op: TilingInterface, form: Form, members: Collection[Operation], rules: Rules
 ) -> bool:
     """
-    Whether the move that cuts a tile of an operation's operand does the operation.
+    Return `True` if the move that slices a tile of an operation's operand performs the
+    operation.
 
     Raises `TilingError` for a movement that the target cannot do at all.
     """
@@ -56,7 +57,7 @@ def check_rooms(op: TilingInterface, form: Form, box: Box, rules: Rules) -> None
 
 
 def _is_from_outside(op: TilingInterface, members: Collection[Operation]) -> bool:
-    """Whether the group does not compute what a movement reads."""
+    """Return `True` if the group does not compute the source of a movement."""
     source = op.operands[0].owner
     return not isinstance(source, Operation) or source not in members
 

@@ -10,7 +10,10 @@ from tlf.dialects.interfaces import ContractionInterface, TilingInterface
 
 
 def is_read_in_place(tiling: GroupTiling, value: SSAValue, result: SSAValue) -> bool:
-    """Whether each tile of a result is all that is read for it of an input."""
+    """
+    Return `True` if the only part of an input that is read for a tile of a result is
+    the same tile.
+    """
     if any(_reads_anywhere(tiling, each.op, value) for each in tiling.tiles.values()):
         return False
     if (value, Scope.INNER) in tiling.reads or _is_multiplied(tiling, value):
@@ -21,7 +24,7 @@ def is_read_in_place(tiling: GroupTiling, value: SSAValue, result: SSAValue) -> 
 
 
 def _reads_anywhere(tiling: GroupTiling, op: TilingInterface, value: SSAValue) -> bool:
-    """Whether an operation reads of a value what no tile of it tells."""
+    """Return `True` if an operation reads a part of a value that no tile describes."""
     pairs = zip(op.operands, op.operand_accesses(), strict=True)
     return any(
         operand is value and (accesses is None or op in tiling.gathered)
@@ -31,8 +34,8 @@ def _reads_anywhere(tiling: GroupTiling, op: TilingInterface, value: SSAValue) -
 
 def _is_multiplied(tiling: GroupTiling, value: SSAValue) -> bool:
     """
-    Whether an operand of a contraction comes of a value, where threads share tiles: one
-    may read for its part of a sum what another has overwritten.
+    Return `True` if an operand of a contraction depends on a value, where threads share
+    tiles: one may read for its part of a sum what another has overwritten.
     """
     if tiling.rules.views:
         return False

@@ -1,6 +1,4 @@
-"""
-Which part of a result one tile of a group writes, so that no two write the same.
-"""
+"""Disjoint pieces of a result: the part that one tile of a group writes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,10 @@ def add_reads(tiling: GroupTiling, value: SSAValue, needs: Sequence[Read]) -> No
 
 
 def place_of(tiling: GroupTiling, box: Box, scope: Scope) -> Scope:
-    """Where a tile of an input is cut: in no loop that does not move it."""
+    """
+    Return the scope in which a tile of an input is sliced: outside of all loops that do
+    not move it.
+    """
     if scope is Scope.NESTED and moves_with(box, tiling.nested_loops):
         return scope
     if scope is Scope.OUTER or not moves_with(box, tiling.inner_loops.values()):

@@ -1,4 +1,4 @@
-"""What a group hands on, and for which of it loops are built."""
+"""Results of a group, and the one that its loops are built for."""
 
 from __future__ import annotations
 

@@ -28,14 +28,14 @@ class Rolling:
     recomputed: frozenset[SSAValue] = frozenset()
     """The values whose overlaps are computed, or read, again."""
     leads: bool = False
-    """Whether what is computed for windows is computed an iteration ahead."""
+    """True if the values of windows are computed an iteration ahead."""
 
 
 def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
     """
-    How a tile rolls along a loop, or None where tiles of consecutive iterations share
-    nothing, go backwards, or more than one axis moves. If it `leads`, each iteration
-    makes what is new in the next one.
+    Return the rolling window of a tile along a loop; None if tiles of consecutive
+    iterations share nothing, go backwards, or more than one axis moves. If it `leads`,
+    each iteration makes the new part of the next one.
     """
     moving: tuple[int, int] | None = None
     for number, each in enumerate(box):
@@ -60,7 +60,10 @@ def window_of(box: Box, loop: Loop, leads: bool = False) -> Window | None:
 
 
 def only_fill(borders: Iterable[Scalar | None]) -> tuple[Scalar | None, bool]:
-    """What all that read a window want outside, and whether they agree."""
+    """
+    Return the value that all readers of a window need outside of the tensor, and
+    whether they agree.
+    """
     wanted = {border for border in borders if border is not None}
     return next(iter(wanted), None), len(wanted) <= 1
 

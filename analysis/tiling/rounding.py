@@ -31,7 +31,10 @@ def rounded_products(tiling: GroupTiling) -> dict[Operation, Operation]:
 
 
 def is_rounded_by(product: ContractionInterface, op: Operation) -> bool:
-    """Whether what rounds gives a product the type of its factors, and is all use."""
+    """
+    Return `True` if rounding is the only use of a product, and gives it the type of its
+    factors.
+    """
     element = tensor_type(product.operands[0]).element_type
     return (
         len(list(product.results[0].uses)) == 1

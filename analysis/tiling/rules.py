@@ -1,4 +1,4 @@
-"""What tiles in a memory level may look like."""
+"""Constraints on tiles in a memory level."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tlf.support.affine.access import Box, Interval
 
 @dataclass(frozen=True)
 class Rules:
-    """What tiles may look like."""
+    """Constraints on tiles."""
 
     power_of_two: bool = False
     """Every extent of a tile is rounded up to a power of two."""
@@ -31,7 +31,10 @@ class Rules:
     alignment: int = 1
     """Tiles start at multiples of so many bytes."""
     array: SystolicArray | None = None
-    """What multiplies tiles, where neighbouring results of a window may be columns."""
+    """
+    Systolic array that multiplies tiles, where neighbouring results of a window may be
+    columns.
+    """
 
     def capacity(self, size: int) -> int:
         """The extent that a tile gets to hold `size` elements along an axis."""

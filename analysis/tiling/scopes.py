@@ -1,4 +1,4 @@
-"""Which operations of a group are computed in the loop of its reduction."""
+"""Placement of the operations of a group inside or behind the loop of its reduction."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from tlf.dialects.interfaces import TilingInterface
 
 def is_inner(tiling: GroupTiling, op: TilingInterface, needs: Sequence[Read]) -> bool:
     """
-    Whether an operation that consumers need parts of is computed in the loop. Raises
-    `TilingError` where its result is one thing there and another one behind the loop.
+    Return `True` if an operation whose parts consumers need is computed in the loop.
+    Raises `TilingError` if its result differs inside and behind the loop, and both are
+    needed.
     """
     if tiling.is_step(op):
         return True
@@ -30,7 +31,9 @@ def is_inner(tiling: GroupTiling, op: TilingInterface, needs: Sequence[Read]) ->
 
 
 def is_again(tiling: GroupTiling, op: TilingInterface, needs: Sequence[Read]) -> bool:
-    """Whether what is computed in the loop is needed behind it as well."""
+    """
+    Return `True` if a value that is computed in the loop is needed behind it as well.
+    """
     if not tiling.is_row(op):
         return False
     return len(_scopes(tiling, op, needs)) > 1 or corrects_behind(tiling, op)
@@ -39,7 +42,7 @@ def is_again(tiling: GroupTiling, op: TilingInterface, needs: Sequence[Read]) ->
 def _scopes(
     tiling: GroupTiling, op: TilingInterface, needs: Sequence[Read]
 ) -> set[Scope]:
-    """Where the result of an operation is needed."""
+    """Return the scopes in which the result of an operation is needed."""
     scopes = {need.scope for need in needs}
     if any(result in tiling.results for result in op.results):
         scopes.add(Scope.OUTER)

@@ -1,4 +1,4 @@
-"""What makes two groups cost the same: their operations, types and wiring."""
+"""Structure that determines the cost of a group: its operations, types and wiring."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def structure_of(
 
 @lru_cache(maxsize=4096)
 def _type_text(type_: Attribute) -> str:
-    """How a type is written. Programs have few, of many values each."""
+    """
+    Return the text of a type, cached: programs have few types, of many values each.
+    """
     return str(type_)
 
 

@@ -41,8 +41,8 @@ class UniformGroups:
 
     def fit(self, operations: Sequence[TilingInterface]) -> bool | None:
         """
-        Whether one element of every value of a group fits in the level. None if
-        operations are not elementwise, or not of one shape.
+        Return `True` if one element of every value of a group fits in the level. None
+        if operations are not elementwise, or not of one shape.
         """
         needed = self.needed(operations)
         return None if needed is None else needed <= self.level.capacity
@@ -82,7 +82,10 @@ class UniformGroups:
 
 
 def _point_of(op: TilingInterface) -> Point | None:
-    """What one element of an operation takes; None if it does not stand for itself."""
+    """
+    Return the footprint of one element of an operation; None if elements are not
+    independent.
+    """
     if not isinstance(op, ElementwiseInterface) or op.untileable():
         return None
     (result,) = op.results
@@ -100,7 +103,9 @@ def _point_of(op: TilingInterface) -> Point | None:
 
 
 def _is_broadcast(accesses: Sequence[Access], rank: int) -> bool:
-    """Whether every axis is the one in its place, or the only element."""
+    """
+    Return `True` if every axis is the one at its position, or has a single element.
+    """
     first = rank - len(accesses)
     return all(
         access in (Access(), Access.of(first + axis))

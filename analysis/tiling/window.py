@@ -22,13 +22,13 @@ class Window:
     kept: Box
     """The part that must be there before the first iteration."""
     fill: Scalar | None = None
-    """What its elements outside of the tensor must be."""
+    """Value that its elements outside of the tensor must have."""
     leads: bool = False
-    """Whether each iteration makes what is new in the next one."""
+    """True if each iteration makes the new part of the next one."""
 
     @property
     def count(self) -> int:
-        """How far it moves along its axis in every iteration."""
+        """Step along its axis in every iteration, in elements."""
         return self.fresh[self.axis].size
 
     @property

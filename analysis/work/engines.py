@@ -1,4 +1,4 @@
-"""What the engines of a target do in a cycle, and how work divides between them."""
+"""Throughput of the engines of a target, and the division of work between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Engines:
 
     @property
     def cores(self) -> int:
-        """How many of each engine there are."""
+        """Number of engines of each kind."""
         return max(int(number_of(each, "cores")) for each in (self.matrix, self.vector))
 
     @property

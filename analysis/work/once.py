@@ -1,4 +1,4 @@
-"""Whether something is better computed once than at every call."""
+"""Profitability of computing a value once instead of at every call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ from tlf.dialects.target import Target
 from tlf.dialects.types import tensor_type
 
 FUNCTION = 16
-"""What a function of `math` costs, in additions: a chip has few units for them, or a
-polynomial."""
+"""
+Cost of a function of `math`, in additions: a chip has few units for them, or evaluates
+a polynomial.
+"""
 
 ADDITIONS = 2.0
-"""How many additions take as long as reading a byte, where nothing is known of that."""
+"""
+Number of additions that take as long as reading a byte, for targets without figures.
+"""
 
 BESIDE = 8
-"""How many times less it costs to read a byte where engines move it meanwhile."""
+"""Factor by which reading a byte is cheaper where engines move it meanwhile."""
 
 SMALL = 1024
 """Bytes that are read in no time."""
@@ -44,9 +48,9 @@ def effort(op: Operation) -> int:
 
 def additions_per_byte(target: Target) -> float:
     """
-    How many additions cost as much as reading a byte: as many as are done meanwhile, if
-    threads load themselves what they compute with, and fewer where engines move it
-    beside them.
+    Return the number of additions that cost as much as reading a byte: as many as run
+    meanwhile, if threads load their operands themselves, and fewer where engines move
+    them beside.
     """
     if "vector" not in target.engines:
         return ADDITIONS
@@ -57,9 +61,9 @@ def additions_per_byte(target: Target) -> float:
 
 def pays(value: SSAValue, inside: set[SSAValue], additions: float = ADDITIONS) -> bool:
     """
-    Whether reading a value that was computed before is cheaper than computing it of
-    others: of weights and constants that have to be read themselves. `additions` cost
-    as much as reading a byte.
+    Return `True` if reading a value that was computed before is cheaper than computing
+    it from others: from weights and constants that have to be read themselves.
+    `additions` cost as much as reading a byte.
     """
     ops = list(computing(value, inside))
     read = {
@@ -73,7 +77,7 @@ def pays(value: SSAValue, inside: set[SSAValue], additions: float = ADDITIONS) -
 
 
 def _is_stored(op: Operation) -> bool:
-    """Whether an operation is a constant that is read from memory."""
+    """Return `True` if an operation is a constant that is read from memory."""
     return isinstance(op, ConstantInterface) and op.splat() is None
 
 

@@ -66,7 +66,7 @@ def floor_of(work: Work, target: Target) -> Floor:
 
 
 def class_of(work: Work, floor: Floor) -> OperationClass:
-    """What limits work on a target."""
+    """Return the class of work by what limits it on a target."""
     if not work.flops:
         return OperationClass.MOVEMENT
     if floor.memory >= max(floor.matrix, floor.vector):

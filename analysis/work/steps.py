@@ -53,8 +53,8 @@ def special_steps(op: Operation, target: Target) -> int:
 
 def is_contracted(op: Operation) -> bool:
     """
-    Whether a product of floats is one step with the only sum that it is for: neither is
-    rounded to something narrower in between.
+    Return `True` if a product of floats is contracted into one step with the only sum
+    that uses it: neither is rounded to a narrower type in between.
     """
     if not isinstance(inner := _only_step(op), arith.MulfOp):
         return False
@@ -65,7 +65,10 @@ def is_contracted(op: Operation) -> bool:
 
 
 def is_function(step: Operation) -> bool:
-    """Whether a scalar operation is a function that a lane has no instruction for."""
+    """
+    Return `True` if a scalar operation is a function that a lane has no instruction
+    for.
+    """
     return step.name.startswith("math.") and not isinstance(step, QUICK)
 
 
@@ -114,12 +117,12 @@ def _steps(op: Operation, engine: Engine) -> int:
 
 
 def _number(table: object, name: str) -> object:
-    """What a table says of a name, if there is one that says something."""
+    """Return the entry of a table for a name, if there is one."""
     return cast("Mapping[str, object]", table).get(name) if table else None
 
 
 def is_approximate(op: Operation) -> bool:
-    """Whether a function of floats need be no more exact than 16 bits can tell."""
+    """Return `True` if a function of floats need only be accurate to 16 bits."""
     flags = op.properties.get("fastmath")
     if isinstance(flags, arith.FastMathFlagsAttr):
         if FastMathFlag.APPROX_FUNC in flags.data:
@@ -128,7 +131,9 @@ def is_approximate(op: Operation) -> bool:
 
 
 def is_slow(op: Operation) -> bool:
-    """Whether a scalar operation takes the vector engine longer than an addition."""
+    """
+    Return `True` if a scalar operation takes the vector engine longer than an addition.
+    """
     if op.dialect_name() == "math":
         return not isinstance(op, QUICK)
     return isinstance(op, SLOW)

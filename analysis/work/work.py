@@ -1,4 +1,4 @@
-"""How much an operation computes, and how many bytes it has to move."""
+"""Computation of an operation, and the bytes that it has to move."""
 
 from __future__ import annotations
 
