@@ -1,4 +1,4 @@
-"""What a condition that holds tells of the numbers that it compares."""
+"""Ranges of numbers, implied by conditions that hold."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def _source(value: SSAValue) -> tuple[SSAValue, bool]:
 
 
 def _compared(condition: SSAValue) -> Iterator[tuple[SSAValue, Relation, Scalar]]:
-    """What must be so of values for a condition to hold."""
+    """
+    Yield the relations of values to numbers that have to hold for a condition to hold.
+    """
     pending, looked = [condition], 0
     while pending and looked < MOST:
         looked += 1

@@ -77,11 +77,14 @@ class _Driver:
     added: list[tuple[Hashable, Operation | None]] = field(
         default_factory=list[tuple[Hashable, "Operation | None"]]
     )
-    """What became `known`, and what it replaced, so that scopes can be undone."""
+    """
+    Log of the keys added to `known`, and the entries that they replaced, to undo
+    scopes.
+    """
     seen: set[Operation] = field(default_factory=set[Operation])
     """The operations that the walk is done with."""
     writes: int = 0
-    """How many operations that may write came so far."""
+    """Number of operations so far that may write."""
 
     def simplify_regions(self, op: Operation) -> None:
         for region in op.regions:
@@ -132,8 +135,9 @@ class _Driver:
 
     def _key(self, op: Operation) -> Hashable | None:
         """
-        What `op` computes; `None` if another operation may not stand for it. A reading
-        one is as good only in the same block and with no write in between.
+        Return the key of what `op` computes; `None` if another operation may not
+        replace it. An operation that reads is equal only to those in the same block
+        with no write in between.
         """
         effects = get_effects(op)
         kinds = None if effects is None else {effect.kind for effect in effects}

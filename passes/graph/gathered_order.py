@@ -16,7 +16,7 @@ from tlf.dialects.replacement import is_planned
 from tlf.dialects.types import tensor_type
 
 REPEATED = 2
-"""How many times more elements than there are have to be gathered of a tensor."""
+"""Minimum ratio of the elements gathered of a tensor to those that it has."""
 
 
 class OrderUnfoldedPattern(RewritePattern):
@@ -91,7 +91,10 @@ class OrderTakenPattern(RewritePattern):
 
 
 def _is_repeated(op: graph.UnfoldOp | graph.TakeOp) -> bool:
-    """Whether more elements are gathered of a tensor than it has."""
+    """
+    Return `True` if at least `REPEATED` times as many elements are gathered of a tensor
+    as it has.
+    """
     gathered, there = (
         prod(tensor_type(each).get_shape()) for each in (op.result, op.operand)
     )

@@ -34,7 +34,9 @@ from tlf.dialects.types import like, tensor_type
 from tlf.planner.cost.npu.indexed import IndexedCosts
 
 Native: TypeAlias = Sequence[tuple[Callable[[Operation], bool], str]]
-"""Which operations need no decomposition, and how they are done."""
+"""
+Operations that need no decomposition, each with the way in which they are performed.
+"""
 
 
 def _mnemonic(op: Operation) -> str:
@@ -42,14 +44,17 @@ def _mnemonic(op: Operation) -> str:
 
 
 def _why_kept(op: Operation, keep: tuple[str, ...]) -> str | None:
-    """Why an operation stays: it was named, or a plan counts its iterators."""
+    """Return why an operation is kept: it was named, or a plan counts its iterators."""
     if is_planned(op):
         return "its group has a plan"
     return "named in keep" if _mnemonic(op) in keep else None
 
 
 def _counted(steps: Sequence[Operation]) -> str:
-    """How many operations compute something, constants apart."""
+    """
+    Return the text for the number of operations that compute something, constants
+    apart.
+    """
     count = sum(not isinstance(each, ConstantInterface) for each in steps)
     if not count:
         return "its operand"
@@ -57,14 +62,19 @@ def _counted(steps: Sequence[Operation]) -> str:
 
 
 def _is_narrow(op: Operation) -> bool:
-    """Whether an accumulating operation rounds its accumulator to its result."""
+    """
+    Return `True` if an accumulating operation rounds its accumulator to its result.
+    """
     if not isinstance(op, AccumulatingInterface):
         return False
     return tensor_type(op.results[0]).element_type != op.accumulator_type
 
 
 def _native_to(op: ModuleOp) -> Native:
-    """What the target of a program does by itself; without one, nothing."""
+    """
+    Return the operations that the target of a program performs natively; none without a
+    target.
+    """
     if not Target.is_known(op):
         return ()
     target = Target.of(op)
@@ -86,7 +96,7 @@ def is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
 
 
 def _why_native(op: Operation, native: Native) -> str | None:
-    """How the target does an operation, if it does."""
+    """Return how the target performs an operation natively, or None."""
     return next((how for does, how in native if does(op)), None)
 
 
@@ -98,7 +108,7 @@ class DecomposePattern(RewritePattern):
 
     keep: tuple[str, ...]
     native: Native = ()
-    """What the target does by itself."""
+    """Operations that the target performs natively."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, DecompositionInterface) or _why_kept(op, self.keep):

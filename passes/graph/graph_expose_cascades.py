@@ -41,8 +41,9 @@ def expose(block: Block, trial: Trial) -> None:
 
 def _best(parts: Sequence[Part], group: Part, trial: Trial) -> list[Operation]:
     """
-    What to rewrite of some parts, in program order: all that there is a rule for, or
-    that of one group alone, as that saves more; nothing where neither is worth it.
+    Return the operations of some parts to rewrite, in program order: all that there is
+    a rule for, or those of one group alone, whichever saves more; none if neither is
+    worth it.
     """
     operations = operations_of(parts)
     every = [n for n, op in enumerate(operations) if rule_for(op) is not None]

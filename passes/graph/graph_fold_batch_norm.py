@@ -34,15 +34,17 @@ class Folding:
 
     op: ContractionInterface
     side: int
-    """Which operand is the weight."""
+    """Index of the operand that is the weight."""
     axis: int
     """The axis of the weight that the channels of the result run along."""
     shifts: tuple[SSAValue, ...]
-    """What is added to the contraction, one value for each channel or for all."""
+    """
+    Values added to the contraction, each with one element per channel or one for all.
+    """
 
 
 def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | str:
-    """How a normalization can be folded, or why it cannot."""
+    """Return the folding of a normalization, or the reason why it cannot be folded."""
     if any(value not in invariant for value in norm.parameters.values()):
         return "its statistics or parameters are not known before a call"
     value, shifts = norm.operand, list[SSAValue]()
@@ -65,17 +67,17 @@ def folding_of(norm: graph.BatchNormOp, invariant: set[SSAValue]) -> Folding | s
 
 
 class _Step(NamedTuple):
-    """What may lie between a contraction and a normalization."""
+    """A step that may lie between a contraction and a normalization."""
 
     before: SSAValue
     shift: SSAValue | None
-    """What is added, if anything is."""
+    """Value that is added, if any."""
 
 
 def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
     """
-    What adds a known value for each channel, rounds, or reshapes what a channel has,
-    and has no other user.
+    Return the step that computes a value, if it adds a known value per channel, rounds,
+    or reshapes the axes behind the channels, and has no other user; else None.
     """
     if not value.has_one_use():
         return None
@@ -101,8 +103,8 @@ def _step_of(value: SSAValue, invariant: set[SSAValue]) -> _Step | None:
 
 def _is_shift(add: graph.AddOp, side: int, invariant: set[SSAValue]) -> bool:
     """
-    Whether an operand is known and has one element for each channel of the sum, or for
-    all, while the other operand is as large as the sum.
+    Return `True` if an operand is known and has one element per channel of the sum, or
+    one for all, while the other operand has the shape of the sum.
     """
     value, other = add.operands[side], add.operands[1 - side]
     total = tensor_type(add.result).get_shape()

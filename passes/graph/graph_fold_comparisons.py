@@ -18,10 +18,10 @@ from tlf.dialects.types import tensor_type
 from tlf.passes.graph.integer_bounds import ALWAYS, IntegerBounds
 
 DECIDED = (graph.CompareOp, graph.AndOp, graph.OrOp, graph.NotOp)
-"""What becomes a constant where its result is known."""
+"""Operations that become a constant where their result is known."""
 
 DECIDING = (graph.AndOp, graph.OrOp, graph.SelectOp)
-"""What becomes one of its operands where another one is known."""
+"""Operations that become one of their operands where another one is known."""
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,14 @@ from tlf.dialects.types import tensor_type
 NAME = "graph-fold-constants"
 
 ROOM = 16
-"""How much larger than the limit a value may be on the way to a constant."""
+"""Factor by which an intermediate value of a constant may exceed the limit."""
 
 
 def constant_values(block: Block) -> set[SSAValue]:
-    """What a block computes from constants that are written out in the program."""
+    """
+    Return the values that a block computes from constants that are written out in the
+    program.
+    """
     found = set[SSAValue]()
     for op in block.ops:
         is_file = isinstance(op, graph.ConstantOp) and isinstance(

@@ -142,7 +142,7 @@ def patterns() -> Sequence[RewritePattern]:
 
 
 def _why_no_product(op: ContractionInterface) -> str | None:
-    """Why a contraction cannot take movements in."""
+    """Return why a contraction cannot absorb movements, or None if it can."""
     if is_planned(op):
         return "the group has a plan"
     if op.init_value is not None:
@@ -151,7 +151,7 @@ def _why_no_product(op: ContractionInterface) -> str | None:
 
 
 def _why_not_moved(movement: MovementInterface) -> str | None:
-    """Why a movement is no order of whole axes."""
+    """Return why a movement is not a permutation of whole axes, or None if it is."""
     if is_planned(movement):
         return "the group has a plan"
     if moved_axes(movement) is not None:

@@ -63,13 +63,16 @@ class Sum:
 
     @property
     def extent(self) -> int:
-        """How many values there are from the least to the greatest sum."""
+        """Number of values from the least to the greatest sum."""
         least, most = self.along.bounds
         return most - least + 1
 
     @staticmethod
     def of(value: SSAValue) -> Sum | None:
-        """How a tensor is computed of a sum of indices along several axes, if it is."""
+        """
+        Return the sum of indices along several axes that a tensor is computed from, if
+        it is and computing the tensor by that sum pays; else None.
+        """
         shape = tuple(tensor_type(value).get_shape())
         found = Sum((0,) * len(shape), shape)
         if not found._gather(value) or sum(map(bool, found.factors)) < 2:
@@ -145,7 +148,10 @@ class Sum:
         return builder.insert(new).results[0]
 
     def place(self, axis: int) -> Access:
-        """Where the value for an element is, whose first index is iterator `axis`."""
+        """
+        Return the access to the value of an element, whose first index is iterator
+        `axis`.
+        """
         least, _ = self.along.bounds
         pairs = enumerate(self.factors)
         terms = tuple((axis + each, factor) for each, factor in pairs if factor)
@@ -250,7 +256,10 @@ def _fold(block: Block) -> None:
 
 
 def _is_root(op: ElementwiseInterface, known: Collection[SSAValue]) -> bool:
-    """Whether what is computed of constants is for something that is not."""
+    """
+    Return `True` if a value is computed from constants and used by an operation that is
+    not.
+    """
     (value,) = op.results
     users = (use.operation for use in value.uses)
     return value in known and any(

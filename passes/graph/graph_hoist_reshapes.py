@@ -80,8 +80,9 @@ def _note_left(op: Operation) -> None:
 
 def _is_computed_with(value: SSAValue, near: bool = False) -> bool:
     """
-    Whether an elementwise operation or a reduction reads a value, under whatever shape
-    and order of axes; `near`, whether a contraction does, or one of them a part of it.
+    Return `True` if an elementwise operation or a reduction reads a value, under any
+    shape and order of axes; with `near` also if a contraction does, or if one of them
+    reads a slice of it.
     """
     readers = (
         ElementwiseInterface,
@@ -105,7 +106,7 @@ class SplitElementwisePattern(RewritePattern):
     """
 
     near: bool = False
-    """Whether tensors may stay near between groups."""
+    """True if tensors may be resident in a level near the engines between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
@@ -155,7 +156,7 @@ class SplitProductPattern(RewritePattern):
     """
 
     near: bool = False
-    """Whether tensors may stay near between groups."""
+    """True if tensors may be resident in a level near the engines between groups."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, graph.ReshapeOp):
@@ -228,8 +229,8 @@ class CutPermutedPattern(RewritePattern):
 
 def _follows_undone(op: Operation, factors: Factors) -> bool:
     """
-    Whether an elementwise operation follows a reshape that would be undone if its axes
-    were split, or a contraction of which an operand could then be read without one.
+    Return `True` if an elementwise operation follows a reshape that splitting its axes
+    would undo, or a contraction of which an operand could then be read without one.
     """
     split = flat(factors)
     for operand in op.operands:
@@ -253,7 +254,7 @@ def _follows_undone(op: Operation, factors: Factors) -> bool:
 
 def _undoes(product: Product, parts: Parts) -> bool:
     """
-    Whether splitting an operand undoes a reshape of something that is computed, but for
+    Return `True` if splitting an operand undoes a reshape of a computed value, up to
     axes of extent 1.
     """
     for value, axes in zip(product.values, product.axes, strict=True):

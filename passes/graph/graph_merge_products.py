@@ -29,7 +29,7 @@ class Projection:
 
     product: Product
     side: int
-    """Which operand is the weight."""
+    """Index of the operand that is the weight."""
     axis: int
     """The iterator that only the weight and the result have, first in the result."""
 
@@ -52,7 +52,7 @@ class Projection:
 
     @property
     def source(self) -> SSAValue:
-        """What the weight is multiplied with."""
+        """The value that the weight is multiplied with."""
         return self.product.values[1 - self.side]
 
     @property
@@ -66,7 +66,7 @@ class Projection:
         return self.product.result.index(self.axis)
 
     def key(self) -> Hashable:
-        """What products have in common that can be merged."""
+        """Return the key that products share if they can be merged."""
         op = self.product.op
         numbers: dict[int, int] = {}
 
@@ -95,13 +95,13 @@ class Family:
 
     members: Sequence[Projection]
     values: list[SSAValue]
-    """What each member has become."""
+    """Replacement of the result of each member."""
     axis: int
     """The axis along which the values join."""
     invariant: set[SSAValue]
 
     def width(self) -> int:
-        """How much all values have along the axis."""
+        """Return the total extent of all values along the axis."""
         return sum(tensor_type(each).get_shape()[self.axis] for each in self.values)
 
     def next_step(self) -> list[ElementwiseInterface] | None:

@@ -24,7 +24,7 @@ NAME = "graph-move-factors"
 
 LOGARITHM = "it takes the logarithm in its exponent as a divisor"
 SCALE = "it takes the scale of the scores in its exponent"
-"""What is said of exponentials that were changed."""
+"""Remark on exponentials that were changed."""
 
 
 def _absorb(block: Block) -> None:

@@ -20,10 +20,10 @@ from tlf.passes.graph.integer_bounds import RULES, IntegerBounds
 MOVED = (graph.BroadcastOp, graph.ReshapeOp, graph.SliceOp, graph.TransposeOp)
 
 COMPUTED = (*RULES, graph.IotaOp, graph.SelectOp, *MOVED)
-"""What is computed in 32 bits where operands and results are small."""
+"""Operations that are computed in 32 bits where operands and results are small."""
 
 READ = (graph.CastOp, graph.CompareOp, IndexedInterface)
-"""What only reads numbers in 32 bits."""
+"""Operations that only read numbers in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ class GraphNarrowIntegersPass(ModulePass):
 
 
 def _is_candidate(op: Operation, bounds: IntegerBounds) -> bool:
-    """Whether all numbers of 64 bits that an operation reads and computes are small."""
+    """
+    Return `True` if all 64-bit numbers that an operation reads and computes are small.
+    """
     if not isinstance(op, COMPUTED + READ):
         return False
     if isinstance(op, graph.CastOp) and element_of(op.result) in (i32, i64):

@@ -76,7 +76,7 @@ class GraphSimplifyPass(ModulePass):
     name = "graph-simplify"
 
     relaxed: bool = False
-    """Whether results may be rounded otherwise."""
+    """True if results may be rounded differently."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = numerics_of(op, self.name)

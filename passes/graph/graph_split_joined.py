@@ -27,7 +27,7 @@ NAME = "graph-split-joined"
 
 @dataclass
 class _Parts:
-    """What becomes of a joined tensor, part by part."""
+    """Values computed from a concatenated tensor, split by its operands."""
 
     joined: graph.ConcatOp
     values: dict[SSAValue, list[SSAValue]] = field(
@@ -42,12 +42,16 @@ class _Parts:
 
     @property
     def ends(self) -> list[int]:
-        """Where parts begin along the axis, and the last one ends."""
+        """
+        Offsets of the concat operands along the axis, and the end of the last one.
+        """
         extents = (tensor_type(v).get_shape()[self.axis] for v in self.joined.inputs)
         return list(accumulate(extents, initial=0))
 
     def users(self) -> list[Operation] | None:
-        """What has to be split, in program order; None where something cannot be."""
+        """
+        Return the operations to split, in program order; None if one cannot be split.
+        """
         values, found = list[SSAValue]([self.joined.result]), dict[Operation, None]()
         while values:
             for use in values.pop().uses:

@@ -38,11 +38,11 @@ from tlf.planner.fusion.leading import (
 NAME = "graph-split-reductions"
 
 FAR = 0.125
-"""What loses this part of the time with some number of parts is not worth others."""
+"""Fraction of the time: if one number of parts loses as much, others are not tried."""
 
 
 class Way(Enum):
-    """Which reductions are split, of groups that compute for one of them."""
+    """Choice of the reductions to split, in a group and the groups that feed it."""
 
     ALONE = auto()
     """Those of that group."""
@@ -58,12 +58,14 @@ class _Change:
 
     way: Way
     places: tuple[int, ...]
-    """Which operations are of the group."""
+    """Indices of the operations that belong to the group."""
     count: int
     """Into how many parts."""
 
     def is_possible(self, operations: Sequence[TilingInterface]) -> bool:
-        """Whether there are such reductions, as far as that is known before."""
+        """
+        Return `True` if there are such reductions, as far as that is known in advance.
+        """
         return self.way is Way.EXPOSED or self._reductions(operations) is not None
 
     def _reductions(self, operations: Sequence[TilingInterface]) -> Reductions | None:
@@ -97,8 +99,8 @@ class _Scope:
 
     def _is_worth_it(self, processors: int) -> bool:
         """
-        Whether a part that reduces leaves processors idle, or the group reads what a
-        product leaves in memory.
+        Return `True` if a part that reduces leaves processors idle, or the group reads
+        the result of a product from memory.
         """
         if len(self.operations) > OPERATIONS:
             return False

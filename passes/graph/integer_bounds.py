@@ -61,7 +61,7 @@ class IntegerBounds:
 
 
 def _read(value: SSAValue) -> Sequence[SSAValue]:
-    """What the bounds of a value may depend on."""
+    """Return the values that the bounds of a value may depend on."""
     op = value.owner
     return tuple(op.operands) if isinstance(op, Operation) and _is_whole(value) else ()
 
@@ -114,7 +114,10 @@ def _under(
 
 
 def _compared(relation: Relation, lhs: Bounds, rhs: Bounds) -> Bounds:
-    """Whether a relation always holds, and whether it may."""
+    """
+    Return the bounds of a comparison: 1 or 0 for whether the relation always holds, and
+    for whether it may.
+    """
     if relation in (Relation.GT, Relation.GE):
         return _compared(MIRRORED[relation], rhs, lhs)
     if relation is Relation.LT:

@@ -61,8 +61,8 @@ class SplitBatchPattern(RewritePattern):
 
 def _merged_before(value: SSAValue) -> Factors | None:
     """
-    What axes were merged of before elementwise operations made a tensor, all of whose
-    uses are that of a product.
+    Return the factors of the axes that a reshape merged before elementwise operations
+    made a tensor, whose only use is that of a product; None if there are none.
     """
     if not value.has_one_use():
         return None
@@ -81,7 +81,10 @@ def _merged_before(value: SSAValue) -> Factors | None:
 
 
 def _merges(op: graph.ReshapeOp) -> Factors | None:
-    """What a reshape merges axes of its result of, if it merges long ones alone."""
+    """
+    Return the factors of the axes of its result that a reshape merges, if it only
+    merges axes, and some of extents other than 1; else None.
+    """
     factors = splits_of(op.result, op.operand)
     if factors is None or not any(map(is_split, factors)):
         return None
@@ -89,7 +92,7 @@ def _merges(op: graph.ReshapeOp) -> Factors | None:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether a tensor is computed, rather than moved, repeated or shown."""
+    """Return `True` if a tensor is computed, rather than moved, repeated or a view."""
     return isinstance(
         value.owner, ElementwiseInterface | ContractionInterface | ReductionInterface
     )
@@ -153,5 +156,5 @@ def merge_late(
 
 
 def _is_unary(op: Operation) -> TypeGuard[ElementwiseInterface]:
-    """Whether an operation computes with the elements of one tensor alone."""
+    """Return `True` if an operation computes with the elements of one tensor alone."""
     return moves_alone(op) and len(op.operands) == 1

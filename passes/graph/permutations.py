@@ -49,7 +49,7 @@ def reshaped(value: SSAValue, shape: Sequence[int], builder: Builder) -> SSAValu
 
 
 def moves_alone(op: Operation) -> bool:
-    """Whether a permutation may move past an operation."""
+    """Return `True` if a permutation may move past an operation."""
     return is_pointwise(op) and not is_planned(op)
 
 
@@ -60,7 +60,10 @@ def only_user(value: SSAValue) -> Operation | None:
 
 
 def is_read_by_product(value: SSAValue) -> bool:
-    """Whether a contraction reads a value, after elementwise operations alone."""
+    """
+    Return `True` if a contraction reads a value, with only elementwise operations in
+    between.
+    """
     user = only_user(value)
     while user is not None and moves_alone(user):
         shape = tensor_type(user.results[0]).get_shape()
@@ -72,7 +75,10 @@ def is_read_by_product(value: SSAValue) -> bool:
 
 
 def is_made_by_product(value: SSAValue) -> bool:
-    """Whether a contraction makes a value, before elementwise operations alone."""
+    """
+    Return `True` if a contraction computes a value, with only elementwise operations in
+    between.
+    """
     shape = tensor_type(value).get_shape()
     while only_user(value) is not None and isinstance(op := value.owner, Operation):
         if isinstance(op, ContractionInterface):

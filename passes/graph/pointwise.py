@@ -17,7 +17,9 @@ from tlf.dialects.types import like, tensor_type
 
 
 def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
-    """Whether elements are computed of those at the same place alone."""
+    """
+    Return `True` if each element is computed from those at the same indices alone.
+    """
     return isinstance(owner, ElementwiseInterface) and not isinstance(
         owner, PositionInterface
     )
@@ -26,7 +28,10 @@ def is_pointwise(owner: Operation | Block) -> TypeIs[ElementwiseInterface]:
 def leaves(
     value: SSAValue, follows: Callable[[SSAValue], bool] = lambda _: True
 ) -> list[SSAValue]:
-    """What elementwise operations compute a value from, through what is followed."""
+    """
+    Return the values that elementwise operations compute a value from, passing through
+    those that `follows` accepts.
+    """
     pending, seen = [value], dict[SSAValue, None]()
     while pending:
         each = pending.pop()
@@ -43,7 +48,10 @@ def computed(
     shape: Sequence[int],
     builder: Builder,
 ) -> SSAValue:
-    """What an operation computes of other operands, which broadcast to a shape."""
+    """
+    Build an operation on other operands, which broadcast to a shape, and return its
+    result.
+    """
     type_ = tensor_type(op.results[0])
     made = op.tiled(operands, [like(type_, shape, type_.element_type)])
     made.location = op.location
@@ -51,6 +59,9 @@ def computed(
 
 
 def varies_along(value: SSAValue, axis: int) -> bool:
-    """Whether elements differ along an axis, counted from the last one as -1."""
+    """
+    Return `True` if a value has several elements along an axis, counted from the last
+    one as -1.
+    """
     shape = tensor_type(value).get_shape()
     return len(shape) >= -axis and shape[axis] > 1

@@ -74,7 +74,7 @@ class Product:
         return Product(op, found.values, (lhs, rhs), result)
 
     def is_whole(self) -> bool:
-        """Whether every iterator runs along an operand."""
+        """Return `True` if every iterator runs along an operand."""
         return {*self.axes[0], *self.axes[1]} == {*range(len(self.op.iterators()))}
 
     def build(self, element: Attribute | None = None) -> graph.ContractOp:

@@ -34,15 +34,15 @@ def splitting_with_reductions(op: graph.ReshapeOp) -> Factors | None:
 
 def others_follow(value: SSAValue, user: Operation, factors: Factors) -> bool:
     """
-    Whether all users of a tensor but one can read it once its axes are split: those
-    that split it likewise, and reductions along axes that stay as they are.
+    Return `True` if all users of a tensor but one can read it once its axes are split:
+    those that split it likewise, and reductions along axes that stay as they are.
     """
     users = [use.operation for use in value.uses]
     return all(each is user or _follows(each, factors) for each in users)
 
 
 def _follows(op: Operation, factors: Factors) -> bool:
-    """Whether an operation can read a tensor once its axes are split."""
+    """Return `True` if an operation can read a tensor once its axes are split."""
     if isinstance(op, graph.ReshapeOp):
         return tensor_type(op.result).get_shape() == flat(factors)
     if not isinstance(op, graph.ReduceOp) or op.init is not None or is_planned(op):

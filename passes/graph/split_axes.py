@@ -77,7 +77,7 @@ def splits_of(whole: SSAValue, split: SSAValue) -> Factors | None:
 
 
 def is_split(extents: Sequence[int]) -> bool:
-    """Whether an axis has several parts, rather than some of extent 1 beside it."""
+    """Return `True` if an axis has several factors other than 1."""
     return sum(extent != 1 for extent in extents) > 1
 
 

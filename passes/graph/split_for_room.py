@@ -31,7 +31,9 @@ from tlf.passes.graph.split_axes import (
 
 
 def may_stay_near(module: ModuleOp) -> bool:
-    """Whether tensors of a program may stay in a level between groups."""
+    """
+    Return `True` if tensors of a program may be resident in a level between groups.
+    """
     return Target.is_known(module) and len(Target.of(module).tile_levels) > 1
 
 
@@ -98,7 +100,7 @@ class SplitCutPattern(RewritePattern):
 
 
 def _is_whole(op: graph.SliceOp, factors: Factors) -> bool:
-    """Whether a slice of split axes is one of the first of their parts."""
+    """Return `True` if a slice of split axes is a slice of the first of their parts."""
     extents = tensor_type(op.operand).get_shape()
     axes = zip(factors, extents, op.starts, op.steps, strict=True)
     return all(factors) and all(

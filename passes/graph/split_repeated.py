@@ -72,7 +72,10 @@ class _Repeated:
 
     @staticmethod
     def of(value: SSAValue) -> _Repeated | None:
-        """What a tensor repeats, under the axes that it has."""
+        """
+        Return the broadcast that a tensor repeats, under the axes that it has; None if
+        it repeats none.
+        """
         permutation: Sequence[int] = range(len(tensor_type(value).get_shape()))
         if isinstance(moved := value.owner, graph.TransposeOp):
             permutation, value = moved.axis_list, moved.operand
@@ -98,8 +101,8 @@ class _Repeated:
 
     def splits(self, product: Product, side: int) -> bool:
         """
-        Whether an axis of the result has parts that are repeated beside others that are
-        not, and the other factor runs along all that is repeated.
+        Return `True` if an axis of the result has parts that are repeated beside others
+        that are not, and the other factor runs along all that is repeated.
         """
         kept = {self.order[axis] for axis in self.kept}
         extents, is_mixed = flat(self.parts), False

@@ -18,7 +18,7 @@ from tlf.passes.graph.product import Axes, Product
 
 
 def _is_spread(value: SSAValue) -> bool:
-    """Whether a value is another one with more axes, those of extent 1."""
+    """Return `True` if a value is another one with additional axes of extent 1."""
     if not isinstance(view := value.owner, graph.ReshapeOp):
         return False
     before, after = (

@@ -90,7 +90,10 @@ def _assign(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> None:
 
 
 def _has_all(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
-    """Whether a loop has an iteration for each core, with all that is its own."""
+    """
+    Return `True` if a loop has an iteration for each core, with all of the core's
+    private work inside.
+    """
     if not is_dealt(nest, cores):
         return False
     try:
@@ -100,7 +103,7 @@ def _has_all(nest: scf.ParallelOp, cores: int, own: AbstractSet[str]) -> bool:
 
 
 def _gain(loop: scf.ParallelOp, cores: int) -> float:
-    """How many times faster a loop is on cores; 0 where it cannot be dealt."""
+    """Return the speed-up of a loop on cores; 0 if it cannot be distributed."""
     if (trips := trips_of([loop])) is None:
         return cores if len(counters_of(loop)) == 1 else 0
     return gain(trips, cores)

@@ -71,7 +71,10 @@ def _before(loop: Nest, far: Level) -> None:
 
 
 def _place(load: mem.DmaOp, loop: Nest) -> Operation:
-    """Where chunks go: behind other loads for a loop, before those for later ones."""
+    """
+    Return the operation that chunks are put before: behind other loads for a loop,
+    before those for later ones.
+    """
     needed = _needed(load, loop)
     op = load.next_op
     while op is not None and op is not loop:
@@ -82,7 +85,10 @@ def _place(load: mem.DmaOp, loop: Nest) -> Operation:
 
 
 def _needed(load: mem.DmaOp, loop: Nest) -> set[SSAValue]:
-    """What a loop uses, itself or through moves between a load and the loop."""
+    """
+    Return the buffers that a loop uses, itself or through moves between a load and the
+    loop.
+    """
     found = {
         root_of(value)
         for op in loop.walk()
@@ -118,7 +124,9 @@ def _loads(loop: Nest, far: Level) -> Iterator[mem.DmaOp]:
 
 
 def _is_fixed(load: mem.DmaOp) -> bool:
-    """Whether a load fills a box of a buffer that numbers tell."""
+    """
+    Return `True` if a load fills a box of an allocated buffer at constant offsets.
+    """
     offsets = (*load.mixed_source_offsets, *load.mixed_destination_offsets)
     return (
         isinstance(root_of(load.destination).owner, mem.AllocOp)
@@ -128,7 +136,10 @@ def _is_fixed(load: mem.DmaOp) -> bool:
 
 
 def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
-    """What alone uses a buffer after a load and in a loop: a move out of it."""
+    """
+    Return the only user of a buffer after a load and in a loop, if it is a move out of
+    the buffer; else None.
+    """
     users = {
         each
         for each in users_of(root_of(load.destination))
@@ -153,7 +164,10 @@ def _reader(load: mem.DmaOp, loop: Nest) -> mem.DmaOp | None:
 
 
 def _is_behind(op: Operation, loop: Nest) -> bool:
-    """Whether an operation, or what holds it beside a loop, comes after the loop."""
+    """
+    Return `True` if an operation, or its ancestor in the block of a loop, comes after
+    the loop.
+    """
     around: Operation | None = op
     while around is not None and around.parent is not loop.parent:
         around = around.parent_op()

@@ -53,7 +53,9 @@ def _stores(nest: Nest, far: Level) -> Iterator[mem.DmaOp]:
 
 
 def _is_whole(store: mem.DmaOp) -> bool:
-    """Whether a store takes all of a buffer, and is waited for in its own block."""
+    """
+    Return `True` if a store covers a whole buffer, and is waited for in its own block.
+    """
     shape = tuple(store.source_type.get_shape())
     is_all = store.box == shape and not any(store.mixed_source_offsets)
     waits = [use.operation for use in store.token.uses]

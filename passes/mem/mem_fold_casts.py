@@ -63,7 +63,10 @@ def _cast_of(product: mem.ContractOp) -> mem.MapOp | None:
 
 
 def _all_of(buffer: SSAValue) -> mem.AllocOp | None:
-    """What allocates all that a buffer shows, under whatever shape."""
+    """
+    Return the allocation of a buffer if the buffer shows all of it, in any shape; else
+    None.
+    """
     owner = buffer.owner
     whole = owner.source if isinstance(owner, memref.ReinterpretCastOp) else buffer
     if not isinstance(whole.owner, mem.AllocOp):
@@ -75,7 +78,7 @@ def _all_of(buffer: SSAValue) -> mem.AllocOp | None:
 
 
 def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
-    """Whether a map does nothing but round the elements of a buffer."""
+    """Return `True` if a map does nothing but round the elements of a buffer."""
     body = [each for each in op.body.block.ops if not is_structure(each)]
     return (
         list(op.inputs) == [buffer]
@@ -87,7 +90,10 @@ def _rounds(op: mem.MapOp, buffer: SSAValue) -> bool:
 
 
 def _is_free(rounding: mem.MapOp, product: mem.ContractOp) -> bool:
-    """Whether the result of a map can be there when the contraction writes it."""
+    """
+    Return `True` if the result buffer of a map is free when the contraction writes to
+    it.
+    """
     result = root_of(rounding.outputs[0])
     if result in map(root_of, product.input_operands):
         return False

@@ -71,7 +71,10 @@ class _Start:
 
 
 def _start_of(fill: mem.FillOp) -> _Start | None:
-    """What starts from the elements of a fill, if that is known and can do without."""
+    """
+    Return the first operation that accumulates into the elements of a fill, if it is
+    known and can do without the fill; else None.
+    """
     if fill.destination is None or fill.parent is None:
         return None
     root = root_of(fill.destination)
@@ -126,7 +129,7 @@ def _first(op: Operation | None, touching: set[Operation]) -> Operation | None:
 
 
 def _runs(loop: scf.ForOp) -> bool:
-    """Whether a loop is known to run at least once."""
+    """Return `True` if a loop is known to run at least once."""
     lower, upper = _number(loop.lb), _number(loop.ub)
     return lower is not None and upper is not None and lower < upper
 
@@ -139,7 +142,9 @@ def _number(value: SSAValue) -> int | None:
 
 
 def _is_all(view: SSAValue, buffer: SSAValue) -> bool:
-    """Whether a view has all elements of a buffer, maybe in another shape."""
+    """
+    Return `True` if a view has all elements of a buffer, possibly in another shape.
+    """
     if view is buffer:
         return True
     owner = view.owner

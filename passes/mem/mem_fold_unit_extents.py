@@ -152,7 +152,7 @@ class _Folding:
 
 
 _CARRIED = (scf.ForOp, scf.YieldOp)
-"""What hands values on as they are."""
+"""Operations that pass values on unchanged."""
 
 
 def kept_axes(shape: Sequence[int]) -> Kept:
@@ -162,7 +162,7 @@ def kept_axes(shape: Sequence[int]) -> Kept:
 
 
 def _has_units(value: SSAValue) -> bool:
-    """Whether a value has axes that can be dropped."""
+    """Return `True` if a value has axes that can be dropped."""
     if not isinstance(value.type, TensorType):
         return False
     shape = tensor_type(value).get_shape()
@@ -170,7 +170,7 @@ def _has_units(value: SSAValue) -> bool:
 
 
 def _is_folded(op: Operation) -> bool:
-    """Whether an operation can compute on values without axes of extent 1."""
+    """Return `True` if an operation can compute on values without axes of extent 1."""
     match op:
         case mem.LoadOp():
             return True
@@ -189,7 +189,9 @@ def _is_folded(op: Operation) -> bool:
 
 
 def _is_inside(offset: Index, bound: int) -> bool:
-    """Whether an offset is from 0 to below a bound in all iterations of its loop."""
+    """
+    Return `True` if an offset is from 0 to below a bound in all iterations of its loop.
+    """
     if isinstance(offset, int):
         return 0 <= offset < bound
     if not isinstance(offset, BlockArgument):

@@ -124,12 +124,12 @@ LOOP = StringAttr("loop")
 
 
 def _fills_ring(op: Operation) -> bool:
-    """Whether an operation moves slices to their place in a ring."""
+    """Return `True` if an operation moves slices to their place in a ring."""
     return isinstance(op, mem.DmaOp) and window_of(op.destination) is not None
 
 
 def _reason(nest: Sequence[Nest], trips: int | None) -> str | None:
-    """Why a nest cannot become one loop that counts, if it cannot."""
+    """Return why a nest cannot become one counting loop, or None if it can."""
     if any(isinstance(loop, scf.ForOp) and loop.iter_args for loop in nest):
         return "the loop carries values"
     counters = [counter for loop in nest for counter in counters_of(loop)]

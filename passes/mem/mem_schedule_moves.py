@@ -53,7 +53,7 @@ def _schedule(function: func.FuncOp) -> None:
 
 
 def _gathers(op: Operation) -> bool:
-    """Whether an operation loads elements that need not lie side by side."""
+    """Return `True` if an operation loads elements that need not be contiguous."""
     if isinstance(op, mem.GatherOp):
         return True
     return isinstance(op, mem.LoadOp) and not is_projection(op.source_map, True)
@@ -84,7 +84,7 @@ def _load_before_product(load: Operation) -> None:
 LOADS = mem.LoadOp | mem.GatherOp
 
 PLACES = LOADS | mem.MapOp | affine.ApplyOp
-"""What a load, and the indices that it is told where to load by, are made with."""
+"""Operations that compute a load, and the indices that it loads by."""
 
 
 def _since_product(load: Operation) -> Iterator[Operation]:
@@ -101,7 +101,10 @@ def _since_product(load: Operation) -> Iterator[Operation]:
 
 
 def _is_passed_in_loop(op: Operation) -> bool:
-    """Whether a load may pass an operation, products and other loads among them."""
+    """
+    Return `True` if a load may move up past an operation, products and other loads
+    among them.
+    """
     return isinstance(op, LOADS | mem.ContractOp) or _is_passed(op)
 
 
@@ -112,7 +115,7 @@ def _elements(op: Operation) -> int:
 
 
 def _made_for(store: mem.StoreOp) -> Iterator[Operation]:
-    """What is computed for a store alone, the first operation first."""
+    """Yield the operations that are computed for a store alone, in order."""
     for operand in store.operands:
         owner = operand.owner
         if not isinstance(owner, Operation) or owner.parent is not store.parent:
@@ -139,6 +142,6 @@ def _move_up(op: Operation, passes_loads: bool = False) -> None:
 
 
 def _is_passed(op: Operation) -> bool:
-    """Whether an operation computes a value, and is no loop."""
+    """Return `True` if an operation computes a value, and is not a loop."""
     is_loop = bool(op.regions) and not isinstance(op, mem.MapOp | mem.ReduceOp)
     return is_side_effect_free(op) and not is_loop

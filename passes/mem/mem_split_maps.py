@@ -52,7 +52,7 @@ class SplitMapPattern(RewritePattern):
 
 
 def is_structure(op: Operation) -> bool:
-    """Whether an operation of a map's body computes nothing."""
+    """Return `True` if an operation of a map's body computes nothing."""
     return isinstance(op, arith.ConstantOp | mem.YieldOp)
 
 
@@ -102,7 +102,10 @@ class _Split:
         return targets
 
     def _is_read_later(self, output: SSAValue, number: int) -> bool:
-        """Whether an output's buffer is an input of what comes after an operation."""
+        """
+        Return `True` if an output's buffer is an input of the operations that follow
+        the one of this index.
+        """
         later: list[SSAValue] = []
         for each in self.work[number + 1 :]:
             later += each.operands

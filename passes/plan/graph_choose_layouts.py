@@ -51,7 +51,7 @@ class GraphChooseLayoutsPass(ModulePass):
     """The memory level that tiles are brought to; the outermost one unless given."""
 
     roll: bool = True
-    """Whether tiles may keep what they share with the next one."""
+    """True if tiles may keep their overlap with the next one."""
 
     stages: int | None = None
     """The most iterations of loops over tiles in flight; unless given, what pays."""

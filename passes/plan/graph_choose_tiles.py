@@ -32,7 +32,7 @@ from tlf.planner.tiles.largest import Chooser, Sizes
 
 
 def _is_prepared(group: graph.GroupOp) -> bool:
-    """Whether a group is part of what is computed before a call."""
+    """Return `True` if a group is part of the computation before a call."""
     around = group.parent_op()
     while around is not None and not isinstance(around, func.FuncOp):
         around = around.parent_op()
@@ -71,20 +71,21 @@ class GraphChooseTilesPass(ModulePass):
 
     stages: int | None = None
     """
-    How many iterations of loops over tiles may be under way at once, where the smallest
-    tiles of so many fit. Unless given, as many as pay, or 1 where times are not known.
+    Number of iterations of loops over tiles that may be in flight at once, where the
+    smallest tiles of so many fit. Unless given, as many as pay, or 1 where times are
+    not known.
     """
 
     roll: bool = True
-    """Whether tiles may keep what they share with the next one."""
+    """True if tiles may keep their overlap with the next one."""
 
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
     tries: int | None = None
     """
-    How many programs are rehearsed, at most, to choose among tiles near the engines
-    that take about as long by themselves; only small ones unless given.
+    Maximum number of programs evaluated by trial lowering, to choose among tiles near
+    the engines that take about as long by themselves; only small ones unless given.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -66,7 +66,7 @@ def collapse(module: ModuleOp, target: Target) -> bool:
 
 
 def _is_small(module: ModuleOp) -> bool:
-    """Whether a program may be rehearsed."""
+    """Return `True` if a program is small enough for trial lowering."""
     return is_small(
         each
         for function in module.ops
@@ -78,8 +78,8 @@ def _is_small(module: ModuleOp) -> bool:
 
 def _pays(evaluator: Evaluator, apart: ModuleOp, collapsed: ModuleOp) -> bool:
     """
-    Whether a program takes hardly longer with axes as one: tiles that fill the array
-    may take more room, which others need.
+    Return `True` if a program takes hardly longer with axes collapsed: tiles that fill
+    the array may take more room, which others need.
     """
     before, after = map(evaluator.grouped_cycles, (apart, collapsed))
     if before is None or after is None:
@@ -109,7 +109,10 @@ def _collapse(group: graph.GroupOp, array: SystolicArray) -> bool:
 
 
 def _lies_in_rows(group: graph.GroupOp, members: Members, pairs: Pairs) -> bool:
-    """Whether all that comes and goes lies in memory row by row."""
+    """
+    Return `True` if all inputs and results with the pair of axes lie in memory row by
+    row.
+    """
     inside = zip(group.body.block.args, group.inputs, strict=True)
     outside = [*inside, *zip(members.results, group.results, strict=True)]
     return all(

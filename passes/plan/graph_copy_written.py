@@ -45,7 +45,9 @@ class GraphCopyWrittenPass(ModulePass):
 
 
 def _objection(op: IndexedWriteInterface) -> str | None:
-    """Why an operation cannot have what it writes to, if it cannot."""
+    """
+    Return why an operation cannot overwrite its destination operand, or None if it can.
+    """
     value: SSAValue = op.operands[0]
     if value.uses.get_length() > 1:
         return NEEDED

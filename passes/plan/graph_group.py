@@ -133,14 +133,16 @@ class GraphGroupPass(ModulePass):
     """The memory level that tiles are brought to; the outermost one unless given."""
 
     contractions: int = CONTRACTIONS
-    """How many contractions a group may hold."""
+    """Maximum number of contractions in a group."""
 
     operations: int = OPERATIONS
-    """How many operations a group may hold."""
+    """Maximum number of operations in a group."""
 
     cascades: bool = True
-    """Whether groups run as one if all their reductions fit into one loop, and that
-    pays. Only where the target's model of time knows what such loops cost."""
+    """
+    True if groups are fused where all their reductions fit into one loop, and that
+    pays. Only where the target's model of time knows the cost of such loops.
+    """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)

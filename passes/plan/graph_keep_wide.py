@@ -29,7 +29,7 @@ from tlf.dialects.types import is_half, like, tensor_type
 from tlf.passes.graph.pointwise import is_pointwise
 
 APPROXIMATE = FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-"""What is told of functions of 16-bit floats: these need not be known more exactly."""
+"""Fast-math flags of functions of 16-bit floats, which need not be more exact."""
 
 
 def widen(op: ElementwiseInterface, rounds: bool = False) -> None:
@@ -83,7 +83,10 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def _is_narrow(op: Operation) -> bool:
-    """Whether it computes with 16-bit floats, and is not made of several functions."""
+    """
+    Return `True` if an operation computes with 16-bit floats, and is not composed of
+    several functions.
+    """
     if not is_pointwise(op) or isinstance(op, graph.CastOp) or is_planned(op):
         return False
     if len(op.results) != 1 or not any(is_half(_element(e)) for e in op.operands):

@@ -44,7 +44,7 @@ class Marker:
     members: Members
     tiling: GroupTiling
     position: dict[Operation, int]
-    """Where the operations of the block are."""
+    """Positions of the operations of the block."""
 
     def operand_for(self, number: int, taken: set[int]) -> int | str | None:
         """
@@ -78,21 +78,27 @@ class Marker:
         return WAITS if self._moves_tiles() else None
 
     def _is_later(self, user: Operation) -> bool:
-        """Whether an operation, or the one of the block around it, comes later."""
+        """Return `True` if an operation, or its ancestor in the block, comes later."""
         around: Operation | None = user
         while around is not None and around.parent is not self.op.parent:
             around = around.parent_op()
         return around is None or self.position[around] > self.position[self.op]
 
     def _reads_what_it_writes(self, number: int, position: int) -> bool:
-        """Whether every tile of a result is all that is read for it of an operand."""
+        """
+        Return `True` if the only part of an operand that is read for a tile of a result
+        is the same tile.
+        """
         value = self.op.operands[position]
         if isinstance(self.op, graph.GroupOp):
             value = self.op.body.block.args[position]
         return is_read_in_place(self.tiling, value, self.members.results[number])
 
     def _moves_tiles(self) -> bool:
-        """Whether engines move several tiles, known to them as one range of bytes."""
+        """
+        Return `True` if engines move several tiles, known to them as one range of
+        bytes.
+        """
         loops = self.tiling.loops.values()
         return self.tiling.rules.views and any(loop.trips > 1 for loop in loops)
 
@@ -117,14 +123,19 @@ def _views(value: SSAValue) -> Iterator[SSAValue]:
 
 
 def _is_joined(value: SSAValue) -> bool:
-    """Whether a tensor, maybe under another shape, is made part of another one."""
+    """
+    Return `True` if a tensor, possibly under another shape, is concatenated into
+    another one.
+    """
     seen = (value, *_views(value))
     users = (use.operation for each in seen for use in each.uses)
     return any(isinstance(user, JoiningInterface) for user in users)
 
 
 def _is_computed(value: SSAValue, block: Block | None) -> bool:
-    """Whether an operation of a block puts a value into a buffer of its own."""
+    """
+    Return `True` if an operation of a block writes a value to a buffer of its own.
+    """
     owner = value.owner
     if isinstance(owner, Block) or owner.parent is not block:
         return False
@@ -173,7 +184,9 @@ class _Marking:
     def _tiling(
         self, op: graph.GroupOp | ElementwiseInterface
     ) -> tuple[Members, GroupTiling] | None:
-        """What an operation computes, tile by tile."""
+        """
+        Return the members and the tiling of an operation; None if it does not tile.
+        """
         rules = rules_of(self.target, self.target.tile_levels[0].name)
         try:
             if isinstance(op, ElementwiseInterface):

@@ -77,21 +77,21 @@ class GraphPartitionPass(ModulePass):
     """`dp`, `beam`, `interval`, `greedy` or `unfused`."""
 
     groups: int = 12
-    """How many groups may become one."""
+    """Maximum number of groups that may be fused into one."""
 
     contractions: int = 12
-    """How many contractions a group may hold."""
+    """Maximum number of contractions in a group."""
 
     operations: int = OPERATIONS
-    """How many operations groups may have that become one."""
+    """Maximum number of operations in groups that may be fused into one."""
 
     states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
     work: int = WORK
     """
-    How many operations the tilings may have together that are analysed to price groups,
-    before a quarter of as many groups may become one, and so on.
+    Maximum number of operations, over all tilings, that are analysed to price groups,
+    before only a quarter of as many groups may be fused, and so on.
     """
 
     traffic: int = TRAFFIC
@@ -101,10 +101,10 @@ class GraphPartitionPass(ModulePass):
     """
 
     keep: bool = True
-    """Whether results may stay in the level between groups."""
+    """True if results may be resident in the level between groups."""
 
     roll: bool = True
-    """Whether tiles may keep what they share with the next one."""
+    """True if tiles may keep their overlap with the next one."""
 
     stages: int | None = None
     """The most iterations of loops over tiles in flight; unless given, what pays."""
@@ -114,13 +114,13 @@ class GraphPartitionPass(ModulePass):
 
     tries: int | None = None
     """
-    How many schedules and plans that are near the best are compared by the event model,
-    on the whole program; fewer in programs of many operations. Unless given, 16 in
-    small programs.
+    Number of schedules and plans near the best that are compared by the event model, on
+    the whole program; fewer in programs of many operations. Unless given, 16 in small
+    programs.
     """
 
     effort: int = EFFORT
-    """How many operations the programs that are compared may have together."""
+    """Maximum number of operations, over all programs that are compared."""
 
     tile: tuple[int, ...] = ()
     """Tile sizes that `graph-choose-tiles` is to use: groups stay as they are then."""
@@ -153,8 +153,8 @@ class GraphPartitionPass(ModulePass):
         alternatives: int = 0,
     ) -> Iterator[Partition]:
         """
-        What is searched and found, with so many alternatives to each step. A partition
-        is carried out once the next one is asked for.
+        Yield each problem that is searched with its result, with so many alternatives
+        to each step. A partition is carried out once the next one is asked for.
         """
         notes, memo = Notes(self.name), memo_of(context)
         for function in op.walk():
@@ -238,7 +238,7 @@ class GraphPartitionPass(ModulePass):
             PartOrder(block, nodes, target, evaluator, tries).apply()
 
     def _tries_in(self, stated: BlockProblem) -> int:
-        """How many programs are compared for a problem."""
+        """Return the number of programs that are compared for a problem."""
         return tries_in(stated, self.tries, self.effort)
 
     def costs(
@@ -248,7 +248,10 @@ class GraphPartitionPass(ModulePass):
         level: Level,
         memo: Memo | None = None,
     ) -> GroupCosts:
-        """What groups of a problem cost, with the freedom that the options leave."""
+        """
+        Return the costs of the groups of a problem, with the freedom that the options
+        leave.
+        """
         freedom = Freedom(self.roll, self.stages, self.axes)
         args = stated.nodes, stated.values, target, level, self.contractions
         return GroupCosts(*args, freedom, stated.free, self.operations, memo)
@@ -279,9 +282,9 @@ class Partition:
     costs: GroupCosts
     found: Result
     chosen: Schedule = field(init=False)
-    """What is carried out: the best by the model, unless another one was faster."""
+    """Schedule to carry out: the best by the model, unless another one was faster."""
     rehearsed: Rehearsed | None = None
-    """What the event model said of it."""
+    """Result of the event model for it."""
     merged: Sequence[graph.GroupOp | None] = ()
     """The group of each step, once the schedule is carried out; None for others."""
 

@@ -69,12 +69,15 @@ def _taken(
 
 
 def _is_alike(one: Operation, other: Operation) -> bool:
-    """Whether operations do the same to their operands."""
+    """Return `True` if two operations have the same type and properties."""
     return type(one) is type(other) and one.properties == other.properties
 
 
 def _start(values: Sequence[SSAValue], wanted: Sequence[SSAValue]) -> int | None:
-    """Where some values follow each other among others."""
+    """
+    Return the index at which some values follow each other among others; None if they
+    do not.
+    """
     count = len(wanted)
     starts = range(len(values) - count + 1)
     return next((at for at in starts if values[at : at + count] == wanted), None)

@@ -30,7 +30,7 @@ ATTRIBUTE = "tlf.analysis"
 
 @dataclass(frozen=True)
 class Cost:
-    """What one operation, or several, cost at least."""
+    """Lower bounds on the cost of one operation, or several."""
 
     kind: str
     work: Work

@@ -24,7 +24,7 @@ FARTHEST = 1 << 30
 
 @dataclass
 class _Moves:
-    """Which buffers of a function are filled by moves from which others."""
+    """Sources of the buffers of a function that moves fill."""
 
     sources: dict[SSAValue, list[SSAValue]] = field(
         default_factory=dict[SSAValue, list[SSAValue]]
@@ -44,7 +44,10 @@ class _Moves:
         return moves
 
     def copies(self) -> Iterator[tuple[SSAValue, SSAValue]]:
-        """What was computed, and where in the same level it goes unchanged."""
+        """
+        Yield pairs of a computed buffer, and a buffer of the same level that it is
+        copied to unchanged.
+        """
         for destination in self.sources:
             level = _distance(destination)
             for source in self._origins(destination, level):
@@ -68,13 +71,13 @@ class _Moves:
         return list(found)
 
     def _is_computed(self, buffer: SSAValue) -> bool:
-        """Whether something computed reaches a buffer."""
+        """Return `True` if computed values reach a buffer."""
         found = (buffer, *self._origins(buffer, FARTHEST))
         return not self.computed.isdisjoint(found)
 
 
 def _distance(buffer: SSAValue) -> int:
-    """How far from the engines a buffer is: 1 for `L1`."""
+    """Return the distance of a buffer's level from the engines: 1 for `L1`."""
     number = mem.level_of(buffer.type)[1:]
     return int(number) if number.isdecimal() else FARTHEST
 

@@ -16,7 +16,7 @@ from tlf.planner.cost.program.indices import UnknownTimeError
 from tlf.planner.cost.program.prediction import Prediction, predict
 
 ATTRIBUTE = "tlf.predicted"
-"""What a function will take."""
+"""Attribute of a function for its predicted time."""
 
 
 @dataclass(frozen=True)

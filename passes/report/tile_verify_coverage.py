@@ -59,7 +59,10 @@ class _Prover:
         yield from (each for each in operands if isinstance(each.type, TensorType))
 
     def _proven(self, destination: Destination) -> bool:
-        """Whether tiles are put into a tensor apart, and leave nothing of it out."""
+        """
+        Return `True` if the tiles of a tensor are proven to be disjoint, and to cover
+        it. Raises `CoverageError` if parallel iterations write the same element.
+        """
         nest, found = destination.nest, destination.collision
         if destination.unknown is not None:
             self._note(nest, "missed", f"cannot prove: {destination.unknown}")
@@ -79,7 +82,10 @@ class _Prover:
         return True
 
     def _complete(self, value: SSAValue) -> bool:
-        """Whether all elements of a tensor are written."""
+        """
+        Return `True` if all elements of a tensor are written. Raises `CoverageError`
+        for a result of the function with an element that is not.
+        """
         owner = value.owner
         op = owner if isinstance(owner, Operation) else self.function
         try:

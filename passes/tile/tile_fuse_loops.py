@@ -28,7 +28,7 @@ class _Fuser:
     apart: dict[tuple[tile.WhileOp, tile.WhileOp], str] = field(
         default_factory=dict[tuple[tile.WhileOp, tile.WhileOp], str]
     )
-    """Why two nests were not fused."""
+    """Reasons why two nests were not fused."""
 
     def run(self, block: Block) -> None:
         """Fuse the nests of a block, then those inside of them."""
@@ -63,7 +63,7 @@ class _Fuser:
         return None
 
     def _has_views(self, nest: tile.WhileOp) -> bool:
-        """Whether parts of the tiles in a nest can be taken."""
+        """Return `True` if subviews of the tiles in a nest can be taken."""
         levels = {
             tile.level_of(value.type)
             for op in nest.body.block.ops

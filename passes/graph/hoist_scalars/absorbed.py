@@ -38,7 +38,7 @@ class Scaling:
 
     op: graph.MulOp | graph.DivOp
     side: int
-    """Which operand of `op` is the result; the other one is the number."""
+    """Index of the operand of `op` that is the result; the other one is the number."""
     contraction: ContractionInterface
     number: float
 
@@ -59,15 +59,15 @@ class Scaling:
 
     @property
     def elements(self) -> int:
-        """How many products the scaling takes."""
+        """Number of products that the scaling takes."""
         return tensor_type(self.op.result).element_count()
 
     @property
     def is_exact(self) -> bool:
         """
-        Whether operands can take the number as exactly as the result: 16-bit floats a
-        power of two that makes nothing larger nor much smaller, and those that are as
-        wide as the sum any number.
+        True if operands can take the number as exactly as the result: 16-bit floats a
+        power of two that makes nothing larger nor much smaller, and those as wide as
+        the sum any number.
         """
         if not is_half(tensor_type(self.contraction.operands[0]).element_type):
             return True
@@ -86,8 +86,8 @@ class Scaling:
 
 def rounds_nothing(number: float) -> bool:
     """
-    Whether 16-bit floats times a number are exact: a power of two that makes nothing
-    larger nor much smaller.
+    Return `True` if 16-bit floats times a number are exact: it is a power of two that
+    makes nothing larger nor much smaller.
     """
     fraction, exponent = frexp(number)
     return abs(fraction) == 0.5 and LEAST_EXPONENT < exponent <= 1
@@ -98,14 +98,16 @@ class Placement:
     """Operands of operations that all take a factor, so that a result has it."""
 
     cost: float
-    """How many products that takes: none for what is known before a call."""
+    """
+    Number of products that it takes: none for values that are known before a call.
+    """
     places: tuple[tuple[Operation, int], ...]
 
 
 def placement(
     op: Operation, operand: int, invariant: AbstractSet[SSAValue], depth: int = DEPTH
 ) -> Placement:
-    """Where the operand of an operation takes a factor with the fewest products."""
+    """Return the placement of a factor of an operand that takes the fewest products."""
     value = op.operands[operand]
     if value in invariant:
         return Placement(0, ((op, operand),))

@@ -38,7 +38,10 @@ class Factor:
     side: int
     op: graph.MulOp | graph.DivOp
     factor: int
-    """Which operand of `op` is the factor; the other one is as large as its result."""
+    """
+    Index of the operand of `op` that is the factor; the other one is as large as its
+    result.
+    """
 
     @staticmethod
     def of(product: Product, side: int) -> Factor | None:
@@ -64,7 +67,7 @@ class Factor:
 
     @property
     def rest(self) -> SSAValue:
-        """What it is multiplied with."""
+        """The value that it is multiplied with."""
         return self.op.operands[1 - self.factor]
 
     @property
@@ -86,9 +89,9 @@ class Factor:
     @property
     def pays(self) -> bool:
         """
-        Whether the result is to take it, with those of all products that read the
-        same: for fewer products, or so that what contractions read needs no result of
-        a reduction, and one loop may do for both.
+        True if the result is to take it, along with the results of all products that
+        read the same: for fewer products, or so that the inputs of contractions need no
+        result of a reduction, and one loop may do for both.
         """
         uses = list(self._uses())
         readers = {use.operation for use in uses}
@@ -99,7 +102,7 @@ class Factor:
         return sum(made) < own or (max(made) <= FREE * own and self._is_reduced())
 
     def _uses(self) -> Iterator[Use]:
-        """What reads the operand, rounded or not."""
+        """Yield the uses of the operand, rounded or not."""
         for use in self.op.result.uses:
             if isinstance(cast := use.operation, graph.CastOp):
                 yield from cast.result.uses
@@ -107,25 +110,35 @@ class Factor:
                 yield use
 
     def _is_taken_by(self, use: Use) -> bool:
-        """Whether what reads the operand is a product whose result can take it."""
+        """
+        Return `True` if a use of the operand is by a product whose result can take the
+        factor.
+        """
         if (product := Product.of(use.operation)) is None:
             return False
         found = Factor.of(product, use.index)
         return found is not None and found.op is self.op
 
     def _is_reduced(self) -> bool:
-        """Whether a reduction makes the factor, or what it is computed of."""
+        """
+        Return `True` if a reduction computes the factor, or a value that it is computed
+        from.
+        """
         most = tensor_type(self.value).element_count()
         found = leaves(self.value, lambda e: tensor_type(e).element_count() <= most)
         return any(isinstance(each.owner, graph.ReduceOp) for each in found)
 
     def _is_apart(self) -> bool:
-        """Whether the rest is a whole operand, and no sum runs along the factor."""
+        """
+        Return `True` if the rest is a whole operand, and no sum runs along the factor.
+        """
         is_whole = self.rest.type == self.op.result.type
         return is_whole and all(axis in self.product.result for axis in self.axes)
 
     def _keeps_range(self) -> bool:
-        """Whether the rest is finite in the type that the contraction reads."""
+        """
+        Return `True` if the rest is finite in the type that the contraction reads.
+        """
         return stays_finite(
             self.rest, tensor_type(self.product.op.operands[0]).element_type
         )

@@ -20,7 +20,10 @@ from tlf.dialects.types import is_float, is_half, tensor_type
 from tlf.passes.graph.hoist_scalars.absorbed import DEPTH, rounds_nothing
 
 SMALL = 8
-"""What has at most this part of the elements of scores is scaled for other readers."""
+"""
+Divisor of the element count of scores: values of at most so many elements are scaled
+for other readers.
+"""
 
 EXTREMA = (ReduceKind.MAX, ReduceKind.MIN)
 
@@ -37,7 +40,7 @@ class ScaledScores:
 
     op: graph.MulOp
     side: int
-    """Which operand of `op` is not the number."""
+    """Index of the operand of `op` that is not the number."""
     number: float
     made: dict[SSAValue, Operation] = field(
         default_factory=dict[SSAValue, Operation], init=False
@@ -69,7 +72,10 @@ class ScaledScores:
         return None
 
     def make(self, value: SSAValue, depth: int = DEPTH) -> bool:
-        """Whether a value is scaled by the number, or the same if it is."""
+        """
+        Return `True` if a value is scaled by the number, or unchanged by the scale.
+        Record in `made` the operations that compute such values.
+        """
         op = value.owner
         if value in self.made or splat_of(value) in UNSCALED:
             return True
@@ -83,7 +89,9 @@ class ScaledScores:
         return True
 
     def is_apart(self, reader: Operation) -> bool:
-        """Whether nothing else reads what is about as large as the scores."""
+        """
+        Return `True` if no other operation reads values about as large as the scores.
+        """
         least = tensor_type(self.op.result).element_count() // SMALL
         large = (v for v in self.made if tensor_type(v).element_count() > least)
         return not any(self._others(value, reader) for value in large)
@@ -107,7 +115,10 @@ class ScaledScores:
                 Rewriter.erase_op(op)
 
     def _others(self, value: SSAValue, reader: Operation) -> list[Operation]:
-        """What reads a value beside an operation and what makes further values."""
+        """
+        Return the readers of a value other than an operation and those that compute
+        further scaled values.
+        """
         inside = {reader, *self.made.values()}
         readers = (use.operation for use in value.uses)
         return [each for each in readers if each not in inside]

@@ -16,7 +16,7 @@ from tlf.passes.graph.hoist_scalars.absorbed import DEPTH
 from tlf.passes.graph.pointwise import leaves
 
 Terms = Counter[tuple[int, SSAValue]]
-"""What is added up, with signs."""
+"""Summands, with signs."""
 
 
 def take_logarithm(op: graph.ExpOp) -> graph.DivOp | None:
@@ -49,7 +49,7 @@ def take_logarithm(op: graph.ExpOp) -> graph.DivOp | None:
 
 
 def _terms(value: SSAValue, sign: int = 1, depth: int = DEPTH) -> Terms:
-    """What a value is the sum of."""
+    """Return the summands of a value."""
     op = value.owner
     if not isinstance(op, graph.AddOp | graph.SubOp) or not depth or is_planned(op):
         return Terms([(sign, value)])
@@ -66,7 +66,10 @@ def _sum_of(value: SSAValue) -> graph.ReduceOp | None:
 
 
 def _is_limited(terms: Terms, total: graph.ReduceOp) -> bool:
-    """Whether a term is, with a minus, computed of the maximum of what others add."""
+    """
+    Return `True` if a term with a minus is computed from the maximum of a sum of the
+    others.
+    """
     return any(
         isinstance(op := leaf.owner, graph.ReduceOp)
         and op.combination is ReduceKind.MAX

@@ -1,4 +1,7 @@
-"""Which values stay finite as a narrower type, as far as what computes them tells."""
+"""
+Ranges of values in narrower types: values that stay finite, judged by the operations
+that compute them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from tlf.dialects.types import greatest, is_float, tensor_type
 
 
 def stays_finite(value: SSAValue, element: Attribute) -> bool:
-    """Whether all finite numbers that a value may hold are finite in another type."""
+    """
+    Return `True` if all finite numbers that a value may hold are finite in another
+    type.
+    """
     limit = greatest(element)
     while not _is_held(value, limit):
         owner = value.owner
@@ -25,13 +31,16 @@ def stays_finite(value: SSAValue, element: Attribute) -> bool:
 
 
 def _is_held(value: SSAValue, limit: float) -> bool:
-    """Whether the type of a value has no finite numbers far above a limit."""
+    """Return `True` if the type of a value has no finite numbers far above a limit."""
     own = greatest(tensor_type(value).element_type)
     return log2(own) <= log2(limit) + 1
 
 
 def _stays_below(value: SSAValue, limit: float) -> bool:
-    """Whether what computes a value tells that no element is above a limit."""
+    """
+    Return `True` if the operation that computes a value implies that no element is
+    above a limit.
+    """
     owner = value.owner
     if isinstance(owner, graph.ExpOp):
         return _highest(owner.operand) <= log(limit)

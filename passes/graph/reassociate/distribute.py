@@ -23,7 +23,10 @@ from tlf.passes.graph.reassociate.terms import Factors, Term, Terms, added
 
 
 def is_splittable(op: Operation) -> bool:
-    """Whether a sum has several terms, or one with a factor that can be taken out."""
+    """
+    Return `True` if a sum has several terms, or one with a factor that can be taken
+    out.
+    """
     found = LinearSum.of(op)
     return found is not None and _mixed_side(found) is not None
 
@@ -51,7 +54,7 @@ def _mixed_side(found: LinearSum) -> int | None:
 
 
 def _terms(found: LinearSum, side: int, shifts: bool = False) -> Terms:
-    """What splits an operand of a sum along its axis."""
+    """Return the splitter of an operand of a sum into terms along its axis."""
     axes = found.operands[side].axes
     program = TensorProgram(Builder(InsertPoint.before(found.op)), found.element)
     return Terms(axes.index(found.summed) - len(axes), program, shifts)
@@ -113,8 +116,8 @@ class _Distribution:
 
     def _is_exact(self, term: Term) -> bool:
         """
-        Whether what a term adds up is read as it is and added up in a wider type, so
-        that large numbers lose no places that were not lost before.
+        Return `True` if a term sums up values as they are read and in a wider type, so
+        that large numbers lose no digits that were not lost before.
         """
         operand = tensor_type(self.sum.operands[self.side].value).element_type
         values = self._rest(term).above
@@ -123,7 +126,7 @@ class _Distribution:
         return is_half(operand) and len(values) == 1 and _origin(values[0]) == operand
 
     def _scale(self, term: Term) -> Factors:
-        """What another operand may be multiplied by instead."""
+        """Return the factors that another operand may be multiplied by instead."""
         return Factors(tuple(filter(self._is_scale, term.varying.above)))
 
     def _rest(self, term: Term) -> Factors:
@@ -131,7 +134,10 @@ class _Distribution:
         return Factors(tuple(above), term.varying.below)
 
     def _is_scale(self, value: SSAValue) -> bool:
-        """Whether a value differs along the axis alone, and both factors are known."""
+        """
+        Return `True` if a value varies along the axis alone, and both factors are
+        known.
+        """
         others = (e.value for n, e in enumerate(self.sum.operands) if n != self.side)
         known = [value, *others]
         if len(known) == 1 or not all(each in self.invariant for each in known):

@@ -23,8 +23,8 @@ from tlf.passes.graph.pointwise import is_pointwise, leaves, varies_along
 
 def is_summable(op: Operation) -> bool:
     """
-    Whether an operation gathers one element of each row of what a contraction computes,
-    perhaps with elementwise operations behind it.
+    Return `True` if an operation gathers one element of each row of a contraction's
+    result, possibly with elementwise operations behind it.
     """
     if not isinstance(op, graph.GatherOp) or is_planned(op):
         return False

@@ -39,7 +39,10 @@ class Heads:
         return () if owner is None else owner.operands
 
     def _elementwise(self, value: SSAValue) -> ElementwiseInterface | None:
-        """What computes the first elements of a longer tensor from first elements."""
+        """
+        Return the elementwise operation that computes the first elements of a longer
+        tensor from first elements, or None.
+        """
         owner = value.owner
         return owner if is_pointwise(owner) and self._is_longer(value) else None
 

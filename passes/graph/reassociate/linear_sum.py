@@ -73,7 +73,7 @@ class LinearSum:
 
     @property
     def extent(self) -> int:
-        """How many terms are added up."""
+        """Number of terms that are summed up."""
         return self.op.iterators()[self.summed].extent
 
     @property

@@ -37,17 +37,20 @@ from tlf.passes.graph.product import Axes, Product
 from tlf.passes.graph.reassociate.total import Total, total_of
 
 LINEAR = (graph.AddOp, graph.SubOp, graph.NegOp)
-"""What is a sum of its operands, or of their negatives."""
+"""Operations whose result is a sum of their operands, or of their negatives."""
 
 SCALING = (graph.MulOp, graph.DivOp)
-"""What is a multiple of its first operand, or of any, where the others are the same."""
+"""
+Operations whose result is a multiple of their first operand, or of any, for fixed
+others.
+"""
 
 
 def is_of_products(op: Operation) -> bool:
     """
-    Whether an operation adds up rows, columns or windows of products, of bf16 where
-    numerics are strict, that nothing else reads, perhaps scaled, or with something
-    added.
+    Return `True` if an operation sums up rows, columns or windows of products, of bf16
+    where numerics are strict, that have no other readers and may be scaled or have
+    something added.
     """
     if (summed := _Summed.of(op)) is None:
         return False
@@ -78,18 +81,18 @@ def sum_factors(op: Operation) -> bool:
 
 @dataclass
 class _Summed:
-    """What an operation adds up."""
+    """Summand of an accumulating operation."""
 
     total: Total
     element: Attribute
     """The type in which it adds up."""
     floats: Collection[Attribute]
-    """What factors of products are made of, and what is cast on the way."""
+    """Element types of the factors of products, and of the casts on the way."""
     _known: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @staticmethod
     def of(op: Operation) -> _Summed | None:
-        """What an operation adds up, if it adds up floats."""
+        """Return the summand of an operation, if it sums up floats."""
         if (total := total_of(op)) is None:
             return None
         assert isinstance(op, AccumulatingInterface)
@@ -177,9 +180,11 @@ class _Summed:
         return {product.result[place]: place for place in self.total.places}
 
     def _varies(self, value: SSAValue) -> bool:
-        """Whether a value has several elements along an axis that is reduced."""
+        """
+        Return `True` if a value has several elements along an axis that is reduced.
+        """
         return any(varies_along(value, place) for place in self.total.places)
 
     def _is_whole(self, value: SSAValue) -> bool:
-        """Whether it has all elements along all of these axes."""
+        """Return `True` if a value has all elements along all of these axes."""
         return all(varies_along(value, place) for place in self.total.places)

@@ -20,7 +20,7 @@ class Rule:
     apply: Callable[[Operation, Collection[SSAValue]], bool]
     """Replaces it, or returns that it does not; with what is known before a call."""
     text: str
-    """What is said of an operation by name."""
+    """Remark on an operation, which is given by name."""
 
 
 def _sum_gathered(op: Operation, _: Collection[SSAValue]) -> bool:

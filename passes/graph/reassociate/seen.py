@@ -1,4 +1,4 @@
-"""What broadcasts to a tensor, where that is seen under another shape."""
+"""Reshapes of values that broadcast to a reshaped tensor."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from tlf.passes.graph.permutations import reshaped
 
 
 def keeps_axis(op: graph.ReshapeOp, axis: int) -> bool:
-    """Whether a reshape leaves an axis as it is, counted from the last one as -1."""
+    """Return `True` if a reshape keeps an axis, counted from the last one as -1."""
     before, after = (tensor_type(e).get_shape() for e in (op.operand, op.result))
     return min(len(before), len(after)) >= -axis and before[axis:] == after[axis:]
 
 
 def is_seen(value: SSAValue, op: graph.ReshapeOp, axis: int) -> bool:
     """
-    Whether what broadcasts to the operand of a reshape, which keeps an axis, does so to
-    its result under another shape: it differs along all of the axes in front, or none.
+    Return `True` if a value that broadcasts to the operand of a reshape, which keeps an
+    axis, can be reshaped to broadcast to its result: it varies along all of the axes in
+    front, or none.
     """
     front = _long(_front(value, axis))
     return not front or front == _long(_front(op.operand, axis))

@@ -19,10 +19,10 @@ from tlf.passes.graph.reassociate.head import Heads
 from tlf.passes.graph.reassociate.seen import is_seen, keeps_axis, seen
 
 HEAD = 16
-"""How many elements tell about where all lie."""
+"""Number of first elements that indicate about where all lie."""
 
 MOST = 16
-"""How many terms a value is split into at most."""
+"""Maximum number of terms that a value is split into."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Factors:
 
     @property
     def key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What is equal for products of the same values."""
+        """Key that is equal for products of the same values."""
         above, below = (
             tuple(sorted(id(value) for value in values))
             for values in (self.above, self.below)
@@ -93,9 +93,11 @@ class Terms:
     axis: int
     """The axis, counted from the last one, which is -1."""
     program: TensorProgram
-    """Where what terms need is built."""
+    """Program in which the values that terms need are built."""
     shifts: bool = False
-    """Whether what is the same along the axis is added to small numbers alone."""
+    """
+    True if values that are invariant along the axis are added to small numbers alone.
+    """
     _known: dict[SSAValue, list[Term]] = field(
         default_factory=dict[SSAValue, list[Term]]
     )
@@ -110,11 +112,11 @@ class Terms:
         self._heads = Heads(self.axis, HEAD, self.program.builder)
 
     def varies(self, value: SSAValue) -> bool:
-        """Whether elements of a value differ along the axis."""
+        """Return `True` if a value varies along the axis."""
         return varies_along(value, self.axis)
 
     def is_mixed(self, value: SSAValue) -> bool:
-        """Whether a value that varies is worth splitting."""
+        """Return `True` if a value that varies is worth splitting."""
         return in_postorder(value, self._mixed, self._varying, self._is_mixed)
 
     def _varying(self, value: SSAValue) -> Iterator[SSAValue]:
@@ -123,7 +125,10 @@ class Terms:
             yield from filter(self.varies, owner.operands)
 
     def _linear(self, value: SSAValue) -> Operation | None:
-        """What computes a value that varies, if terms can be taken from it."""
+        """
+        Return the operation that computes a varying value, if terms can be taken from
+        it.
+        """
         owner = value.owner
         if not isinstance(owner, Operation) or not self.varies(value):
             return None
@@ -139,7 +144,7 @@ class Terms:
         )
 
     def _depends(self, value: SSAValue) -> bool:
-        """Whether a value is computed from sums or maxima."""
+        """Return `True` if a value is computed from sums or maxima."""
         return in_postorder(value, self._accumulated, _sources, self._is_accumulated)
 
     def _is_accumulated(self, value: SSAValue) -> bool:
@@ -261,7 +266,10 @@ class Terms:
 
 
 def _sources(value: SSAValue) -> Sequence[SSAValue]:
-    """What a value is computed from element by element, perhaps of another shape."""
+    """
+    Return the values that a value is computed from element by element, possibly of
+    another shape.
+    """
     owner = value.owner
     if isinstance(owner, AccumulatingInterface):
         return ()
@@ -275,20 +283,23 @@ def _whole(value: SSAValue) -> list[Term]:
 
 
 def _cancels(terms: Sequence[Term]) -> bool:
-    """Whether large terms that differ along an axis may come to a small sum."""
+    """
+    Return `True` if large terms that vary along an axis may cancel to a small sum.
+    """
     return sum(bool(each.varying) for each in terms) > 1
 
 
 def _is_scaled(terms: Sequence[Term]) -> bool:
     """
-    Whether what differs along an axis is multiplied by what may be far from 1: squares
-    of both may be beyond what a type holds where the square of their product is not.
+    Return `True` if values that vary along an axis are multiplied by values that may be
+    far from 1: squares of both may overflow a type where the square of their product
+    does not.
     """
     return any(each.rows and each.varying for each in terms)
 
 
 def is_linear(owner: Operation) -> bool:
-    """Whether an operation is one that terms can be taken from."""
+    """Return `True` if terms can be taken from an operation."""
     kinds = graph.AddOp | graph.SubOp | graph.NegOp | graph.MulOp | graph.DivOp
     if isinstance(owner, graph.CastOp):
         return is_float(tensor_type(owner.operand).element_type)

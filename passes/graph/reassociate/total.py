@@ -20,7 +20,7 @@ from tlf.passes.graph.permutations import reshaped
 
 
 class Total(abc.ABC):
-    """How an operation adds up elements of its operand along some axes."""
+    """Sum of the elements of an operand along some axes."""
 
     @property
     @abc.abstractmethod
@@ -29,7 +29,10 @@ class Total(abc.ABC):
 
     @abc.abstractmethod
     def counted(self, value: SSAValue, program: TensorProgram) -> SSAValue:
-        """What is the same along these axes, as often as it is added up."""
+        """
+        Return the sum of a value that is invariant along these axes: the value, times
+        the number of times that it is added up.
+        """
 
     @abc.abstractmethod
     def added(self, value: SSAValue, program: TensorProgram) -> SSAValue:
@@ -47,13 +50,13 @@ class Total(abc.ABC):
     @property
     @abc.abstractmethod
     def count(self) -> int:
-        """How many elements are added up, of which some may be zeros."""
+        """Number of elements that are summed up, some of which may be zeros."""
 
 
 def total_of(op: Operation) -> Total | None:
     """
-    How an operation adds up several elements each, if these are floats, and it starts
-    from 0.
+    Return the sum that an operation computes, if it sums up several floats for each
+    result and starts from 0; else None.
     """
     if not isinstance(op, CombiningOperation) or op.combination is not ReduceKind.SUM:
         return None
@@ -122,7 +125,7 @@ class OfWindows(Total):
 
     @property
     def is_met(self) -> bool:
-        """Whether every window meets its image."""
+        """True if every window overlaps its image."""
         return bool(self.window.counts(self.images).all())
 
     def counted(self, value: SSAValue, program: TensorProgram) -> SSAValue:

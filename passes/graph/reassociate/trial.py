@@ -1,4 +1,7 @@
-"""What programs take before and after a change, as the model of their target has it."""
+"""
+Trial evaluation: time of programs before and after a change, by the model of their
+target.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,9 @@ class Trial:
         return None
 
     def groups(self, block: Block) -> Groups:
-        """What runs together at every call, of the operations of a block."""
+        """
+        Return the groups of operations of a block that run together at every call.
+        """
         grouping = Grouping(self.level, self.target, tells=False)
         grouping.cascades = Cascades(self.target, self.estimator)
         parts, known = grouping.partition(block), invariant_values(block)
@@ -76,7 +81,9 @@ class Trial:
         }
 
     def programs(self, part: Part) -> int:
-        """How many tiles a group has with its best plan; one where it has none."""
+        """
+        Return the number of tiles of a group under its best plan; 1 if it has none.
+        """
         members = members_of(part)
         try:
             plan = self.estimator.plan(members)
@@ -172,7 +179,10 @@ def _function(module: ModuleOp) -> func.FuncOp:
 
 
 def _numerics(op: Operation) -> dict[str, Attribute]:
-    """How far results may change, as the module of an operation says."""
+    """
+    Return the attribute of an operation's module that states how far results may
+    change.
+    """
     module = op.get_toplevel_object()
     found = module.attributes.get(ATTRIBUTE) if isinstance(module, ModuleOp) else None
     return {} if found is None else {ATTRIBUTE: found}

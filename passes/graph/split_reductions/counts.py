@@ -61,12 +61,14 @@ def climb(
 
 
 def tiles_of(reductions: Collection[AccumulatingInterface]) -> int:
-    """How many tiles there are of results of reductions, were tiles large."""
+    """
+    Return the least number of tiles of the results of reductions, for large tiles.
+    """
     return min(map(_tiles, reductions))
 
 
 def _tiles(op: Operation) -> int:
-    """How many tiles there are of the result of a reduction, were they large."""
+    """Return the number of tiles of the result of a reduction, for large tiles."""
     elements = tensor_type(op.results[0]).element_count()
     is_product = isinstance(op, ContractionInterface)
     return -(-elements // (ROWS * COLUMNS if is_product else ROWS))

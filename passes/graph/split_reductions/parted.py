@@ -15,9 +15,8 @@ from tlf.passes.graph.permutations import reshaped
 @dataclass(frozen=True)
 class Parted:
     """
-    What a value is for each part of an axis. The parts are counted along an axis of
-    their own, in front of the one that is in parts, or of where it was before it was
-    reduced.
+    Values of each part of an axis, stacked along an axis of their own: in front of the
+    axis that is in parts, or of its position before it was reduced.
     """
 
     value: SSAValue
@@ -30,7 +29,7 @@ class Parted:
 
     @property
     def behind(self) -> int:
-        """How many axes follow the parts."""
+        """Number of axes behind that of the parts."""
         return len(self.shape) - self.axis - 1
 
     def moved(self, axis: int, builder: Builder) -> Parted:

@@ -30,7 +30,7 @@ class UnsplitError(Exception):
 
 
 def is_known(op: Operation) -> bool:
-    """Whether an operation can be one on parts."""
+    """Return `True` if an operation can be rebuilt on parts."""
     kinds = graph.ReduceOp | graph.BroadcastOp | graph.ReshapeOp | ContractionInterface
     return is_pointwise(op) or isinstance(op, kinds)
 
@@ -41,10 +41,12 @@ class Rebuild:
 
     axes: AxisClasses
     axis: Hashable
-    """What stands for the axis."""
+    """Representative of the class of the axis."""
     parts: int
     values: dict[SSAValue, Parted] = field(default_factory=dict[SSAValue, Parted])
-    """What has been built, by what it stands for, and what it is built of."""
+    """
+    Values built on parts, and those that they are built from, by the original values.
+    """
 
     def iterator(self, op: TilingInterface) -> int | None:
         """The iterator that runs along the axis, if there is one."""

@@ -75,7 +75,7 @@ class Reductions:
 
     @property
     def extent(self) -> int:
-        """How long the axis is."""
+        """Extent of the axis."""
         return self.forms.of(self.first.op).extents[self.first.iterator]
 
     def split(self, parts: int) -> bool:
@@ -96,7 +96,9 @@ def _longest(form: Form) -> int:
 
 
 def longest(op: AccumulatingInterface) -> int:
-    """How long the longest axis is that an operation reduces; 1 if it has none."""
+    """
+    Return the extent of the longest axis that an operation reduces; 1 if there is none.
+    """
     form = Form(op)
     return form.extents[_longest(form)] if form.reductions else 1
 
@@ -110,7 +112,7 @@ class _Split:
     rebuild: Rebuild = field(init=False)
     totals: Totals = field(init=False)
     replaced: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """What stands for values in the end."""
+    """Final replacements of values."""
 
     def __post_init__(self) -> None:
         found = self.reductions
@@ -136,7 +138,7 @@ class _Split:
             old.replace_all_uses_with(new)
 
     def _needed(self) -> list[TilingInterface]:
-        """What is computed of parts, in program order."""
+        """Return the operations to compute on parts, in program order."""
         steps, found = self.reductions.steps, list[TilingInterface]()
         wanted: set[SSAValue] = {op.results[0] for op in steps}
         for op in reversed(self.reductions.operations):
@@ -156,7 +158,9 @@ class _Split:
         return cascade is not None and op in cascade.rows
 
     def _runs_along(self, op: TilingInterface) -> bool:
-        """Whether an operation computes something for each place of the axis."""
+        """
+        Return `True` if an operation computes something for each index of the axis.
+        """
         along = self.rebuild.iterator(op) if is_known(op) else None
         return along in self.reductions.forms.of(op).parallel
 
@@ -175,7 +179,7 @@ class _Split:
         self.replaced[step.op.results[0]] = total
 
     def _changes(self, op: graph.ReduceOp, expansion: Expansion) -> list[Parted]:
-        """What terms of a sum change by, added up for each part."""
+        """Return the changes of the terms of a sum, summed up per part."""
         builder = Builder(InsertPoint.before(op))
         whole = self.rebuild.values[op.operand]
         program = TensorProgram(builder, op.accumulator_type)
@@ -210,7 +214,10 @@ class _Split:
         self.rebuild.values[result] = Parted(total, made.axis)
 
     def _limits(self, op: Operation) -> Sequence[float]:
-        """What is not to be beyond what others compute with, of each part."""
+        """
+        Return the limits of the result of an operation per part, while others compute
+        with it.
+        """
         cascade = self.reductions.cascade
         return () if cascade is None else limits.limits_of(cascade, op)
 
@@ -221,7 +228,10 @@ class _Split:
         self.rebuild.values[result] = Parted(value, made.axis)
 
     def _is_of_product(self, op: TilingInterface) -> bool:
-        """Whether an operation is a product, or computes something of its elements."""
+        """
+        Return `True` if an operation is a product, or computes something of its
+        elements.
+        """
         if isinstance(op, ContractionInterface):
             return True
         is_of_one = not self.replaced.keys().isdisjoint(op.operands)
@@ -236,8 +246,9 @@ class _Split:
 
 def _place(step: Step, values: Mapping[SSAValue, Parted]) -> int:
     """
-    Where a contraction has its parts: behind the rows that correct it, and where what
-    corrects it has them, if only axes of extent 1 are in between.
+    Return the position of the parts in the result of a contraction: behind the rows
+    that correct it, and where the values that correct it have them, if only axes of
+    extent 1 are in between.
     """
     if step.correction is None:
         return 0

@@ -1,4 +1,4 @@
-"""What reductions of parts come to together."""
+"""Totals of reductions of parts."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Totals:
     """
 
     parts: Mapping[SSAValue, Parted]
-    """What parts computed with."""
+    """Values that the parts computed with."""
     limits: Callable[[Operation], Sequence[float]]
-    """What this, computed by an operation, is limited to."""
+    """Limits of these values, by the operation that computes them."""
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Totals, by what they stand for."""
     seen: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
@@ -76,7 +76,10 @@ class Totals:
     def _attaining(
         self, step: Step, restart: Restart, part: Parted, builder: Builder
     ) -> Parted:
-        """What parts have found that attain the extreme of all, or else nothing."""
+        """
+        Return the results of the parts that attain the extreme of all, with neutral
+        elements for the others.
+        """
         extreme = restart.extreme
         program = TensorProgram(builder, tensor_type(extreme).element_type)
         formulae = _Formulae(restart.places, part.axis, program)
@@ -95,7 +98,7 @@ class Totals:
         sums: Sequence[Parted],
         program: TensorProgram,
     ) -> Parted:
-        """What a part has added up, with the results of all parts."""
+        """Return the sums of the parts, corrected for the results of all parts."""
         formulae = _Formulae(expansion.places, part.axis, program)
         before = {value: self.parts[value] for value in expansion.places}
         total = part.value
@@ -158,7 +161,7 @@ class _Formulae:
 
 
 def _moved(value: SSAValue) -> Formula:
-    """How much a value changes by."""
+    """Return the change of a value."""
     return Apply("sub", (After(value), Before(value)))
 
 
@@ -184,12 +187,15 @@ def weighted(part: Parted, factor: SSAValue, program: TensorProgram) -> SSAValue
 
 
 def place_for(places: Places, axis: int) -> int:
-    """Where a value has its parts if a sum that it corrects has them at an axis."""
+    """
+    Return the position of the parts in a value that corrects a sum whose parts are at
+    `axis`.
+    """
     found = [each for each in places[:axis] if each is not None]
     return max(found, default=-1) + 1
 
 
 def _with_parts(places: Places, axis: int, place: int) -> Places:
-    """Which axes run along each other once both values have parts."""
+    """Return the places of one value's axes in the other once both have parts."""
     moved = [None if each is None else each + (each >= place) for each in places]
     return (*moved[:axis], place, *moved[axis:])

@@ -1,6 +1,4 @@
-"""
-Which moves of a loop may start iterations ahead of their own.
-"""
+"""Moves of a loop that may start iterations ahead of their own: prefetching."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ class Loads:
     loop: scf.ForOp
     moves: Sequence[mem.Move]
     written: Sequence[tuple[Operation, SSAValue]]
-    """What operations in the loop write: buffers and views."""
+    """Writes of operations in the loop: buffers and views."""
 
     @staticmethod
     def of(loop: scf.ForOp, levels: Sequence[str]) -> Loads:
@@ -83,7 +81,10 @@ class Loads:
     def _reason(
         self, move: mem.Move, ahead: Sequence[mem.Move], iterations: int
     ) -> str | None:
-        """Why a move has to stay where it is; `ahead` are the ones before that go."""
+        """
+        Return why a move has to stay in its iteration, or None; `ahead` are the earlier
+        moves that start ahead.
+        """
         written = [each for each in self.written if not _names(move, each[0], ahead)]
         if any(self._is_overwritten(move, *each) for each in written):
             return "the loop writes what it is loaded from"
@@ -103,7 +104,10 @@ class Loads:
         return None
 
     def _is_overwritten(self, move: mem.Move, op: Operation, buffer: SSAValue) -> bool:
-        """Whether other iterations may write to a buffer what a move reads of it."""
+        """
+        Return `True` if an operation's writes to a buffer in other iterations may
+        overwrite the source of a move.
+        """
         if isinstance(move, mem.DmaGatherOp):
             return any(may_meet(e, buffer) for e in (move.source, move.indices))
         if not may_meet(move.source, buffer):
@@ -114,7 +118,10 @@ class Loads:
 
 
 def _names(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
-    """Whether what brings the indices of a move comes as much ahead, in its queue."""
+    """
+    Return `True` if an operation loads the indices of a move, starts as far ahead and
+    is in the same queue.
+    """
     if not isinstance(move, mem.DmaGatherOp) or op not in ahead:
         return False
     assert isinstance(op, mem.Move)
@@ -123,7 +130,7 @@ def _names(move: mem.Move, op: Operation, ahead: Sequence[mem.Move]) -> bool:
 
 
 def is_filled_in(body: Block, move: mem.Move) -> bool:
-    """Whether a move fills a buffer that the body allocates."""
+    """Return `True` if a move fills a buffer that the body allocates."""
     owner = root_of(move.destination).owner
     return isinstance(owner, mem.AllocOp) and owner.parent is body
 
@@ -244,12 +251,14 @@ def _held_up(move: mem.Move, moves: Sequence[mem.Move]) -> Operation | None:
 
 
 def _is_shared(op: Operation, waits: Sequence[Operation]) -> bool:
-    """Whether an operation is one of some waits, and waits for other moves, too."""
+    """
+    Return `True` if an operation is one of some waits, and waits for other moves, too.
+    """
     return op in waits and len(op.operands) > 1
 
 
 def _shares_queue(loop: Operation, move: mem.Move) -> bool:
-    """Whether moves in a loop are between the same levels as another one."""
+    """Return `True` if moves in a loop are between the same levels as another one."""
     return any(
         isinstance(op, mem.Move) and _levels(op) == _levels(move) for op in loop.walk()
     )

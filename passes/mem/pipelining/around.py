@@ -1,5 +1,5 @@
 """
-What the inner loops of a loop need, brought near an iteration ahead.
+Prefetching of the inputs of inner loops, an iteration of the outer loop ahead.
 
 A loop without stages may have one in its body whose iterations overlap: for tiles of
 rows, say, a loop over keys. What an iteration loads for all of it, such as the queries

@@ -24,7 +24,7 @@ from tlf.dialects.types import dtype_of
 
 
 def is_quiet(op: Operation) -> bool:
-    """Whether an operation neither moves nor computes anything."""
+    """Return `True` if an operation neither moves nor computes anything."""
     return is_pure(op) or isinstance(op, (mem.WaitOp, mem.AllocOp, *VIEWS))
 
 
@@ -36,8 +36,8 @@ def cut_of(
     pace_of: Callable[[int, range], P | None],
 ) -> Cut[P] | None:
     """
-    How a move of a box from some offsets on is best cut that a level stores so; see
-    `best_cut`.
+    Return the best cut of the move of a box at some offsets in a level that stores it
+    as given; see `best_cut`.
     """
     item = dtype_of(stored.element_type).itemsize
     strides = stored.get_strides() or ()
@@ -94,7 +94,7 @@ def in_chunks(
 
 
 def _start(inside: Builder, first: Index, size: int, number: SSAValue) -> SSAValue:
-    """Where the chunk of a number begins."""
+    """Return the first index of the chunk of a number."""
     place = AffineExpr.dimension(0) * size
     if isinstance(first, int):
         return applied(inside, place + first if first else place, [number])

@@ -1,5 +1,5 @@
 """
-Which products of a loop may start iterations ahead.
+Products of a loop that may start iterations ahead.
 
 Where other engines take the result of a product, and one product more takes theirs, the
 array would stand still between the two. With the product of the next iteration in
@@ -50,7 +50,9 @@ class Products:
         ]
 
     def _is_first(self, product: mem.ContractOp) -> bool:
-        """Whether a product needs nothing that the body does before."""
+        """
+        Return `True` if a product depends on nothing that the body computes before.
+        """
         needed = operands_of(product)
         if not product.always_overwrites or not all(map(_is_address, needed)):
             return False
@@ -70,7 +72,10 @@ class Products:
         )
 
     def _leads_to_another(self, product: mem.ContractOp) -> bool:
-        """Whether a later product of the body needs its result, through others."""
+        """
+        Return `True` if a later product of the body depends on its result, through
+        others.
+        """
         made = {root_of(product.acc)}
         for op in self.block.ops:
             if not product.is_before_in_block(op):
@@ -84,7 +89,7 @@ class Products:
 
 
 def _is_address(op: Operation) -> bool:
-    """Whether an operation only finds out where something is."""
+    """Return `True` if an operation only computes an address."""
     return is_pure(op) or isinstance(op, VIEWS)
 
 

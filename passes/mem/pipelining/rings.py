@@ -42,7 +42,10 @@ class Slices:
     ring: SSAValue
 
     def meet(self, other: Slices, iterations: int) -> bool:
-        """Whether those of an iteration are any of the other ones, so much later."""
+        """
+        Return `True` if slices of an iteration overlap the other ones, so many
+        iterations later.
+        """
         if self.ring is not other.ring:
             return True
         if (self.factor, self.axis) != (other.factor, other.axis):
@@ -62,8 +65,8 @@ def ring_of(move: mem.Move, loop: scf.ForOp) -> SSAValue | None:
 
 def is_free(move: mem.Move, loop: scf.ForOp, iterations: int) -> bool:
     """
-    Whether the place of a move into a ring is free so many iterations ahead. The loop
-    counts from 0 in steps of 1.
+    Return `True` if the slices that a move writes in a ring are free so many iterations
+    ahead. The loop counts from 0 in steps of 1.
     """
     buffer = ring_of(move, loop)
     place = _slices(move.destination, loop)
@@ -115,7 +118,7 @@ def _slices(view: SSAValue, loop: scf.ForOp) -> Slices | None:
 
 
 def _has_all_slices(ring: SSAValue) -> bool:
-    """Whether a ring is a buffer, or all of one of its slots."""
+    """Return `True` if a ring is a buffer, or all of one of its slots."""
     match ring.owner:
         case mem.AllocOp():
             return True

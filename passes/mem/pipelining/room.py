@@ -1,6 +1,4 @@
-"""
-Whether the slots of a loop's buffers have room in their levels.
-"""
+"""Capacity of memory levels for the slots of a loop's buffers."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ from tlf.support.allocation import Buffer, align, live_bytes
 
 @dataclass(frozen=True)
 class Room:
-    """
-    What is live while a loop runs, were some buffers of its body to have slots.
-    """
+    """Live ranges in a loop whose body has some buffers with slots."""
 
     loop: Operation
     body: Block
@@ -47,13 +43,15 @@ class Room:
         return Room(loop, body, slotted, slots, liveness)
 
     def at_once(self, level: Level) -> bool:
-        """Whether what is live at one step fits in a level."""
+        """
+        Return `True` if the buffers that are live at the same step fit in a level.
+        """
         return live_bytes(self._buffers(level)) <= level.capacity
 
     def side_by_side(self, level: Level) -> bool:
         """
-        Whether everything that is live in the loop, and what maps of several operations
-        compute in between, fits in a level without sharing.
+        Return `True` if all buffers that are live in the loop, and intermediate values
+        of maps of several operations, fit in a level without sharing.
         """
         buffers = self._buffers(level)
         (loop,) = self._during(0, self.liveness.spans[self.loop]).spans

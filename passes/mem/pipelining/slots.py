@@ -43,7 +43,10 @@ def slot_number(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue:
 
 
 def _start(loop: scf.ForOp, trips: int | None, slots: int) -> SSAValue | None:
-    """How many iterations, modulo the slots, there were before this execution."""
+    """
+    Return the number of iterations, modulo the slots, before this execution of a loop;
+    None if it need not be added.
+    """
     terms: list[tuple[int, Counter]] = []
     executions = trips
     for counter in _around(loop):

@@ -63,7 +63,7 @@ class Line:
         )
 
     def stops(self, load: mem.DmaOp, position: int) -> bool:
-        """Whether a load has to stay behind the operation at a position."""
+        """Return `True` if a load has to stay behind the operation at a position."""
         if self.fences[position]:
             return True
         buffer, source = root_of(load.destination), root_of(load.source)
@@ -88,20 +88,23 @@ class Line:
 
 
 def _with_operands(load: mem.DmaOp) -> Iterator[Operation]:
-    """What goes up with a load, and the load itself, in order."""
+    """Yield the operations that move up with a load, and the load itself, in order."""
     yield from _origins(load)
     yield from operands_of(load)
     yield load
 
 
 def _origins(load: mem.DmaOp) -> list[Operation]:
-    """What the buffers of a load come from, unless they are arguments."""
+    """Return the operations that define the buffers of a load, except arguments."""
     owners = [root_of(end).owner for end in (load.destination, load.source)]
     return [owner for owner in owners if isinstance(owner, BUFFERS)]
 
 
 def _may_move(op: mem.DmaOp, block: Block) -> bool:
-    """Whether a load fills a buffer of the block, from a place that is known early."""
+    """
+    Return `True` if a load fills a buffer of the block, from an address that is known
+    early.
+    """
     owner = root_of(op.destination).owner
     if not isinstance(owner, mem.AllocOp) or owner.parent is not block:
         return False
@@ -141,7 +144,7 @@ def _awaited(op: Operation) -> Iterator[mem.Move]:
 
 
 def _carried(token: SSAValue) -> Sequence[SSAValue]:
-    """Where a token comes from that a loop carries."""
+    """Return the initial and the yielded value of a token that a loop carries."""
     loop, index = token.owner, 0
     if isinstance(token, BlockArgument):
         loop, index = token.owner.parent_op(), token.index - 1

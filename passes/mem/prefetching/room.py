@@ -39,14 +39,14 @@ class Places:
 
     @property
     def are_found(self) -> bool:
-        """Whether `mem-plan` finds places for all buffers."""
+        """True if `mem-plan` finds offsets for all buffers."""
         found = placed(list(self.buffers.values()), self.level.capacity)
         return found.peak <= self.level.capacity
 
     def goals(self, line: Line) -> Iterator[dict[mem.DmaOp, int]]:
         """
-        Where loads may go: each to the earliest position at which there is room for
-        its buffer, then with less and less room taken. Those that stay are left out.
+        Yield target positions of loads: each the earliest at which there is room for
+        its buffer, then with less and less room taken. Loads that stay are left out.
         """
         for share in SHARES:
             goals = self._goals(line, int(self.level.capacity * share))
@@ -54,7 +54,9 @@ class Places:
                 yield goals
 
     def _goals(self, line: Line, limit: int) -> dict[mem.DmaOp, int]:
-        """Where loads go if no more than `limit` bytes are to be live at once."""
+        """
+        Return the target positions of loads with at most `limit` bytes live at once.
+        """
         live = self._live(line)
         goals: dict[mem.DmaOp, int] = {}
         first = 0
@@ -90,7 +92,10 @@ class Places:
         ]
 
     def _is_likely(self, line: Line, goals: Mapping[mem.DmaOp, int]) -> bool:
-        """Whether places are found when loads have gone to where they go."""
+        """
+        Return `True` if offsets are likely to be found once loads are at their target
+        positions.
+        """
         moved = dict(self.buffers)
         for load, goal in goals.items():
             op = _buffer_of(load)

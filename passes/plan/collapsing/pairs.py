@@ -1,4 +1,4 @@
-"""Which axes of the values of a group are the same two neighbours everywhere."""
+"""Pairs of neighbouring axes that are the same throughout the values of a group."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ class Pairs:
 
     @staticmethod
     def along(members: Members, axis: int) -> Pairs | None:
-        """What lies along two axes of a group, or None if they are not always two."""
+        """
+        Return the values and iterators along a pair of axes of a group, or None if the
+        axes are not a pair everywhere.
+        """
         pairs = Pairs(members)
         pairs.axes[members.results[0]] = axis
         try:
@@ -54,7 +57,9 @@ class Pairs:
         return pairs
 
     def gains(self, array: SystolicArray) -> bool:
-        """Whether a product has fewer passes where rows follow each other."""
+        """
+        Return `True` if a product has fewer passes with consecutive rows collapsed.
+        """
         for op, found in self.iterators.items():
             if not isinstance(op, ContractionInterface):
                 continue
@@ -110,7 +115,9 @@ class Pairs:
 
 
 def _gains(rows: int, row: int, side: int) -> bool:
-    """Whether all elements take fewer passes than tiles of whole rows do."""
+    """
+    Return `True` if all elements together take fewer passes than tiles of whole rows.
+    """
     most = max(1, PASSES * side // row)
     apart = min(
         -(-rows // count) * -(-count * row // side) for count in range(1, most + 1)

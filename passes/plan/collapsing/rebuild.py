@@ -35,7 +35,7 @@ class CollapsedGroup:
         self.inputs: list[SSAValue] = []
         self.made: dict[SSAValue, SSAValue] = {}
         self.before: list[Operation] = []
-        """What computes the inputs."""
+        """Operations that compute the inputs."""
 
     def replace(self) -> bool:
         """Put it in the place of the other group, unless it cannot be built."""
@@ -91,7 +91,7 @@ class CollapsedGroup:
                 del self.inputs[number]
 
     def _argument(self, value: SSAValue, hint: str | None) -> SSAValue:
-        """What the body sees of an input."""
+        """Return the block argument of the body for a new input."""
         self.inputs.append(value)
         made = self.body.insert_arg(value.type, len(self.body.args))
         made.name_hint = hint
@@ -120,7 +120,10 @@ class CollapsedGroup:
         return op.tiled(operands, types)
 
     def _outside(self, op: PaddedInterface) -> Sequence[tuple[int, int]]:
-        """How many elements the first operand lacks, before and behind its own."""
+        """
+        Return the padding of the first operand per axis: the number of elements before
+        and behind its own.
+        """
         shape = tensor_type(op.operands[0]).get_shape()
         found = [(0, 0)] * len(shape)
         if (axis := self.pairs.axes.get(op.operands[0])) is None:

@@ -1,4 +1,4 @@
-"""Whether two neighbouring axes of a tensor lie in memory as one would."""
+"""Contiguity of two neighbouring axes of a tensor, which lie in memory as one would."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class _NotWholeError(Exception):
 
 def has_whole_rows(value: SSAValue, axis: int) -> bool:
     """
-    Whether a tensor, and whatever may share its buffer, has all elements along the axis
-    behind `axis`, so that rows follow each other without gaps.
+    Return `True` if a tensor, and all tensors that may share its buffer, have all
+    elements along the axis behind `axis`, so that rows are contiguous.
     """
     extent = tensor_type(value).get_shape()[axis + 1]
     pending, seen = [value], {value}
@@ -102,7 +102,10 @@ def _carried(value: SSAValue, block: Block) -> Iterator[SSAValue]:
 
 
 def _of_loop(loop: tile.WhileOp, number: int) -> Iterator[SSAValue]:
-    """What a loop carries under a number, before, in and after it."""
+    """
+    Yield the values of the loop-carried variable of an index: initial, carried, yielded
+    and result.
+    """
     yield loop.inits[number]
     yield loop.carried[number]
     yield loop.yielded.arguments[number]

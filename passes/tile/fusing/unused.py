@@ -19,7 +19,10 @@ def drop_overwritten(nest: tile.WhileOp) -> None:
 
 
 def _overwritten(op: object) -> tile.DesliceOp | None:
-    """What was put into a tensor right before, if all of it is overwritten."""
+    """
+    Return the previous write to a tensor, if an operation overwrites all of it; else
+    None.
+    """
     if not isinstance(op, tile.DesliceOp):
         return None
     before = op.destination.owner
