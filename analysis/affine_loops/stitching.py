@@ -71,7 +71,7 @@ class Stitching:
     known: dict[SSAValue, Destination] = field(
         default_factory=dict[SSAValue, Destination]
     )
-    """Destinations by what is there at the end."""
+    """Destinations, by their tensors after the last tile."""
 
     @staticmethod
     def of(function: Operation) -> Stitching:
@@ -119,7 +119,7 @@ class Stitching:
         return Stitching.finished(put.result)
 
     def tiles(self, value: SSAValue) -> int:
-        """Of how many tiles a tensor is made."""
+        """Return the number of tiles that a tensor is made of."""
         if (destination := self.known.get(value)) is not None:
             return destination.tiles
         match value.owner:

@@ -67,7 +67,7 @@ class Cones:
         box: Box,
         boxes: dict[SSAValue, Box],
     ) -> Effort:
-        """Add what a box of a result needs, and return its work."""
+        """Add the needs of a box of a result to `boxes`, and return its work."""
         needed = self.reads.of(op, number, box)
         for operand, part in zip(self.reads.flow.operands(op), needed, strict=True):
             if part is None:

@@ -1,4 +1,4 @@
-"""Traffic beyond what has to be moved once, where it can be proven."""
+"""Traffic beyond every tensor once, where it can be proven."""
 
 from __future__ import annotations
 

@@ -90,9 +90,9 @@ def _distinct(
     terms: tuple[tuple[int, int], ...], axis: int, offset: int, extent: int, length: int
 ) -> int:
     """
-    With how many values of one iterator. What they read with all values of the other
-    one are points at equal distances; where those are farther apart than the indices
-    are many, one value counts.
+    Return the number of values of one iterator that read some of the indices. Their
+    reads with all values of the other iterator are points at equal distances; if that
+    distance is greater than the number of indices, one value counts.
     """
     (factor, count), *others = (terms[axis], *terms[:axis], *terms[axis + 1 :])
     step, points = others[0] if others else (1, 1)

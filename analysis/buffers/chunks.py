@@ -23,7 +23,7 @@ class Pace(Protocol):
 
     @property
     def depth(self) -> int:
-        """In how many loops."""
+        """Number of loops around it."""
         ...
 
 

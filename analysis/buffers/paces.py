@@ -33,7 +33,7 @@ class Pace:
 
     @property
     def depth(self) -> int:
-        """In how many loops chunks are used."""
+        """Number of loops in which chunks are used."""
         return len(self.loops)
 
 

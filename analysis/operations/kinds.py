@@ -9,9 +9,9 @@ from xdsl.ir import Attribute, Operation
 
 class Kinds:
     """
-    Tells operations apart by name, properties and types, many of them copies: these
-    share their attributes, so that each attribute is printed once. Operations have to
-    stay what they are.
+    Numbering of operations by name, properties and types. Many operations are copies
+    that share their attributes, so that each attribute is printed once. Operations must
+    not change.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ class Step:
     iterator: int
     """Its iterator that runs along the axis."""
     correction: Correction | None
-    """By what its running sum is multiplied, where it depends on others."""
+    """Factor of its running sum, where it depends on others."""
     restart: Restart | None = None
     """Condition under which it starts again instead."""
     expansion: Expansion | None = None
@@ -181,8 +181,9 @@ def _check_starts(
     in_parts: bool,
 ) -> None:
     """
-    Check that what starts from a tensor needs nothing of the others, as what is added
-    up is corrected, but not what that starts from; nor has parts, each with a start.
+    Check that no reduction that starts from a tensor depends on the others, as
+    corrections apply to the sum but not to its start; nor has parts, each with a start.
+    Raises `NoCascadeError`.
     """
     for op in found:
         if op.init_value is not None and (in_parts or op in dependent):
@@ -238,7 +239,7 @@ class _Corrected:
 
     @property
     def running(self) -> Sequence[Operation]:
-        """Whatever others may need."""
+        """Operations whose results others may need: steps and rows."""
         return (*self.alone, *self.rows)
 
     def steps(

@@ -1,5 +1,5 @@
 """
-By which factor a running sum is off once what its terms depend on has changed.
+Correction factors of running sums whose terms depend on values that change.
 
 Terms `body(x, r)` of a sum depend on results `r` of reductions before. If
 `body(x, new) / body(x, old)` is the same for all x, then what has been summed up with

@@ -85,7 +85,7 @@ def _is_limited(cascade: Cascade, op: Operation) -> bool:
 
 
 def _sides(cascade: Cascade, value: SSAValue) -> frozenset[int]:
-    """At which ends a value may be infinite in the loop: -1, 1 or both."""
+    """Return the ends at which a value may be infinite in the loop: -1, 1 or both."""
     op = value.owner
     if isinstance(op, AccumulatingInterface) and isinf(neutral := op.neutral()):
         return frozenset({-1 if neutral < 0 else 1})

@@ -346,7 +346,7 @@ class _Analysis:
     def _ask(
         self, op: TilingInterface, scope: Scope, reads: Sequence[Box | None]
     ) -> None:
-        """Note what an operation needs of its operands."""
+        """Record the needs of an operation for its operands."""
         is_looped = op is self.tiling.anchor and bool(self.tiling.inner_loops)
         inner = is_looped or self.tiling.is_step(op)
         is_moved = op in self.tiling.gathered

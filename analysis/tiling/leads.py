@@ -51,8 +51,8 @@ def led_order(
 
 def _gap(tiling: GroupTiling, operations: Sequence[Operation]) -> int:
     """
-    Before which of some operations those run that are further ahead: the last
-    contraction, if all that read windows come before it, or else the end.
+    Return the index of the operation before which those run that are further ahead: the
+    last contraction, if all readers of windows come before it, or else the end.
     """
     end = len(operations)
     numbers = range(end)

@@ -95,7 +95,7 @@ class Read(NamedTuple):
     """A need for a part of a value, by one operand of one operation."""
 
     consumer: TilingInterface | None
-    """None for what a window keeps."""
+    """None for a part that a window keeps."""
     operand: int
     box: Box
     scope: Scope

@@ -48,14 +48,14 @@ def piece_of(tiling: GroupTiling, value: SSAValue, root: TilingInterface) -> Box
 
 @dataclass
 class Beside:
-    """Finds which axes of further results of a group run along those of the first."""
+    """Alignment of the axes of further results of a group with those of the first."""
 
     operations: Sequence[TilingInterface]
     forms: Forms
     products: Callable[[], AbstractSet[Operation]] = frozenset
     """Finds the contractions that one loop adds up side by side: few groups need it."""
     classes: Callable[[], AxisClasses] | None = None
-    """Finds which iterators run along the same axis, if others want to know it too."""
+    """Function that returns the classes of iterators, if others need them too."""
 
     def piece(self, op: TilingInterface, first: SSAValue, piece: Box) -> Box:
         """

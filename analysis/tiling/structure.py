@@ -49,8 +49,8 @@ def _type_text(type_: Attribute) -> str:
 
 class Structures:
     """
-    Tells groups apart by structure, many of the same operations: these, as long as they
-    stay what they are, are looked at once.
+    Keys of groups by structure, for many groups of the same operations: each operation
+    is examined once, and must not change.
     """
 
     def __init__(self, kinds: Kinds | None = None) -> None:

@@ -1,4 +1,4 @@
-"""In which order the axes of what is gathered lie."""
+"""Axis order of gathered tensors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ REPEATED = 2
 
 class OrderUnfoldedPattern(RewritePattern):
     """
-    Let what is gathered side by side lie side by side, where a gather repeats elements:
-    so few are moved for that, as a table of biases by distance and head is, of which
-    scores of one head take many.
+    Make gathered elements contiguous, where a gather repeats elements: few are moved
+    for that, as of a table of biases by distance and head, of which scores of one head
+    take many.
     """
 
     @op_type_rewrite_pattern

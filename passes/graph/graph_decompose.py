@@ -91,7 +91,7 @@ def _native_to(op: ModuleOp) -> Native:
 
 
 def is_a(kind: type[Operation]) -> Callable[[Operation], bool]:
-    """Tell operations that have an interface."""
+    """Return a predicate for operations that have an interface."""
     return lambda op: isinstance(op, kind)
 
 

@@ -1,4 +1,4 @@
-"""Computing when compiling what follows from constants alone."""
+"""Constant folding of values that depend on constants alone."""
 
 from __future__ import annotations
 

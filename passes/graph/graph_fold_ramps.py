@@ -1,4 +1,4 @@
-"""Computing once what depends on indices by a sum of them alone."""
+"""Tabulation of values that depend on indices by a sum of them alone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Sum:
     )
     """In the order in which they are computed."""
     looked: int = 0
-    """At how many of these, and of others, was looked."""
+    """Number of operations examined, these and others."""
 
     @property
     def along(self) -> Ramp:
@@ -83,7 +83,9 @@ class Sum:
         return None if None in times else found
 
     def _gather(self, value: SSAValue) -> bool:
-        """Find what computes a value; whether that is known."""
+        """
+        Collect the operations that compute a value. Return `True` if all are known.
+        """
         if value in self.leaves or value in self.numbers:
             return True
         op = value.owner
@@ -107,7 +109,7 @@ class Sum:
         return True
 
     def _times(self, ramp: Ramp) -> int | None:
-        """By what the sum is multiplied in a ramp, if it is by something."""
+        """Return the factor of the sum in a ramp, or None if it is not a multiple."""
         axis = next(n for n, factor in enumerate(self.factors) if factor)
         times, rest = divmod(ramp.factors[axis], self.factors[axis])
         is_multiple = not rest and ramp.factors == self.along.times(times).factors
@@ -216,7 +218,7 @@ def fold_computed(op: ElementwiseInterface) -> None:
 def _replace(
     op: Operation, source: SSAValue, accesses: Sequence[Access], builder: Builder
 ) -> None:
-    """Put what a map gathers in the place of an operation."""
+    """Replace an operation by a gather with a map."""
     shape = tensor_type(op.results[0]).get_shape()
     map_ = indexing_map(tuple(accesses), len(shape)).data
     made = builder.insert(graph.UnfoldOp(source, map_, shape))

@@ -59,7 +59,7 @@ from tlf.passes.graph.split_repeated import SplitRepeatedPattern
 
 
 def _note_left(op: Operation) -> None:
-    """Note why axes that are computed with were not split before."""
+    """Emit a remark on why axes that are computed with were not split before."""
     if not isinstance(op, graph.ReshapeOp) or not _is_computed_with(op.result):
         return
     shapes = [tensor_type(value).get_shape() for value in (op.operand, op.result)]

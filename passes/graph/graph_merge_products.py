@@ -269,7 +269,9 @@ def families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
 
 
 def _note_computed(block: Block, invariant: set[SSAValue]) -> None:
-    """Tell of products of one tensor whose weights are not known before a call."""
+    """
+    Emit a remark on products of one tensor whose weights are not known before a call.
+    """
     readers: dict[SSAValue, list[Operation]] = {}
     for op in block.ops:
         if (product := Product.of(op)) is not None:

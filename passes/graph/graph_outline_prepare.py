@@ -1,4 +1,4 @@
-"""Moving what follows from weights alone to a function that runs once."""
+"""Outlining of computations on weights alone to a function that runs once."""
 
 from __future__ import annotations
 

@@ -163,7 +163,10 @@ class _Parts:
 
 
 def _decompose_users(joined: graph.ConcatOp) -> None:
-    """Let what is computed of a joined tensor be elementwise, and reductions."""
+    """
+    Decompose the users of a concatenated tensor into elementwise operations and
+    reductions.
+    """
     pending, seen = list[SSAValue]([joined.result]), set[SSAValue]()
     while pending:
         value = pending.pop()

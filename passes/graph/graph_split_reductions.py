@@ -60,7 +60,7 @@ class _Change:
     places: tuple[int, ...]
     """Indices of the operations that belong to the group."""
     count: int
-    """Into how many parts."""
+    """Number of parts."""
 
     def is_possible(self, operations: Sequence[TilingInterface]) -> bool:
         """
@@ -113,7 +113,9 @@ class _Scope:
         return any(each < processors for each in programs)
 
     def ways(self) -> Iterator[Sequence[Way]]:
-        """In which ways reductions may be split, the more promising ones first."""
+        """
+        Yield the ways in which reductions may be split, the more promising ones first.
+        """
         exposed = [Way.EXPOSED] if any(map(rule_for, self.operations)) else []
         together = [Way.TOGETHER] if len(self.parts) > 1 else []
         yield [*together, *exposed]

@@ -29,8 +29,8 @@ def leaves(
     value: SSAValue, follows: Callable[[SSAValue], bool] = lambda _: True
 ) -> list[SSAValue]:
     """
-    Return the values that elementwise operations compute a value from, passing through
-    those that `follows` accepts.
+    Return the values that elementwise operations compute a value from. Values that
+    `follows` rejects are left out, with those that they are computed from.
     """
     pending, seen = [value], dict[SSAValue, None]()
     while pending:

@@ -68,7 +68,8 @@ def _squeezed(
 @dataclass
 class DropRepeatedPattern(RewritePattern):
     """
-    Multiply what is the same for all heads, or all of a batch, without an axis for it.
+    Multiply a tensor that is the same for all heads, or all of a batch, without an axis
+    for it.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:

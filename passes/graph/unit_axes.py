@@ -64,8 +64,8 @@ def _without(product: Product, dropped: Collection[int], builder: Builder) -> Pr
 @dataclass
 class DropUnitPattern(RewritePattern):
     """
-    Multiply what a reshape adds axes of extent 1 to as it was, and add them to the
-    result.
+    Multiply a tensor without the axes of extent 1 that a reshape adds to it, and add
+    them to the result.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:

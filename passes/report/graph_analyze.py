@@ -1,4 +1,4 @@
-"""Writing down what the operations of a graph cost at least."""
+"""Lower bounds on the cost of the operations of a graph, as attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing down what no schedule of a program can beat."""
+"""Lower bounds of a program over all schedules, as attributes."""
 
 from __future__ import annotations
 

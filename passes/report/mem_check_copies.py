@@ -1,4 +1,4 @@
-"""Find out what is copied within a memory level after it was computed."""
+"""Detect copies of computed values within a memory level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tell how long a program of tiles will take."""
+"""Predict the time of a program of tiles."""
 
 from __future__ import annotations
 

@@ -176,7 +176,10 @@ def defer(found: Factor) -> None:
 
 
 def _place_at(before: SSAValue, after: SSAValue) -> None:
-    """Say of what computes a value that it was written where another one was."""
+    """
+    Copy the location of the operation that computes a value to the one that replaces
+    it.
+    """
     old, new = before.owner, after.owner
     if not isinstance(old, Operation) or not isinstance(new, Operation):
         return

@@ -59,7 +59,7 @@ def sum_gathered(op: Operation) -> bool:
 
 
 class _Sums:
-    """Computes what is gathered from sums."""
+    """Builder of gathered values as sums."""
 
     def __init__(self, op: graph.GatherOp, builder: Builder) -> None:
         self.op = op

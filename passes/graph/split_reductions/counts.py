@@ -1,4 +1,4 @@
-"""Into how many parts reductions may be split."""
+"""Numbers of parts that reductions may be split into."""
 
 from __future__ import annotations
 

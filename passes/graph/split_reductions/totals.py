@@ -137,7 +137,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class _Formulae:
-    """Builds what sums are off by, for each of the parts along an axis of them."""
+    """Builder of corrections of sums, for each of the parts along an axis of them."""
 
     places: Mapping[SSAValue, Places]
     axis: int

@@ -84,7 +84,7 @@ class CollapsedGroup:
         self._drop_unused()
 
     def _drop_unused(self) -> None:
-        """Forget what was only needed to compute other inputs."""
+        """Erase the arguments that were only needed to compute other inputs."""
         for number, argument in reversed(list(enumerate(self.body.args))):
             if not argument.uses:
                 self.body.erase_arg(argument)
