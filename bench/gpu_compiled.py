@@ -27,7 +27,7 @@ from tlf.planner.cost.gpu.price import Price
 from tlf.planner.cost.gpu.search import Choice
 from tlf.planner.cost.gpu.tiles import GpuTiles
 
-STEP = "graph-choose-tiles"
+STEP = "graph-select-tile-sizes"
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ SPILLS = {2: 512, 4: 3072}
 LANES_MICROSECONDS = 1.0
 """The time within which lanes may compute a product, where that suits its group."""
 
-STEP = "graph-choose-tiles"
+STEP = "graph-select-tile-sizes"
 
 
 class Options(argparse.Namespace):

@@ -28,7 +28,7 @@ from tlf.runtime import npu
 from tlf.support.partition import Result
 
 PARTITION = "graph-partition"
-LAYOUTS = "graph-choose-layouts"
+LAYOUTS = "graph-assign-layouts"
 GROUP = "graph-group"
 
 

@@ -4,10 +4,10 @@ Accuracy of the cost model against the simulator, on the workloads of `zoo.py`.
     python bench/prediction.py
     python bench/prediction.py --target npu-tiny --only bottleneck
 
-What is predicted is known before there are buffers, addresses or instructions, from
-the loops over tiles that `npu-pipeline` chose, as `tile-predict` tells it. What is
-simulated is the program that the rest of the pipeline makes of them. MB are 10^6 bytes
-from and to the outermost memory; `ms` is what the prediction took.
+Cycles are predicted by `tile-estimate-cycles` before there are buffers, addresses or
+instructions, from the loops over tiles that `npu-pipeline` chose, and simulated with
+the program that the rest of the pipeline makes of them. MB are 10^6 bytes from and to
+the outermost memory; `ms` is the time of the prediction.
 """
 
 from __future__ import annotations

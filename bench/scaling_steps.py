@@ -15,14 +15,14 @@ from xdsl.passes import ModulePass
 
 from tlf.compiler.driver.dominance import verify_dominance
 from tlf.compiler.driver.driver import PASSES, TARGETS, emit, new_context, parse
-from tlf.compiler.driver.locations import locate_all, locations_kept
 from tlf.compiler.driver.pipeline import build_passes, build_target
 from tlf.compiler.driver.source import Source
+from tlf.dialects.rewriting import locate_all
 from tlf.dialects.target import load
 from tlf.lowering.pipelines import PIPELINES
 
 CLEAN = "canonicalize,tlf-cse,dce"
-TILED = "graph-group{level=L1},graph-choose-tiles{level=L1},convert-graph-to-tile"
+TILED = "graph-group{level=L1},graph-select-tile-sizes{level=L1},convert-graph-to-tile"
 MEMORY = "convert-tile-to-mem,mem-split-maps,mem-plan"
 
 Seconds = dict[str, float]
@@ -63,7 +63,7 @@ def time_steps(name: str, program: Program) -> Seconds:
     _verify(clock, module)
     load("npu").attach(module)
     for each in pipeline(name):
-        with clock.measure(each.name), locations_kept():
+        with clock.measure(each.name):
             each.apply(context, module)
         with clock.measure("locations"):
             locate_all(module)

@@ -30,7 +30,7 @@ from split_reductions import kernel_time
 from torch_models_attention import PreNormLayer
 
 from tlf.compiler.api.torch_backend import tlf
-from tlf.passes.graph import graph_expose_cascades
+from tlf.passes.graph import graph_expose_cascaded_reductions
 
 Run: TypeAlias = Callable[[], object]
 Taken: TypeAlias = tuple[float, int]
@@ -54,7 +54,7 @@ def with_norms_apart(
     source: Any, inputs: Sequence[Any], *, options: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
     """The backend of TLF, where sums are not split."""
-    with patch.object(graph_expose_cascades, "expose"):
+    with patch.object(graph_expose_cascaded_reductions, "expose"):
         return tlf(source, inputs, options=options)
 
 

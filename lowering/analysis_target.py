@@ -19,8 +19,8 @@ from tlf.dialects.graph import GroupOp
 from tlf.dialects.interfaces import OperationClass
 from tlf.dialects.parts import part_of
 from tlf.dialects.prepared import is_preparation
-from tlf.passes.report.graph_analyze import Cost, analyzed, total
-from tlf.passes.report.graph_bound import bounded, figures
+from tlf.passes.report.graph_annotate_lower_bound import bounded, figures
+from tlf.passes.report.graph_annotate_roofline import Cost, analyzed, total
 
 FORMATS = ("table", "json")
 
@@ -28,9 +28,10 @@ FORMATS = ("table", "json")
 @dataclass(frozen=True)
 class AnalysisTarget(Target):
     """
-    Print the cost of every operation of `graph`, as `graph-analyze` finds it, and the
-    totals of each class: of groups instead of what is inside of them, and not of what
-    is computed once; then the bounds of every function, as `graph-bound` finds them.
+    Print the cost of every operation of `graph`, as `graph-annotate-roofline` finds it,
+    and the totals of each class: of groups instead of what is inside of them, and not
+    of what is computed once; then the bounds of every function, as
+    `graph-annotate-lower-bound` finds them.
     Needs a module with a target description.
     """
 

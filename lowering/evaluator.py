@@ -15,12 +15,14 @@ from tlf.dialects.prepared import is_preparation
 from tlf.dialects.target import Level, Target
 from tlf.lowering.graph_to_tile.convert_graph_to_tile import ConvertGraphToTilePass
 from tlf.passes.graph.cse import CsePass
-from tlf.passes.plan.graph_choose_layouts import GraphChooseLayoutsPass
-from tlf.passes.plan.graph_choose_tiles import GraphChooseTilesPass
-from tlf.passes.plan.graph_collapse_axes import collapse
-from tlf.passes.plan.graph_copy_joined import GraphCopyJoinedPass
+from tlf.passes.plan.graph_assign_layouts import GraphAssignLayoutsPass
+from tlf.passes.plan.graph_collapse_dims import collapse
 from tlf.passes.plan.graph_group import GraphGroupPass
 from tlf.passes.plan.graph_mark_in_place import GraphMarkInPlacePass
+from tlf.passes.plan.graph_materialize_concat_operands import (
+    GraphMaterializeConcatOperandsPass,
+)
+from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.planner.context import Memo, PlanningContext
 from tlf.planner.cost.npu.timed import TimedTiles
 from tlf.planner.cost.program.clock import TooManyStepsError
@@ -86,10 +88,10 @@ class LoweringEvaluator:
                 )
                 collapse(module, self.target)
             else:
-                GraphChooseLayoutsPass(level.name).choose(
+                GraphAssignLayoutsPass(level.name).choose(
                     module, self._known, self.context.memo
                 )
-            self._apply(module, GraphCopyJoinedPass())
+            self._apply(module, GraphMaterializeConcatOperandsPass())
             self._choose_tiles(module, level)
             self._apply(module, DeadCodeElimination())
             if not number:
@@ -98,7 +100,7 @@ class LoweringEvaluator:
 
     def _tile(self, module: ModuleOp) -> None:
         """From groups for the nearest memory on."""
-        self._apply(module, GraphCopyJoinedPass())
+        self._apply(module, GraphMaterializeConcatOperandsPass())
         self._choose_tiles(module, self.target.tile_levels[-1])
         self._finish(module)
 
@@ -117,7 +119,7 @@ class LoweringEvaluator:
             each.apply(self.context, module)
 
     def _choose_tiles(self, module: ModuleOp, level: Level) -> None:
-        chosen = GraphChooseTilesPass(level.name)
+        chosen = GraphSelectTileSizesPass(level.name)
         chosen.choose(module, self.target, level, self._timed[level.name])
 
 

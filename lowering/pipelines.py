@@ -24,8 +24,8 @@ def tiling(level: str, merge: str = "", mark: str = "") -> str:
     before tiles are chosen and before groups become loops.
     """
     return (
-        f"graph-group{{level={level}}},{merge}graph-copy-joined,"
-        f"graph-choose-tiles{{level={level}}},dce,{mark}convert-graph-to-tile"
+        f"graph-group{{level={level}}},{merge}graph-materialize-concat-operands,"
+        f"graph-select-tile-sizes{{level={level}}},dce,{mark}convert-graph-to-tile"
     )
 
 
@@ -37,13 +37,13 @@ def npu_pipeline(levels: Sequence[str], cores: int = 1) -> str:
     outermost, *nearer = levels
     merge = (
         f"graph-partition{{level={outermost}}},"
-        f"graph-choose-layouts{{level={outermost}}},"
+        f"graph-assign-layouts{{level={outermost}}},"
     )
     first = tiling(outermost, merge, "graph-mark-in-place,")
     steps = ",tlf-cse,".join(
-        (first, *(tiling(each, "graph-collapse-axes,") for each in nearer))
+        (first, *(tiling(each, "graph-collapse-dims,") for each in nearer))
     )
-    deal = "mem-assign-cores," if cores > 1 else ""
+    deal = "mem-distribute-to-cores," if cores > 1 else ""
     return (
         f"{GIVEN},graph-pipeline,graph-verify-types,graph-copy-written,{steps},tidy,convert-tile-to-mem,tidy,"
         f"mem-fold-fills,mem-fold-casts,{deal}mem-pipeline,mem-split-maps,mem-prefetch,"
@@ -55,21 +55,21 @@ PIPELINES: Mapping[str, str] = {
     "tidy": "canonicalize,tlf-cse,dce",
     # Whole tensors: composites become simple operations.
     "graph-pipeline": (
-        "graph-simplify,tidy,graph-fold-ramps,tidy,"
-        "graph-move-factors,graph-fold-batch-norm,"
-        "graph-merge-products,graph-fold-constants,graph-split-joined,graph-decompose,"
-        "tidy,graph-fold-comparisons,graph-narrow-integers,graph-share-joined,"
-        "graph-hoist-reshapes,tidy,graph-move-factors,"
-        "graph-fold-movements,graph-move-factors,graph-fold-constants,tidy,"
-        "graph-expose-cascades,tidy,"
-        "graph-split-reductions,tidy,graph-outline-prepare,tidy"
+        "graph-simplify,tidy,graph-fold-affine-indices,tidy,"
+        "graph-hoist-scales,graph-fold-batch-norm,"
+        "graph-merge-matmuls,graph-fold-constants,graph-distribute-over-concat,graph-decompose,"
+        "tidy,graph-fold-comparisons,graph-int-range-narrowing,graph-reuse-concat,"
+        "graph-hoist-reshapes,tidy,graph-hoist-scales,"
+        "graph-fold-transposes,graph-hoist-scales,graph-fold-constants,tidy,"
+        "graph-expose-cascaded-reductions,tidy,"
+        "graph-split-k-reductions,tidy,graph-outline-prepare,tidy"
     ),
     "npu-pipeline": npu_pipeline(["L2", "L1"]),
     # One kernel per group, its tiles values that Triton manages.
     "triton-pipeline": (
-        f"{GIVEN},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-keep-wide,"
-        "graph-choose-tiles,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
-        "convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,mem-schedule-moves,"
+        f"{GIVEN},graph-pipeline,graph-unfold-windows,tidy,graph-group,graph-promote-intermediates,"
+        "graph-select-tile-sizes,dce,graph-mark-in-place,convert-graph-to-tile,tidy,"
+        "convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,mem-schedule-moves,"
         "convert-mem-to-triton"
     ),
 }

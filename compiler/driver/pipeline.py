@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
+from tlf.compiler.driver import renamed
 from tlf.compiler.driver.unknown import expected_one_of, meant
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
@@ -85,6 +86,8 @@ def _expand(
         if spec.name in passes:
             yield spec
             continue
+        if (new := renamed.PASSES.get(spec.name)) is not None:
+            raise PipelineError(f"pass `{spec.name}` was renamed to `{new}`")
         if spec.name not in pipelines:
             hint = meant(spec.name, [*passes, *pipelines])
             raise PipelineError(f"unknown pass `{spec.name}`{hint}")

@@ -14,8 +14,8 @@ from tlf.lowering.pipelines import pipelines_for
 
 GROUP = "graph-group"
 PARTITION = "graph-partition"
-TILES = "graph-choose-tiles"
-LAYOUTS = "graph-choose-layouts"
+TILES = "graph-select-tile-sizes"
+LAYOUTS = "graph-assign-layouts"
 PLANNERS = (PARTITION, LAYOUTS, TILES)
 """The passes that choose plans."""
 TILED = "convert-graph-to-tile"

@@ -11,7 +11,7 @@ from tlf.compiler.driver.diagnostics import errors_located
 from tlf.compiler.driver.driver import new_context
 from tlf.compiler.driver.source import read_source
 from tlf.compiler.driver.verified import parse_verified
-from tlf.passes.plan.graph_free_layouts import GraphFreeLayoutsPass
+from tlf.passes.plan.graph_relax_io_layouts import GraphRelaxIoLayoutsPass
 
 
 @dataclass(frozen=True)
@@ -38,5 +38,5 @@ class Program:
         module = parse_verified(context, read_source(self.file))
         if self.free:
             with errors_located(module, "the layouts"):
-                GraphFreeLayoutsPass().apply(context, module)
+                GraphRelaxIoLayoutsPass().apply(context, module)
         return module

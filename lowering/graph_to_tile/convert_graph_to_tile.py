@@ -48,7 +48,7 @@ class TileGroupPattern(RewritePattern):
         self, op: graph.GroupOp, rewriter: PatternRewriter, /
     ) -> None:
         if (plan := op.plan) is None:
-            raise TilingError(op, "expected a plan: run `graph-choose-tiles`")
+            raise TilingError(op, "expected a plan: run `graph-select-tile-sizes`")
         level = plan.level.data
         self._check_level(op, level)
         members = members_of_group(op)

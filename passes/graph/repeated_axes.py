@@ -86,6 +86,6 @@ class DropRepeatedPattern(RewritePattern):
             for value, axes in zip(product.values, dropped, strict=True)
         )
         text = f"{op.name.removeprefix('graph.')} is without axes of extent 1"
-        graph.remark(op, "graph-fold-movements", "passed", text)
+        graph.remark(op, "graph-fold-transposes", "passed", text)
         made = Product(op, (lhs, rhs), product.axes, product.result)
         rewriter.replace(op, made.build())

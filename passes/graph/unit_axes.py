@@ -79,5 +79,5 @@ class DropUnitPattern(RewritePattern):
         shape = tensor_type(op.results[0]).get_shape()
         mnemonic = op.name.removeprefix("graph.")
         text = f"{mnemonic} is without axes of extent 1"
-        graph.remark(op, "graph-fold-movements", "passed", text)
+        graph.remark(op, "graph-fold-transposes", "passed", text)
         rewriter.replace(op, graph.ReshapeOp(made, shape))

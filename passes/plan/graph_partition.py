@@ -123,7 +123,7 @@ class GraphPartitionPass(ModulePass):
     """Maximum number of operations, over all programs that are compared."""
 
     tile: tuple[int, ...] = ()
-    """Tile sizes that `graph-choose-tiles` is to use: groups stay as they are then."""
+    """Tile sizes for `graph-select-tile-sizes`; if given, groups stay as they are."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.strategy not in STRATEGIES:

@@ -1,6 +1,6 @@
 // Arguments and results that lie as they are declared, kept apart from their shapes.
 //
-// RUN: tlf-run %s --target npu-tiny --check --dump-dir %t -p "graph-pipeline,graph-group{level=L2},graph-choose-layouts,graph-choose-tiles{level=L2},dce,graph-mark-in-place,convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s
+// RUN: tlf-run %s --target npu-tiny --check --dump-dir %t -p "graph-pipeline,graph-group{level=L2},graph-assign-layouts,graph-select-tile-sizes{level=L2},dce,graph-mark-in-place,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s
 // RUN: filecheck %s --check-prefix=TEXT --input-file %t/program.npu
 //
 // TEXT: .input x L3 0 f32 1x6x9x7 order=0,2,3,1

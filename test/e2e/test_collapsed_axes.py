@@ -89,7 +89,7 @@ def test_products_take_fewer_passes():
     text = bottleneck(BlockSizes(1, 256, 64, 24, 24), "f16").program.text()
 
     target = load("npu")
-    context, module, other = with_and_without(text, target, "graph-collapse-axes")
+    context, module, other = with_and_without(text, target, "graph-collapse-dims")
 
     collapsed, apart = (
         timed(printed(context, each, target)) for each in (module, other)

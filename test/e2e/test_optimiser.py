@@ -18,7 +18,7 @@ from tlf.compiler.driver.driver import TARGETS, emit, new_context
 from tlf.compiler.driver.pipeline import build_target
 from tlf.dialects import graph
 from tlf.dialects.graph import remarks_of
-from tlf.passes.report.mem_check_copies import NONE, MemCheckCopiesPass
+from tlf.passes.report.mem_report_copies import NONE, MemReportCopiesPass
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 from tlf.runtime import npu
 from tlf.runtime.npu.dtypes import DTYPES
@@ -150,12 +150,12 @@ def test_tiles_are_put_together_without_copies(seed: int, name: str):
     on.run(on.after[:tiles], module)
     TileVerifyCoveragePass().apply(new_context(), module)
     on.run(on.after[tiles:last], module)
-    MemCheckCopiesPass().apply(new_context(), module)
+    MemReportCopiesPass().apply(new_context(), module)
     (function,) = functions_of(module)
     copies = [
         each.text.data
         for each in remarks_of(function)
-        if each.source.data == "mem-check-copies"
+        if each.source.data == "mem-report-copies"
     ]
     assert copies == [NONE]
     assert kept or ATTRIBUTE in function.attributes

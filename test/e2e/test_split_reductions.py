@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from cascade_form_runs import TOLERANCES, compare
 from cascade_forms import Sizes
 
-from tlf.passes.graph import graph_split_reductions
+from tlf.passes.graph import graph_split_k_reductions
 from tlf.passes.graph.reassociate.trial import Change, Trial
 from tlf.passes.graph.split_reductions import counts
 from tlf.passes.graph.split_reductions.split import Reductions
@@ -42,7 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(Reductions, "split", counting)
     monkeypatch.setattr(Trial, "saved", saved)
     monkeypatch.setattr(counts, "SHORT", 3)
-    monkeypatch.setattr(graph_split_reductions, "OPERATIONS", 1000)
+    monkeypatch.setattr(graph_split_k_reductions, "OPERATIONS", 1000)
     return found
 
 

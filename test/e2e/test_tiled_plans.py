@@ -163,7 +163,7 @@ def test_values_on_a_larger_chip(name: str):
     program, target = PROGRAMS[name], load("npu")
     case = make_case(formed(program.text, "f16"))
     context, module = far_tiles(case.text, target, program.tile, program.reduce)
-    near = "graph-group{level=L1},graph-choose-tiles{level=L1},dce"
+    near = "graph-group{level=L1},graph-select-tile-sizes{level=L1},dce"
     pipeline = f"graph-decompose,tidy,{near},convert-graph-to-tile,tidy"
     run_passes(context, module, target, pipeline)
     assert disagreement(case, results_of(context, module, target, case.inputs)) is None
@@ -183,9 +183,10 @@ def sized(tile: str) -> str:
     """The pipeline of an NPU with given tiles of L2, in a group each."""
     text = pipelines_for(load("npu-tiny"))["npu-pipeline"]
     text = text.replace("graph-partition{level=L2},", "")
-    assert "graph-choose-tiles{level=L2}" in text
+    assert "graph-select-tile-sizes{level=L2}" in text
     return text.replace(
-        "graph-choose-tiles{level=L2}", f"graph-choose-tiles{{level=L2 tile={tile}}}"
+        "graph-select-tile-sizes{level=L2}",
+        f"graph-select-tile-sizes{{level=L2 tile={tile}}}",
     )
 
 

@@ -52,7 +52,9 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
     for name, given in (("choose-tiles", options), ("partition", f"tile={rows}")):
         step = f"graph-{name}{{level=L2"
         text = text.replace(step, f"{step} {given}")
-    return text.replace("graph-choose-tiles,", f"graph-choose-tiles{{{options}}},")
+    return text.replace(
+        "graph-select-tile-sizes,", f"graph-select-tile-sizes{{{options}}},"
+    )
 
 
 @pytest.mark.one_in(4)
@@ -61,8 +63,8 @@ def test_every_axis_has_several_tiles_and_a_partial_one(variant: Variant):
     target = load("npu-tiny")
     pipeline = pipelines_for(target)["npu-pipeline"]
     pipeline = pipeline.replace("graph-partition{level=L2},", "")
-    largest = "graph-choose-tiles{strategy=largest "
-    pipeline = pipeline.replace("graph-choose-tiles{", largest)
+    largest = "graph-select-tile-sizes{strategy=largest "
+    pipeline = pipeline.replace("graph-select-tile-sizes{", largest)
     found = loops(tiled(variant.program.text(), target, pipeline))
 
     assert variant.tiled

@@ -171,7 +171,7 @@ def at_two_levels(
         if is_piece(members, op.parent_op()):
             _, *others = members.forms.of(members.root).parallel_extents
             op.plan = graph.PlanAttr("L1", (near[0], *others), near[1:])
-    chosen = "graph-choose-tiles{strategy=largest level=L1}"
+    chosen = "graph-select-tile-sizes{strategy=largest level=L1}"
     run(f"{chosen},dce,convert-graph-to-tile", context, module)
     run("canonicalize,tlf-cse,dce", context, module)
     return context, module
@@ -181,7 +181,7 @@ def _decomposed(text: str, target: str) -> tuple[Context, ModuleOp]:
     context = new_context()
     module = parse(context, Source(text, "cascade"))
     load(target).attach(module)
-    run("graph-decompose,graph-move-factors", context, module)
+    run("graph-decompose,graph-hoist-scales", context, module)
     return context, module
 
 

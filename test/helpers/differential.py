@@ -36,8 +36,8 @@ from tlf.dialects.prepared import PREPARES
 from tlf.dialects.target import Target, load
 from tlf.dialects.triton import KERNEL
 from tlf.lowering.pipelines import pipelines_for
-from tlf.passes.plan.graph_choose_tiles import GraphChooseTilesPass
 from tlf.passes.plan.graph_partition import GraphPartitionPass
+from tlf.passes.plan.graph_select_tile_sizes import GraphSelectTileSizesPass
 from tlf.runtime import npu, triton
 from tlf.runtime.npu.errors import NPUError
 from tlf.runtime.triton.errors import TritonRuntimeError
@@ -213,7 +213,7 @@ def lowered(
         except CompileError as error:
             yield Stage(each.name, False, _compile_fault(each.name, error))
             return
-        if plans is not None and each.name == "graph-choose-tiles":
+        if plans is not None and each.name == "graph-select-tile-sizes":
             scramble(module, plans)
         fault, runs = None, stages and runnable(module)
         if runs and (now := snapshot(module)) != known:
@@ -226,7 +226,7 @@ def _hasty(step: ModulePass) -> ModulePass:
     match step:
         case GraphPartitionPass():
             return replace(step, tries=1)
-        case GraphChooseTilesPass():
+        case GraphSelectTileSizesPass():
             return replace(step, tries=0)
         case _:
             return step

@@ -25,7 +25,7 @@ from tlf.lowering.pipelines import pipelines_for
 
 TILES = (
     "graph-mark-in-place,convert-graph-to-tile,graph-decompose,tidy,"
-    "graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy"
+    "graph-group{level=L1},graph-select-tile-sizes{level=L1},dce,convert-graph-to-tile,tidy"
 )
 BUFFERS = "convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps"
 INSTRUCTIONS = "mem-plan,convert-mem-to-npu,tidy"

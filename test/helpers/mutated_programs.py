@@ -12,13 +12,13 @@ def _npu(
     group = f"contractions={contractions}"
     sizes = f" tile={tile}" if tile else ""
     sizes += f" reduce={reduce}" if reduce else ""
-    # Without `graph-fold-movements`, so that programs keep moves to break.
+    # Without `graph-fold-transposes`, so that programs keep moves to break.
     groups = (
         "tidy,graph-decompose,tidy,"
         f"graph-group{{level=L2 {group}}},"
-        "graph-choose-tiles{level=L2 strategy=largest},dce,"
+        "graph-select-tile-sizes{level=L2 strategy=largest},dce,"
         f"convert-graph-to-tile,graph-group{{level=L1 {group}}},"
-        f"graph-choose-tiles{{level=L1{sizes}}},dce"
+        f"graph-select-tile-sizes{{level=L1{sizes}}},dce"
     )
     pipelines = (
         (Stage.GROUPS, groups),
@@ -36,7 +36,7 @@ def _triton(name: str, source: str, tile: str, reduce: str = "") -> Program:
     pipelines = (
         (
             Stage.GROUPS,
-            f"graph-pipeline,graph-group,graph-choose-tiles{{{sizes}}},dce",
+            f"graph-pipeline,graph-group,graph-select-tile-sizes{{{sizes}}},dce",
         ),
         (Stage.TILE, "convert-graph-to-tile,tidy"),
         (Stage.MEM, "convert-tile-to-mem,tidy"),

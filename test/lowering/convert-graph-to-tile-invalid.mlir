@@ -1,6 +1,6 @@
 // RUN: not tlf-opt %s --split-input-file --target npu-tiny -p convert-graph-to-tile 2>&1 | filecheck %s
 
-// CHECK: error: graph.group: expected a plan: run `graph-choose-tiles`
+// CHECK: error: graph.group: expected a plan: run `graph-select-tile-sizes`
 func.func @no_plan(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.group ins(%a = %x : tensor<4xf32>) -> (tensor<4xf32>) {
     %0 = graph.exp %a : tensor<4xf32>

@@ -1,5 +1,5 @@
-// RUN: tlf-opt %s --target npu -p "graph-group{level=L2},graph-copy-joined,graph-choose-tiles{level=L2},convert-graph-to-tile,tile-verify-coverage" | filecheck %s
-// RUN: tlf-opt %s --target npu -p "graph-group{level=L2},graph-copy-joined,graph-choose-tiles{level=L2},convert-graph-to-tile,convert-tile-to-mem" | filecheck %s --check-prefix=MEM
+// RUN: tlf-opt %s --target npu -p "graph-group{level=L2},graph-materialize-concat-operands,graph-select-tile-sizes{level=L2},convert-graph-to-tile,tile-verify-coverage" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-group{level=L2},graph-materialize-concat-operands,graph-select-tile-sizes{level=L2},convert-graph-to-tile,convert-tile-to-mem" | filecheck %s --check-prefix=MEM
 
 // The whole is there before the first part is made, so that each is made in its place.
 // CHECK-LABEL: func.func @made

@@ -1,6 +1,6 @@
-// RUN: tlf-opt %s --target npu-4core -t npu -p "mem-assign-cores,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s
-// RUN: tlf-run %s --target npu-4core --check -p "mem-assign-cores,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
-// RUN: tlf-run %s --target npu-4core:L1=1K --check -p "mem-assign-cores,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
+// RUN: tlf-opt %s --target npu-4core -t npu -p "mem-distribute-to-cores,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s
+// RUN: tlf-run %s --target npu-4core --check -p "mem-distribute-to-cores,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
+// RUN: tlf-run %s --target npu-4core:L1=1K --check -p "mem-distribute-to-cores,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
 
 // 10 tiles for 4 cores. What comes to L2 is waited for in all cores, what every core does
 // in its own. Semaphores that are signalled at the start are those of all cores.

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target h200 -p "graph-choose-tiles,dce,convert-graph-to-tile" | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-select-tile-sizes,dce,convert-graph-to-tile" | filecheck %s
 // RUN: tlf-run %s --target triton --entry greatest --check | filecheck %s --check-prefix=RUNS
 
 // Loops are built for the first result of a group, here of a product that the sum behind it

@@ -1,11 +1,11 @@
 // Tensors that lie with their channels last, from groups down to instructions.
 //
 // RUN: tlf-opt %s --target npu-tiny -p "convert-graph-to-tile" | filecheck %s --check-prefix=TILE
-// RUN: tlf-opt %s --target npu-tiny -o %t -p "convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy"
+// RUN: tlf-opt %s --target npu-tiny -o %t -p "convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy"
 // RUN: filecheck %s --check-prefix=MEM --input-file %t
 // RUN: tlf-opt %t -o %t.npu -t npu -p "mem-fold-fills,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"
 // RUN: filecheck %s --check-prefix=NPU --input-file %t.npu
-// RUN: tlf-run %s --target npu-tiny --check -p "convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s --check-prefix=RESULT
+// RUN: tlf-run %s --target npu-tiny --check -p "convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-fills,mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy" | filecheck %s --check-prefix=RESULT
 
 !image = tensor<1x8x6x10xf16, #tile.encoding<layout = [0, 2, 3, 1]>>
 !plain = tensor<1x8x6x10xf16>

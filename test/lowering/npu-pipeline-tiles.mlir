@@ -1,5 +1,5 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{strategy=largest level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=L2
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{strategy=largest level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-choose-tiles{strategy=largest level=L1},dce,convert-graph-to-tile,tidy" | filecheck %s --check-prefix=L1
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{strategy=largest level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=L2
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{strategy=largest level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{strategy=largest level=L1},dce,convert-graph-to-tile,tidy" | filecheck %s --check-prefix=L1
 
 // Each group is a nest over tiles in L2, which are cut from tensors in L3 and put back
 // into one. The second convolution cuts its tile with a halo of zeros.

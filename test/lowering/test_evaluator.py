@@ -20,7 +20,7 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     The inner tiles are those that are fastest by themselves, as the evaluation takes
     them.
     """
-    monkeypatch.setattr("tlf.passes.plan.graph_choose_tiles.TRIES", 0)
+    monkeypatch.setattr("tlf.passes.plan.graph_select_tile_sizes.TRIES", 0)
     made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
     figures = CHIP.figures(made)
 

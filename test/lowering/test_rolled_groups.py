@@ -23,7 +23,7 @@ from tlf.dialects.target import load
 
 TILES = (
     "convert-graph-to-tile,graph-decompose,tidy,graph-group{level=L1},"
-    "graph-choose-tiles{level=L1},dce,convert-graph-to-tile,tidy"
+    "graph-select-tile-sizes{level=L1},dce,convert-graph-to-tile,tidy"
 )
 BUFFERS = "convert-tile-to-mem,tidy"
 INSTRUCTIONS = "mem-pipeline,mem-split-maps,mem-plan,convert-mem-to-npu,tidy"

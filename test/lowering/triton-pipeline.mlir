@@ -1,5 +1,5 @@
-// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-choose-tiles,dce,convert-graph-to-tile" | filecheck %s
-// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-choose-tiles,dce,convert-graph-to-tile,tidy,convert-tile-to-mem" | filecheck %s --check-prefix=MEM
+// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-select-tile-sizes,dce,convert-graph-to-tile" | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-select-tile-sizes,dce,convert-graph-to-tile,tidy,convert-tile-to-mem" | filecheck %s --check-prefix=MEM
 // RUN: tlf-opt %s --target h200 -p triton-pipeline | filecheck %s --check-prefix=KERNEL
 
 // A layer is two kernels: the product with its epilogue, and the softmax. Tiles are

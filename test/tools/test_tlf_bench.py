@@ -234,8 +234,8 @@ def test_a_knee_is_where_a_fall_ends():
 
 def test_changes_reach_the_passes_that_they_name():
     target = load("npu")
-    outermost = 'graph-choose-tiles{level="L2"'
-    nearest = 'graph-choose-tiles{level="L1"'
+    outermost = 'graph-select-tile-sizes{level="L2"'
+    nearest = 'graph-select-tile-sizes{level="L1"'
 
     whole = changed(target, BASELINES["fused"])
     assert f"{outermost}}}" in whole

@@ -34,6 +34,7 @@ def failure(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     ("arguments", "message"),
     [
         (["-p", "no-such-pass"], "unknown pass `no-such-pass`"),
+        (["-p", "mem-assign-cores"], "pass `mem-assign-cores` was renamed to"),
         (["-p", "tlf-csee"], "unknown pass `tlf-csee`, did you mean `tlf-cse`?"),
         (["--print-ir-after", "dec"], "unknown pass `dec`, did you mean `dce`?"),
         (["-p", "dce{fast=true}"], "pass `dce`: unknown option `fast`, expected none"),

@@ -12,7 +12,7 @@ from tlf.dialects.interfaces import ConstantInterface, TilingInterface
 from tlf.dialects.invariants import invariant_values
 from tlf.passes.graph.reassociate.rules import rule_for
 
-NAME = "graph-expose-cascades"
+NAME = "graph-expose-cascaded-reductions"
 """The pass that notes what is written otherwise."""
 
 

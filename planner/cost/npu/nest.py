@@ -31,8 +31,8 @@ Sizes: TypeAlias = tuple[int, ...]
 
 class NestProgram:
     """
-    Builds the loops of a group as the cost model sees them: what one of the cores does
-    to which `mem-assign-cores` deals them, all sharing the farther memory in turn. The
+    Builds the loops of a group as the cost model sees them: the share of one core, by
+    `mem-distribute-to-cores`, while all cores share the outer memory in turn. The
     products in `early` are issued before their own iteration, where several overlap.
     """
 

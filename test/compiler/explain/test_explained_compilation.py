@@ -71,8 +71,8 @@ def test_stages_are_those_of_the_passes_that_ran():
     stages = [each for each in compiled.stages if each.startswith("graph-group")]
     assert stages == ["graph-group", "graph-group.2"]
     assert "#graph.plan" not in compiled.ir("graph-group")
-    assert "#graph.plan<L2" in compiled.ir("graph-choose-tiles")
-    assert "#graph.plan<L1" in compiled.ir("graph-choose-tiles.2")
+    assert "#graph.plan<L2" in compiled.ir("graph-select-tile-sizes")
+    assert "#graph.plan<L1" in compiled.ir("graph-select-tile-sizes.2")
     # Passes that change nothing leave the stage before.
     assert compiled.ir("canonicalize") == compiled.ir("tlf-cse")
 

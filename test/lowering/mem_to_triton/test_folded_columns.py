@@ -17,7 +17,7 @@ from tlf.runtime import triton
 from tlf.runtime.triton.plan import Plan, load_plan
 
 PASSES_AFTER_TILES = (
-    "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-unit-extents,tidy,"
+    "convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-fold-unit-dims,tidy,"
     "convert-mem-to-triton"
 )
 

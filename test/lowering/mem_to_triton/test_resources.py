@@ -139,7 +139,7 @@ def test_what_loops_of_several_reductions_take_is_estimated(
     target.attach(module)
     passes = build_passes("triton-pipeline", PASSES, PIPELINES)
     names = [each.name for each in passes]
-    at = names.index("graph-choose-tiles")
+    at = names.index("graph-select-tile-sizes")
     PassManager(passes[:at]).run(context, module)
     (group,) = (op for op in module.walk() if isinstance(op, graph.GroupOp))
     tiles, (level,) = (1, rows, depth), target.tile_levels

@@ -165,13 +165,13 @@ def _mixed(rng: np.random.Generator, axes: str) -> str:
 
 FORMS: Mapping[str, tuple[Form, str]] = {
     "normalized": (normalized, "graph-fold-batch-norm,canonicalize,dce"),
-    "merged": (merged, "graph-merge-products,canonicalize,dce"),
+    "merged": (merged, "graph-merge-matmuls,canonicalize,dce"),
     "scaled": (
         scaled,
-        "graph-move-factors,graph-decompose,graph-move-factors,canonicalize",
+        "graph-hoist-scales,graph-decompose,graph-hoist-scales,canonicalize",
     ),
-    "shared": (shared, "graph-move-factors,canonicalize"),
-    "spread": (spread, "graph-fold-movements,canonicalize"),
+    "shared": (shared, "graph-hoist-scales,canonicalize"),
+    "spread": (spread, "graph-fold-transposes,canonicalize"),
 }
 """Programs, and the passes that rewrite them."""
 

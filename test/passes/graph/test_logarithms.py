@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects import graph
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
-from tlf.passes.graph.graph_move_factors import GraphMoveFactorsPass
+from tlf.passes.graph.graph_hoist_scales import GraphHoistScalesPass
 
 EPSILON = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 ROWS = 50
@@ -59,7 +59,7 @@ func.func @main(%x: {s}, %b: tensor<{columns}x{element}>) -> {s} {{
 def moved(text: str) -> ModuleOp:
     """A program whose exponentials have taken logarithms."""
     context, module = make_case(text).module()
-    GraphMoveFactorsPass().apply(context, module)
+    GraphHoistScalesPass().apply(context, module)
     module.verify()
     assert sum(isinstance(op, graph.ExpOp) for op in module.walk()) == 1
     return module

@@ -12,7 +12,7 @@ from tlf.dialects import graph
 from tlf.dialects.interfaces import Array
 from tlf.dialects.interpreters.run import interpret
 from tlf.passes.graph.graph_decompose import GraphDecomposePass
-from tlf.passes.graph.graph_move_factors import GraphMoveFactorsPass
+from tlf.passes.graph.graph_hoist_scales import GraphHoistScalesPass
 
 EPSILON = {"f16": 2.0**-11, "bf16": 2.0**-8}
 ROWS = 50
@@ -34,7 +34,7 @@ func.func @main(%s: {s}) -> {s} {{
 def moved(text: str) -> ModuleOp:
     """A program whose exponents have taken scales."""
     context, module = make_case(text).module()
-    passes: list[ModulePass] = [GraphDecomposePass(), GraphMoveFactorsPass()]
+    passes: list[ModulePass] = [GraphDecomposePass(), GraphHoistScalesPass()]
     for each in passes:
         each.apply(context, module)
         module.verify()

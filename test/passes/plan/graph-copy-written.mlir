@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target npu -p graph-copy-written | filecheck %s
-// RUN: tlf-opt %s --target npu-tiny -p "graph-copy-written,graph-group{level=L2},graph-choose-tiles{level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=TILES
+// RUN: tlf-opt %s --target npu-tiny -p "graph-copy-written,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,convert-graph-to-tile" | filecheck %s --check-prefix=TILES
 
 // What is computed here and needed by nothing else is written to where it is, and so is
 // what was written to before.

@@ -1,5 +1,5 @@
-// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-choose-tiles" | filecheck %s
-// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L1},graph-choose-tiles{level=L1}" | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-pipeline,graph-group,graph-select-tile-sizes" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L1},graph-select-tile-sizes{level=L1}" | filecheck %s
 
 // The longest loop is built, here along the keys of an attention. Sums of its results run
 // whole behind it.

@@ -1,6 +1,6 @@
-// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group" --split-input-file | filecheck %s
-// RUN: tlf-opt %s --target npu -p "graph-decompose,graph-move-factors,graph-group{level=L1}" --split-input-file | filecheck %s --check-prefix=NPU
-// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-move-factors,graph-group{cascades=false}" --split-input-file | filecheck %s --check-prefix=APART
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-hoist-scales,graph-group" --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-decompose,graph-hoist-scales,graph-group{level=L1}" --split-input-file | filecheck %s --check-prefix=NPU
+// RUN: tlf-opt %s --target h200 -p "graph-decompose,graph-hoist-scales,graph-group{cascades=false}" --split-input-file | filecheck %s --check-prefix=APART
 
 // An attention written out runs as one.
 // CHECK-LABEL: func.func @attention

@@ -1,6 +1,6 @@
 // RUN: tlf-opt %s --target h200 -p graph-group | filecheck %s
 // RUN: tlf-opt %s --target npu -p "graph-group{level=L2}" | filecheck %s
-// RUN: not tlf-opt %s --target npu -p "graph-group{level=L1},graph-choose-tiles{level=L1}" 2>&1 | filecheck %s --check-prefix=NPU
+// RUN: not tlf-opt %s --target npu -p "graph-group{level=L1},graph-select-tile-sizes{level=L1}" 2>&1 | filecheck %s --check-prefix=NPU
 
 // Moves into L2 follow indices, those into L1 do not.
 // NPU: error: graph.take: the target cannot load by indices: run `graph-decompose`

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2}" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2}" | filecheck %s
 
 // What hands on more than it takes goes over to the group that reads it only where what
 // is left can be tiled without it: columns and rows of extremes follow no common tiles.

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target h200 -p graph-decompose,graph-move-factors,graph-group --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target h200 -p graph-decompose,graph-hoist-scales,graph-group --split-input-file | filecheck %s
 
 // Reductions of one loop say how they start, what they add, and by what they are corrected
 // when another one changes.

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target h200 -p "graph-group{cascades=false},graph-choose-tiles,graph-mark-in-place" --split-input-file | filecheck %s
+// RUN: tlf-opt %s --target h200 -p "graph-group{cascades=false},graph-select-tile-sizes,graph-mark-in-place" --split-input-file | filecheck %s
 
 // A result takes the place of an operand of its type that is not needed any more.
 // CHECK-LABEL: func.func @chain

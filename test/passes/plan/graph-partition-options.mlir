@@ -2,9 +2,9 @@
 // RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{tries=0 roll=false}" | filecheck %s --check-prefix=ALONE
 // RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{tries=0 stages=1}" | filecheck %s --check-prefix=ONE
 // RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{tries=0 axes=0}" | filecheck %s --check-prefix=BATCH
-// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-choose-tiles{tries=0 axes=0}" | filecheck %s --check-prefix=BATCH
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-choose-tiles{stages=1 roll=false}" | filecheck %s --check-prefixes=ALONE,ONE
-// RUN: not tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-choose-tiles{axes=0}" 2>&1 | filecheck %s --check-prefix=LARGE
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-select-tile-sizes{tries=0 axes=0}" | filecheck %s --check-prefix=BATCH
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-select-tile-sizes{stages=1 roll=false}" | filecheck %s --check-prefixes=ALONE,ONE
+// RUN: not tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-select-tile-sizes{axes=0}" 2>&1 | filecheck %s --check-prefix=LARGE
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1}" | filecheck %s --check-prefix=KEPT
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1 keep=false}" | filecheck %s --check-prefix=STORED
 

@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from tlf.compiler.driver.pass_manager import PassManager
 from tlf.dialects.graph import remarks_of
 from tlf.dialects.target import load
-from tlf.passes.report.mem_check_copies import NONE, MemCheckCopiesPass
+from tlf.passes.report.mem_report_copies import NONE, MemReportCopiesPass
 from tlf.passes.report.tile_verify_coverage import ATTRIBUTE, TileVerifyCoveragePass
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.mlir"))
@@ -34,12 +34,12 @@ def test_examples(file: Path, target: str):
     PassManager(passes[:tiles]).run(context, module)
     TileVerifyCoveragePass().apply(context, module)
     PassManager(passes[tiles:last]).run(context, module)
-    MemCheckCopiesPass().apply(context, module)
+    MemReportCopiesPass().apply(context, module)
 
     functions = [op for op in module.walk() if isinstance(op, func.FuncOp)]
     assert functions
     for function in functions:
         remarks = remarks_of(function)
-        copies = [each for each in remarks if each.source.data == "mem-check-copies"]
+        copies = [each for each in remarks if each.source.data == "mem-report-copies"]
         assert [each.text.data for each in copies] == [NONE]
         assert ATTRIBUTE in function.attributes

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from tlf.dialects import graph
 
 PASSES = (
-    "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,"
-    "convert-graph-to-tile,graph-group{level=L1},graph-collapse-axes"
+    "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,"
+    "convert-graph-to-tile,graph-group{level=L1},graph-collapse-dims"
 )
 
 

@@ -15,7 +15,7 @@ from tlf.planner.partition.tile_refinement import TRIES
 Plans = tuple[graph.PlanAttr, ...]
 
 PREFIX = (
-    "graph-pipeline,graph-group{level=L2},graph-choose-tiles{level=L2},dce,"
+    "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,"
     "convert-graph-to-tile,graph-group{level=L1},"
 )
 
@@ -49,7 +49,7 @@ def _plans(module: ModuleOp, function: str) -> Plans:
 
 def chosen(told: Told | None, options: str = "") -> tuple[Plans, Plans]:
     """The plans of a block, and those of what is computed before a call."""
-    passes = f"{PREFIX}graph-choose-tiles{{level=L1{options}}}"
+    passes = f"{PREFIX}graph-select-tile-sizes{{level=L1{options}}}"
     sizes = BlockSizes(1, 64, 32, 32, 32)
     module = evaluated_block(told, sizes, passes)
     return _plans(module, "bottleneck"), _plans(module, "bottleneck_prepare")

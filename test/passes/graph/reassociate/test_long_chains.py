@@ -127,7 +127,7 @@ def test_nothing_to_split():
     context, module = written(("alone", "sums", "matmul"), LONG)
     run("graph-decompose,canonicalize", context, module)
     before = str(module)
-    run("graph-expose-cascades", context, module)
+    run("graph-expose-cascaded-reductions", context, module)
     assert str(module) == before
 
 

@@ -1,0 +1,350 @@
+"""Merging products of one tensor with several weights into one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.analysis.work.work import size_in_bytes
+from tlf.dialects import graph
+from tlf.dialects.block_order import sort_block
+from tlf.dialects.interfaces import ElementwiseInterface, ViewInterface
+from tlf.dialects.invariants import invariant_values
+from tlf.dialects.types import like, tensor_type
+from tlf.passes.graph.product import Axes, Product
+
+NAME = "graph-merge-matmuls"
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A product of a tensor with a weight, along one axis of which others may join."""
+
+    product: Product
+    side: int
+    """Index of the operand that is the weight."""
+    axis: int
+    """The iterator that only the weight and the result have, first in the result."""
+
+    @staticmethod
+    def of(op: Operation, invariant: set[SSAValue]) -> Projection | None:
+        """The projection that an operation is, if it is one."""
+        if (product := Product.of(op)) is None:
+            return None
+        sides = [side for side in range(2) if product.values[side] in invariant]
+        if len(sides) != 1:
+            return None
+        weight, other = product.axes[sides[0]], product.axes[1 - sides[0]]
+        own = [each for each in product.result if each in weight and each not in other]
+        return Projection(product, sides[0], own[0]) if own else None
+
+    @property
+    def weight(self) -> SSAValue:
+        """The weight."""
+        return self.product.values[self.side]
+
+    @property
+    def source(self) -> SSAValue:
+        """The value that the weight is multiplied with."""
+        return self.product.values[1 - self.side]
+
+    @property
+    def weight_axis(self) -> int:
+        """The axis of the weight along which others may join."""
+        return self.product.axes[self.side].index(self.axis)
+
+    @property
+    def result_axis(self) -> int:
+        """The same axis of the result."""
+        return self.product.result.index(self.axis)
+
+    def key(self) -> Hashable:
+        """Return the key that products share if they can be merged."""
+        op = self.product.op
+        numbers: dict[int, int] = {}
+
+        def renamed(axes: Axes) -> Axes:
+            return tuple(numbers.setdefault(axis, len(numbers)) for axis in axes)
+
+        maps = [renamed(self.product.axes[side]) for side in (1 - self.side, self.side)]
+        shape = list(tensor_type(self.weight).get_shape())
+        del shape[self.weight_axis]
+        return (
+            self.source,
+            self.side,
+            *maps,
+            renamed(self.product.result),
+            numbers[self.axis],
+            tuple(shape),
+            tensor_type(op.results[0]).element_type,
+            op.properties.get("acc"),
+            op.precision,
+        )
+
+
+@dataclass
+class Family:
+    """Products to be merged, and what the merged program has become so far."""
+
+    members: Sequence[Projection]
+    values: list[SSAValue]
+    """Replacement of the result of each member."""
+    axis: int
+    """The axis along which the values join."""
+    invariant: set[SSAValue]
+
+    def width(self) -> int:
+        """Return the total extent of all values along the axis."""
+        return sum(tensor_type(each).get_shape()[self.axis] for each in self.values)
+
+    def next_step(self) -> list[ElementwiseInterface] | None:
+        """
+        Operations that follow each of the values and nothing else, and that are alike:
+        all further operands are known before.
+        """
+        steps: list[ElementwiseInterface] = []
+        for value in self.values:
+            users = [use.operation for use in value.uses]
+            if len(users) != 1 or not isinstance(
+                user := users[0], ElementwiseInterface
+            ):
+                return None
+            steps.append(user)
+        first, place = steps[0], list(steps[0].operands).index(self.values[0])
+        alike = all(
+            type(step) is type(first)
+            and step.properties == first.properties
+            and step.operands[place] is value
+            and _element(step.results[0]) == _element(first.results[0])
+            and self._is_whole(step, value)
+            for step, value in zip(steps, self.values, strict=True)
+        )
+        others = [n for n in range(len(first.operands)) if n != place]
+        is_known = alike and all(
+            self._joined_axis([step.operands[n] for step in steps]) is not None
+            for n in others
+        )
+        return steps if is_known else None
+
+    @staticmethod
+    def _is_whole(step: Operation, value: SSAValue) -> bool:
+        shape = tensor_type(step.results[0]).get_shape()
+        return shape == tensor_type(value).get_shape() and len(step.results) == 1
+
+    def _joined_axis(self, operands: Sequence[SSAValue]) -> int | None:
+        """
+        The axis along which operands of a step have to be joined, -1 if they are one;
+        None where they cannot be joined.
+        """
+        if any(operand not in self.invariant for operand in operands):
+            return None
+        if len(set(operands)) == 1 and self._extent(operands[0], 0) == 1:
+            return -1
+        shapes: set[tuple[int, ...]] = set()
+        for position, operand in enumerate(operands):
+            width = tensor_type(self.values[position]).get_shape()[self.axis]
+            axis = self._axis_of(operand, position)
+            if axis < 0 or self._extent(operand, position) != width:
+                return None
+            shape = list(tensor_type(operand).get_shape())
+            del shape[axis]
+            shapes.add(tuple(shape))
+        return self._axis_of(operands[0], 0) if len(shapes) == 1 else None
+
+    def _axis_of(self, operand: SSAValue, position: int) -> int:
+        """The axis of a broadcast operand that the joined axis runs along."""
+        rank = tensor_type(self.values[position]).get_num_dims()
+        return self.axis - rank + tensor_type(operand).get_num_dims()
+
+    def _extent(self, operand: SSAValue, position: int) -> int:
+        axis = self._axis_of(operand, position)
+        return tensor_type(operand).get_shape()[axis] if axis >= 0 else 1
+
+    def joined(self, operands: Sequence[SSAValue], ops: list[Operation]) -> SSAValue:
+        """Further operands of a step as one."""
+        axis = self._joined_axis(operands)
+        assert axis is not None
+        if axis < 0:
+            return operands[0]
+        joined = graph.ConcatOp(operands, axis)
+        ops.append(joined)
+        return joined.result
+
+
+def _element(value: SSAValue) -> Attribute:
+    return tensor_type(value).element_type
+
+
+def merge(family: Family) -> int:
+    """
+    Replace products, and the steps after them that are alike, by one of each and a
+    slice for each member. Returns how many steps follow the product.
+    """
+    ops, count = list[Operation](), 0
+    merged = _merged_product(family, ops)
+    while (steps := family.next_step()) is not None:
+        operands = [
+            merged
+            if step_operands[0] is family.values[0]
+            else family.joined(step_operands, ops)
+            for step_operands in zip(*(step.operands for step in steps), strict=True)
+        ]
+        result = tensor_type(steps[0].results[0])
+        shape = tensor_type(merged).get_shape()
+        type_ = like(result, shape, result.element_type)
+        step = steps[0].tiled(operands, [type_])
+        step.location = steps[0].location
+        ops.append(step)
+        merged, count = step.results[0], count + 1
+        family.values = [each.results[0] for each in steps]
+    last = family.values[-1].owner
+    assert isinstance(last, Operation)
+    slices = _slices(family, merged)
+    Rewriter.insert_op([*ops, *slices], InsertPoint.after(last))
+    for value, part in zip(family.values, slices, strict=True):
+        part.result.name_hint = value.name_hint
+        value.replace_all_uses_with(part.result)
+    return count
+
+
+def _merged_product(family: Family, ops: list[Operation]) -> SSAValue:
+    first = family.members[0]
+    weight = graph.ConcatOp([each.weight for each in family.members], first.weight_axis)
+    values = list(first.product.values)
+    values[first.side] = weight.result
+    product = first.product
+    made = Product(product.op, (values[0], values[1]), product.axes, product.result)
+    ops += [weight, merged := made.build()]
+    return merged.result
+
+
+def _slices(family: Family, merged: SSAValue) -> list[graph.SliceOp]:
+    slices: list[graph.SliceOp] = []
+    start = 0
+    for value in family.values:
+        shape = tensor_type(value).get_shape()
+        offsets = [start if axis == family.axis else 0 for axis in range(len(shape))]
+        part = graph.SliceOp(merged, offsets, shape)
+        assert isinstance(value.owner, Operation)
+        part.location = value.owner.location
+        slices.append(part)
+        start += shape[family.axis]
+    return slices
+
+
+def lost_bytes(family: Family) -> int:
+    """
+    The bytes that are written and read again because operations that follow single
+    members cannot run together with the merged product.
+    """
+    lost = 0
+    for value in family.values:
+        seen = value
+        while isinstance(user := _only_user(seen), ViewInterface):
+            seen = user.results[0]
+        if isinstance(user, ElementwiseInterface):
+            lost += 2 * size_in_bytes([value])
+    return lost
+
+
+def _only_user(value: SSAValue) -> Operation | None:
+    users = {use.operation for use in value.uses}
+    return users.pop() if len(users) == 1 else None
+
+
+def families(block: Block, invariant: set[SSAValue]) -> list[list[Projection]]:
+    """The products of a block that may be merged, two or more of a kind."""
+    found: dict[Hashable, list[Projection]] = {}
+    for op in block.ops:
+        if (projection := Projection.of(op, invariant)) is not None:
+            found.setdefault(projection.key(), []).append(projection)
+    return [members for members in found.values() if len(members) > 1]
+
+
+def _note_computed(block: Block, invariant: set[SSAValue]) -> None:
+    """
+    Emit a remark on products of one tensor whose weights are not known before a call.
+    """
+    readers: dict[SSAValue, list[Operation]] = {}
+    for op in block.ops:
+        if (product := Product.of(op)) is not None:
+            for value in set(product.values) - invariant:
+                readers.setdefault(value, []).append(op)
+    for ops in readers.values():
+        computed = [op for op in ops if not any(v in invariant for v in op.operands)]
+        for op in computed if len(ops) > 1 else ():
+            text = (
+                "products of one tensor stay: what they multiply it with is no weight"
+            )
+            graph.remark(op, NAME, "missed", text)
+
+
+def _merge_block(block: Block) -> None:
+    invariant = invariant_values(block)
+    _note_computed(block, invariant)
+    for members in families(block, invariant):
+        _try(_family([each.product.op for each in members], invariant))
+    sort_block(block)
+
+
+def _family(ops: Sequence[Operation], invariant: set[SSAValue]) -> Family:
+    """
+    Products as a family, of what they multiply now: where a family before became one,
+    that is a slice.
+    """
+    found = [Projection.of(op, invariant) for op in ops]
+    members = [each for each in found if each is not None]
+    values: list[SSAValue] = [each.product.op.results[0] for each in members]
+    return Family(members, values, members[0].result_axis, invariant)
+
+
+def _try(family: Family) -> None:
+    first = family.members[0].product.op
+    after = Family(family.members, list(family.values), family.axis, family.invariant)
+    while (steps := after.next_step()) is not None:
+        after.values = [each.results[0] for each in steps]
+    count = len(family.members)
+    saved = (count - 1) * size_in_bytes([family.members[0].source])
+    if (lost := lost_bytes(after)) > saved:
+        text = (
+            f"{count} products of one tensor stay: merging them saves {saved} bytes of "
+            f"reading it, and costs {lost} between them and what follows"
+        )
+        for member in family.members:
+            graph.remark(member.product.op, NAME, "missed", text)
+        return
+    text = f"{count} products of one tensor became one"
+    for member in family.members:
+        graph.remark(member.product.op, NAME, "passed", text)
+    graph.remark(first, NAME, "passed", text)
+    merge(family)
+
+
+@dataclass(frozen=True)
+class GraphMergeMatmulsPass(ModulePass):
+    """
+    Merge products of one tensor with several weights, such as the queries, keys and
+    values of an attention, into one product with the weights side by side, together
+    with the biases and other elementwise operations that follow alike. Each former
+    result is a slice of the new one.
+
+    Weights are arguments with the attribute `tlf.parameter`, constants, and what is
+    computed from them, so that joining them costs nothing at a call. Products stay
+    apart where what follows would no longer run together with them, if that costs more
+    bytes than reading the tensor once saves.
+    """
+
+    name = NAME
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, func.FuncOp):
+                for block in function.body.blocks:
+                    _merge_block(block)

@@ -1,0 +1,236 @@
+"""
+The pass `mem-fold-unit-dims`: values of lower rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from tlf.dialects import mem
+from tlf.dialects.mem.structured import StructuredOp, structure
+from tlf.dialects.types import tensor_type
+from tlf.support.affine.mixed_index import Index, split
+
+Kept = tuple[int, ...]
+"""The axes of a value, or of a domain, that stay."""
+
+
+@dataclass(frozen=True)
+class MemFoldUnitDimsPass(ModulePass):
+    """
+    Drop the axes of extent 1 of values, but for one where there is no other, and those
+    of the domains of what computes them. Loads leave them out as they read. What is
+    stored, and what other operations read, gets them back before.
+
+    Compilers of kernels lay out matrices better than what has more axes.
+    """
+
+    name = "mem-fold-unit-dims"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, func.FuncOp) and not function.is_declaration:
+                _Folding(function).run()
+
+
+@dataclass
+class _Folding:
+    """The values of a function, while they change."""
+
+    function: func.FuncOp
+    shapes: dict[SSAValue, tuple[int, ...]] = field(
+        default_factory=dict[SSAValue, "tuple[int, ...]"]
+    )
+    """The shapes that values had."""
+    whole: set[SSAValue] = field(default_factory=set[SSAValue])
+    """The values that stay as they are."""
+
+    def run(self) -> None:
+        """Fold all values."""
+        for op in list(self.function.body.walk()):
+            if not isinstance(op, _CARRIED) and not _is_folded(op):
+                self._keep_whole(op)
+        for op in self.function.body.walk():
+            self._note(
+                op.results if _is_folded(op) or isinstance(op, scf.ForOp) else ()
+            )
+            self._note(op.body.block.args if isinstance(op, scf.ForOp) else ())
+        for op in self.function.body.walk():
+            self._fold(op)
+        for value, shape in self.shapes.items():
+            kept = kept_axes(shape)
+            type_ = tensor_type(value)
+            lengths = [shape[axis] for axis in kept]
+            narrow = TensorType(type_.element_type, lengths, type_.encoding)
+            if narrow != type_:
+                Rewriter.replace_value_with_new_type(value, narrow)
+
+    def _note(self, values: Sequence[SSAValue]) -> None:
+        for value in values:
+            if isinstance(value.type, TensorType) and value not in self.whole:
+                self.shapes[value] = tensor_type(value).get_shape()
+
+    def _keep_whole(self, op: Operation) -> None:
+        """Let an operation read and give all axes of values, and others fewer."""
+        for number, operand in enumerate(op.operands):
+            if _has_units(operand):
+                whole = _copied(Builder(InsertPoint.before(op)), operand)
+                self.whole.add(whole)
+                op.operands[number] = whole
+        for result in op.results:
+            if _has_units(result):
+                self.whole.add(result)
+                copy = _copied(Builder(InsertPoint.after(op)), result)
+                owner = copy.owner
+                result.replace_uses_with_if(
+                    copy, lambda use: use.operation is not owner
+                )
+
+    def _kept(self, value: SSAValue) -> Kept:
+        """The axes of an operand or a result that stay; all of what is not folded."""
+        shape = self.shapes.get(value)
+        if shape is None:
+            return tuple(range(tensor_type(value).get_num_dims()))
+        return kept_axes(shape)
+
+    def _fold(self, op: Operation) -> None:
+        """Let an operation compute what is left of its results from its operands."""
+        match op:
+            case mem.LoadOp():
+                kept = self._kept(op.value)
+                map_ = _restricted(op.source_map, kept, range(len(op.mixed_offsets)))
+                sizes = [op.box[axis] for axis in kept]
+                op.properties["map"] = AffineMapAttr(map_)
+                op.properties["sizes"] = DenseArrayBase.from_list(i64, sizes)
+            case mem.MaskOp() if op.result is not None and _is_folded(op):
+                self._fold_mask(op)
+            case StructuredOp() if not op.is_buffer_form:
+                is_whole = any(result in self.whole for result in op.results)
+                all_axes = tuple(range(len(op.extents)))
+                domain = all_axes if is_whole else kept_axes(op.extents)
+                values = [*op.input_operands, *op.results]
+                maps = [
+                    _restricted(map_, domain, self._kept(value))
+                    for map_, value in zip(op.maps, values, strict=True)
+                ]
+                extents = [op.extents[axis] for axis in domain]
+                for name, attribute in structure(extents, maps).items():
+                    assert attribute is not None
+                    op.properties[name] = attribute
+            case _:
+                pass
+
+    def _fold_mask(self, op: mem.MaskOp) -> None:
+        assert op.result is not None
+        kept = self._kept(op.result)
+        offsets = [op.mixed_offsets[axis] for axis in kept]
+        static, dynamic = split(offsets)
+        op.operands = [op.source, *dynamic]
+        op.properties["static_offsets"] = static
+        for name in ("bounds", "valid"):
+            if isinstance(found := op.properties.get(name), DenseArrayBase):
+                values = found.get_values()
+                chosen = [int(values[axis]) for axis in kept]
+                op.properties[name] = DenseArrayBase.from_list(i64, chosen)
+
+
+_CARRIED = (scf.ForOp, scf.YieldOp)
+"""Operations that pass values on unchanged."""
+
+
+def kept_axes(shape: Sequence[int]) -> Kept:
+    """The axes of more than one element, or the last one where there are none."""
+    long = tuple(axis for axis, extent in enumerate(shape) if extent != 1)
+    return long or tuple(range(len(shape)))[-1:]
+
+
+def _has_units(value: SSAValue) -> bool:
+    """Return `True` if a value has axes that can be dropped."""
+    if not isinstance(value.type, TensorType):
+        return False
+    shape = tensor_type(value).get_shape()
+    return len(kept_axes(shape)) < len(shape)
+
+
+def _is_folded(op: Operation) -> bool:
+    """Return `True` if an operation can compute on values without axes of extent 1."""
+    match op:
+        case mem.LoadOp():
+            return True
+        case mem.FillOp() | StructuredOp():
+            return bool(op.results)
+        case mem.MaskOp():
+            return op.result is not None and all(
+                _is_inside(offset, bound)
+                for axis, (offset, bound) in enumerate(
+                    zip(op.mixed_offsets, op.limits, strict=True)
+                )
+                if axis not in kept_axes(op.source_type.get_shape())
+            )
+        case _:
+            return False
+
+
+def _is_inside(offset: Index, bound: int) -> bool:
+    """
+    Return `True` if an offset is from 0 to below a bound in all iterations of its loop.
+    """
+    if isinstance(offset, int):
+        return 0 <= offset < bound
+    if not isinstance(offset, BlockArgument):
+        return False
+    loop = offset.block.parent_op()
+    if isinstance(loop, scf.ForOp):
+        lower, upper = loop.lb, loop.ub
+    elif isinstance(loop, scf.ParallelOp):
+        lower, upper = loop.lowerBound[offset.index], loop.upperBound[offset.index]
+    else:
+        return False
+    first, end = (_constant(each) for each in (lower, upper))
+    return first is not None and end is not None and first >= 0 and end <= bound
+
+
+def _constant(value: SSAValue) -> int | None:
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            return number.data
+        case _:
+            return None
+
+
+def _copied(builder: Builder, value: SSAValue) -> SSAValue:
+    """A value once more."""
+    type_ = tensor_type(value)
+    rank = type_.get_num_dims()
+    block = Block(arg_types=[type_.element_type])
+    block.add_op(mem.YieldOp(block.args))
+    maps = [AffineMap.identity(rank)] * 2
+    shape = type_.get_shape()
+    copy = mem.MapOp([value], [], shape, maps, Region(block), [type_])
+    return builder.insert(copy).results[0]
+
+
+def _restricted(map_: AffineMap, domain: Kept, results: Sequence[int]) -> AffineMap:
+    """A map from some dimensions to some results, where the other dimensions are 0."""
+    new: list[AffineExpr] = [AffineConstantExpr(0)] * map_.num_dims
+    for number, dimension in enumerate(domain):
+        new[dimension] = AffineExpr.dimension(number)
+    whole = map_.replace_dims_and_symbols(new, [], len(domain), 0)
+    return AffineMap(len(domain), 0, tuple(whole.results[axis] for axis in results))

@@ -1,0 +1,133 @@
+"""Choose in which order the axes of tensors lie in the outermost memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tlf.dialects.prepared import is_preparation, preparation_of
+from tlf.dialects.target import Target
+from tlf.dialects.target.levels import level_named
+from tlf.planner.context import Memo, memo_of
+from tlf.planner.cost.npu.timed import TimedTiles
+from tlf.planner.freedom import Freedom
+from tlf.planner.fusion.notes import Notes
+from tlf.planner.layout.costs import KnownPlans, LayoutCosts
+from tlf.planner.layout.declared import (
+    Wanted,
+    layouts_around,
+    wanted_layouts,
+)
+from tlf.planner.layout.search import LayoutSearch
+from tlf.planner.layout.tensors import StoredTensor, stored_tensors, update_signature
+from tlf.support.affine.orders import Order
+
+
+@dataclass(frozen=True)
+class GraphAssignLayoutsPass(ModulePass):
+    """
+    Choose the order in which the axes of tensors lie in the outermost memory.
+
+    That memory moves bursts. Of an image that is cut along its width a row is short,
+    and its bursts carry what nobody needs; with the channels last, a row has them all.
+    The order is a property of storage: operations and tilings keep the axes they have.
+
+    Tensors that one group writes and others read get the order with which these take
+    least time by the model of the level, each with the tiles that are best then. A
+    group whose plan is the model's own gets a new one, other plans stay. Arguments and
+    results lie as `tlf.layout` says; where it says `"any"`, as is best. Without it,
+    weights lie as is best, others in row-major order. What others than groups read
+    stays in row-major order.
+    """
+
+    name = "graph-assign-layouts"
+
+    level: str | None = None
+    """The memory level that tiles are brought to; the outermost one unless given."""
+
+    roll: bool = True
+    """True if tiles may keep their overlap with the next one."""
+
+    stages: int | None = None
+    """The most iterations of loops over tiles in flight; unless given, what pays."""
+
+    axes: tuple[int, ...] | None = None
+    """The axes that tiles may cut, of the first result of a group; all unless given."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.choose(op, {}, memo_of(ctx))
+
+    def choose(self, op: ModuleOp, known: KnownPlans, memo: Memo) -> None:
+        """
+        Choose layouts in a module; what is `known` of groups was learned from others by
+        a pass with the same options.
+        """
+        target = Target.of(op)
+        level = level_named(target, self.level)
+        timed = TimedTiles.of(target, level, memo=memo)
+        if timed is None or timed.is_nearest:
+            return
+        freedom = Freedom(self.roll, self.stages, self.axes)
+        costs = LayoutCosts(target, level, freedom, known, memo)
+        notes = Notes(self.name)
+        for function in op.walk():
+            if not isinstance(function, func.FuncOp) or is_preparation(function):
+                continue
+            if len(function.body.blocks) != 1:
+                continue
+            preparation = preparation_of(function)
+            _choose(function, wanted_layouts(function), costs, notes)
+            if preparation is not None:
+                wanted = layouts_around(preparation, function)
+                _choose(preparation, wanted, costs, notes)
+        notes.write()
+
+
+def _choose(
+    function: func.FuncOp, wanted: Wanted, costs: LayoutCosts, notes: Notes
+) -> None:
+    """Store the tensors of a function as is wanted, and others as is best."""
+    tensors = list(stored_tensors(function))
+    _note_unmet(function, wanted, tensors, notes)
+    fixed = {
+        tensor: order
+        for tensor in tensors
+        if (order := wanted.get(tensor.value)) is not None
+    }
+    free = [tensor for tensor in tensors if tensor not in fixed]
+    costs.free = {value for value, order in wanted.items() if order is None}
+    search = LayoutSearch(free, fixed, costs)
+    found = search.best()
+    for group, plan in search.plans(found).items():
+        group.plan = plan
+    for tensor, order in found.items():
+        if order != tensor.order:
+            user = next(iter(tensor.groups), function)
+            notes.add(user, "passed", _told(tensor, order))
+            tensor.store_in(order)
+    update_signature(function)
+
+
+def _note_unmet(
+    function: func.FuncOp,
+    wanted: Wanted,
+    tensors: Sequence[StoredTensor],
+    notes: Notes,
+) -> None:
+    """Say where a declared layout is not the one that the program works with."""
+    known = {tensor.value for tensor in tensors}
+    for value, order in wanted.items():
+        if order and value not in known and list(order) != sorted(order):
+            name = value.name_hint or "a value"
+            text = f"{name} does not lie as declared: others than groups use it"
+            notes.add(function, "missed", text)
+
+
+def _told(tensor: StoredTensor, order: Order) -> str:
+    name = tensor.value.name_hint or "a tensor"
+    return f"the axes of {name} lie in the order {', '.join(map(str, order))}"
