@@ -24,14 +24,13 @@ from tlf.dialects.graph.contraction import ContractOp, MatmulOp
 from tlf.dialects.graph.convolution import Conv2dOp
 from tlf.dialects.graph.convolution3d import Conv3dOp
 from tlf.dialects.graph.cumulation import CumulateOp
+from tlf.dialects.graph.division import DivOp, RemOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
-    DivOp,
     MaximumOp,
     MinimumOp,
     MulOp,
     PowOp,
-    RemOp,
     SubOp,
 )
 from tlf.dialects.graph.exponentials import Exp2Op, Expm1Op, Log1pOp, Log2Op, Log10Op
@@ -77,6 +76,7 @@ from tlf.dialects.graph.remark import (
     remarks_of,
     sentence,
 )
+from tlf.dialects.graph.rewrites import give_rules
 from tlf.dialects.graph.rounding import CeilOp, FloorOp, RoundOp, TruncOp
 from tlf.dialects.graph.scattering import ScatterKind, ScatterKindAttr, ScatterOp
 from tlf.dialects.graph.sigmoid import SigmoidOp, SiluOp
@@ -98,6 +98,8 @@ from tlf.dialects.graph.trigonometry import (
 )
 from tlf.dialects.graph.unfold import UnfoldOp
 from tlf.dialects.graph.within import WithinOp
+
+give_rules()
 
 Graph = Dialect(
     "graph",

@@ -19,14 +19,13 @@ from xdsl.ir import Attribute, Operation
 
 from tlf.dialects.graph import exponentials, functions, rounding
 from tlf.dialects.graph.activation import ReluOp
+from tlf.dialects.graph.division import DivOp, RemOp
 from tlf.dialects.graph.elementwise import (
     AddOp,
-    DivOp,
     MaximumOp,
     MinimumOp,
     MulOp,
     PowOp,
-    RemOp,
     SubOp,
 )
 from tlf.dialects.graph.logic import AndOp, NotOp, OrOp

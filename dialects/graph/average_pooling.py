@@ -23,7 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.constant import ConstantOp
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.elementwise import DivOp, MulOp
+from tlf.dialects.graph.division import DivOp
+from tlf.dialects.graph.elementwise import MulOp
 from tlf.dialects.graph.pooling import SumPool2dOp
 from tlf.dialects.graph.reduction import ReduceKind
 from tlf.dialects.graph.tensors import (

@@ -17,7 +17,8 @@ from xdsl.irdl import IRDLOperation
 
 from tlf.dialects.graph.cast import CastOp
 from tlf.dialects.graph.constant import ConstantOp
-from tlf.dialects.graph.elementwise import AddOp, DivOp, MulOp, SubOp
+from tlf.dialects.graph.division import DivOp
+from tlf.dialects.graph.elementwise import AddOp, MulOp, SubOp
 from tlf.dialects.graph.functions import ErfOp, ExpOp, RsqrtOp
 from tlf.dialects.graph.movement import ReshapeOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp

@@ -7,7 +7,6 @@ from typing import Self
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -21,7 +20,6 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasParent,
@@ -35,6 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.in_place import verify_in_place
 from tlf.dialects.graph.plan import PlanAttr
+from tlf.dialects.graph.ruled import RuledOperation
 from tlf.dialects.graph.tensors import GraphTensor
 from tlf.dialects.interfaces import (
     AccumulatingInterface,
@@ -60,7 +59,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 
 @irdl_op_definition
-class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+class GroupOp(IRDLOperation, RuledOperation):
     """
     Operations that run together. The body uses nothing from outside but its arguments,
     which are the operands; what it yields are the results.
@@ -98,12 +97,6 @@ class GroupOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             regions=[Region(body) if isinstance(body, Block) else body],
             properties={"plan": plan},
         )
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.group_canonicalization import YieldOncePattern
-
-        return (YieldOncePattern(),)
 
     @property
     def yielded(self) -> tuple[SSAValue, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
-from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -18,13 +17,13 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.checking import CheckedInterface, ValueCheck, index_check
 from tlf.dialects.graph.choosing import ChoiceProgram, inside, with_axis
 from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.ruled import RuledOperation
 from tlf.dialects.graph.slicing import SliceOp
 from tlf.dialects.graph.tensors import (
     GraphTensor,
@@ -72,7 +71,7 @@ def _taken_shape(operand: SSAValue, indices: SSAValue, axis: int) -> tuple[int, 
 
 class IndexingOperation(
     IRDLOperation,
-    HasCanonicalizationPatternsInterface,
+    RuledOperation,
     IndexedInterface,
     DecompositionInterface,
     CheckedInterface,
@@ -94,12 +93,6 @@ class IndexingOperation(
         "$operand `,` $indices `axis` $axis attr-dict"
         " `:` functional-type(operands, results)"
     )
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import UnfoldNamedPattern
-
-        return (UnfoldNamedPattern(),)
 
     def iterators(self) -> tuple[Iterator, ...]:
         return tuple(parallel(extent) for extent in shape_of(self.result))

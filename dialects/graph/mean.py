@@ -18,9 +18,9 @@ from xdsl.irdl import (
 )
 
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.elementwise import DivOp
+from tlf.dialects.graph.division import DivOp
 from tlf.dialects.graph.reduction import ReduceKind, reduced_shape
-from tlf.dialects.graph.simplifiable import SimplifiableOperation
+from tlf.dialects.graph.ruled import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     FLOATS,
     GraphTensor,

@@ -9,10 +9,7 @@ from math import lcm, prod
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.interfaces import (
-    HasCanonicalizationPatternsInterface,
-    HasFolderInterface,
-)
+from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -22,10 +19,10 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from tlf.dialects.graph.ruled import RuledOperation
 from tlf.dialects.graph.tensors import (
     GraphTensor,
     axes_attribute,
@@ -49,7 +46,7 @@ from tlf.support.affine.access import Access, Accesses, broadcast_accesses, iden
 class MovementOperation(
     IRDLOperation,
     HasFolderInterface,
-    HasCanonicalizationPatternsInterface,
+    RuledOperation,
     MovementInterface,
     abc.ABC,
 ):
@@ -62,10 +59,6 @@ class MovementOperation(
     result = result_def(GraphTensor())
 
     traits = traits_def(Pure())
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return ()
 
     def is_identity(self) -> bool:
         """Return `True` if no element changes its position."""
@@ -177,12 +170,6 @@ class ReshapeOp(MovementOperation, ViewInterface):
                 f"expected a result of {prod(source)} elements, got {prod(result)}"
             )
 
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import MergeShapesPattern
-
-        return (MergeShapesPattern(),)
-
     def _groups(self) -> tuple[ReshapeGroup, ...]:
         return reshape_groups(shape_of(self.operand), shape_of(self.result))
 
@@ -245,15 +232,6 @@ class TransposeOp(MovementOperation):
         verify_element(self.result, element_of(self.operand))
         verify_shape(self.result, [shape[axis] for axis in self.axis_list])
 
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import (
-            MergeTransposesPattern,
-            PermuteUnfoldedPattern,
-        )
-
-        return (MergeTransposesPattern(), PermuteUnfoldedPattern())
-
     def is_identity(self) -> bool:
         in_order = self.axis_list == tuple(range(len(self.axis_list)))
         return in_order and super().is_identity()
@@ -299,12 +277,6 @@ class BroadcastOp(MovementOperation):
                 f"expected a shape that {shape_text(source)} broadcasts to, "
                 f"got {shape_text(result)}"
             )
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import MergeShapesPattern
-
-        return (MergeShapesPattern(),)
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         return (broadcast_accesses(shape_of(self.operand), shape_of(self.result)),)

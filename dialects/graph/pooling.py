@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.graph.reduction import CombiningOperation, ReduceKind
-from tlf.dialects.graph.simplifiable import SimplifiableOperation
+from tlf.dialects.graph.ruled import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     element_of,
     result_type,

@@ -12,7 +12,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
 from tlf.dialects.graph.reduction import ReduceKind, neutral_of
-from tlf.dialects.graph.simplifiable import SimplifiableOperation
+from tlf.dialects.graph.ruled import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from tlf.dialects.checking import ValueCheck
-from tlf.dialects.graph.splats import splat_of
-from tlf.dialects.graph.tensors import element_of
 from tlf.dialects.interfaces import Array
-from tlf.dialects.types import is_float, scalar_attribute
+from tlf.dialects.types import scalar_attribute
 
 
 def truncated_quotient(lhs: Array, rhs: Array) -> Array:
@@ -35,17 +29,3 @@ def safe_scalar_divisor(builder: Builder, divisor: SSAValue) -> SSAValue:
     )
     is_zero = builder.insert(arith.CmpiOp(divisor, zero, "eq")).result
     return builder.insert(arith.SelectOp(is_zero, one, divisor)).result
-
-
-def divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
-    """That integers to divide by are not 0, where that is not known."""
-    if is_float(element_of(divisor)) or splat_of(divisor):
-        return ()
-    from tlf.dialects.graph.choosing import ChoiceProgram
-    from tlf.dialects.graph.logic import Relation
-
-    program = ChoiceProgram(builder)
-    zero = program.number(0, element_of(divisor))
-    is_known = program.compare(divisor, zero, Relation.NE)
-    values = program.cast(is_known, i32)
-    return (ValueCheck(values, 1, 1, "divisors other than 0"),)

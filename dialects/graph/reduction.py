@@ -32,7 +32,7 @@ from xdsl.traits import Pure
 from xdsl.utils.str_enum import StrEnum
 
 from tlf.dialects.graph.accumulation import AccumulatingOperation
-from tlf.dialects.graph.simplifiable import SimplifiableOperation
+from tlf.dialects.graph.ruled import SimplifiableOperation
 from tlf.dialects.graph.tensors import (
     NUMBERS,
     GraphTensor,

@@ -8,7 +8,6 @@ from enum import auto
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Data, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,7 +19,6 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import AttrParser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -33,6 +31,7 @@ from tlf.dialects.graph.logic import Relation
 from tlf.dialects.graph.movement import BroadcastOp, ReshapeOp
 from tlf.dialects.graph.padding import PadOp
 from tlf.dialects.graph.reduction import ReduceKind, ReduceOp, neutral_of
+from tlf.dialects.graph.ruled import RuledOperation
 from tlf.dialects.graph.tensors import (
     GraphTensor,
     element_of,
@@ -105,7 +104,7 @@ class ScatterKindAttr(Data[ScatterKind]):
 @irdl_op_definition
 class ScatterOp(
     IRDLOperation,
-    HasCanonicalizationPatternsInterface,
+    RuledOperation,
     DecompositionInterface,
     IndexedWriteInterface,
     CheckedInterface,
@@ -189,12 +188,6 @@ class ScatterOp(
                 f"expected updates of shape {shape_text(wanted)}, "
                 f"got {shape_text(found)}"
             )
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import NameOncePattern
-
-        return (NameOncePattern(),)
 
     @property
     def written_axis(self) -> int:

@@ -13,7 +13,8 @@ from xdsl.irdl import irdl_op_definition
 
 from tlf.dialects.graph.cast import convert_scalar
 from tlf.dialects.graph.decomposition import TensorProgram
-from tlf.dialects.graph.elementwise import DivOp, UnaryOperation
+from tlf.dialects.graph.division import DivOp
+from tlf.dialects.graph.elementwise import UnaryOperation
 from tlf.dialects.graph.formulas import (
     Arithmetic,
     ArrayArithmetic,

@@ -8,7 +8,6 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.graph.movement import MovementOperation
@@ -94,16 +93,6 @@ class SliceOp(MovementOperation):
                     f"expected indices below {shape[axis]} along axis {axis}, "
                     f"got {last}"
                 )
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import (
-            MergeSlicesPattern,
-            SlicePartPattern,
-            WholeSlicePattern,
-        )
-
-        return (WholeSlicePattern(), MergeSlicesPattern(), SlicePartPattern())
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         pairs = zip(self.starts, self.steps, strict=True)

@@ -11,7 +11,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
@@ -96,12 +95,6 @@ class UnfoldOp(FilledOperation):
                 f"expected a map from {ranks[0]} to {ranks[1]} axes, got {map_}"
             )
         accesses_of(map_)
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from tlf.dialects.graph.rewrites.canonicalization import RepeatUnfoldedPattern
-
-        return (*super().get_canonicalization_patterns(), RepeatUnfoldedPattern())
 
     def operand_accesses(self) -> tuple[Accesses, ...]:
         return (accesses_of(self.map.data),)

@@ -11,6 +11,7 @@ from tlf.dialects.encoding import level_of
 from tlf.dialects.graph import (
     activation,
     cast,
+    division,
     elementwise,
     logic,
     mean,
@@ -73,7 +74,7 @@ RULES: Mapping[type[Operation], Sequence[Rule]] = {
     elementwise.MulOp: (of_numbers_first,),
     elementwise.MaximumOp: (of_numbers_first,),
     elementwise.MinimumOp: (of_numbers_first,),
-    elementwise.DivOp: (by_reciprocal, by_reciprocal_root),
+    division.DivOp: (by_reciprocal, by_reciprocal_root),
     elementwise.PowOp: (by_products,),
     logic.AndOp: (of_numbers_first,),
     logic.OrOp: (of_numbers_first,),

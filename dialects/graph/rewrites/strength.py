@@ -13,14 +13,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tlf.dialects.graph.algebra import ASSOCIATIVE, SELECTING, SYMBOLS
 from tlf.dialects.graph.constant import ConstantOp
-from tlf.dialects.graph.elementwise import (
-    AddOp,
-    BinaryOperation,
-    DivOp,
-    MulOp,
-    PowOp,
-    SubOp,
-)
+from tlf.dialects.graph.division import DivOp
+from tlf.dialects.graph.elementwise import AddOp, BinaryOperation, MulOp, PowOp, SubOp
 from tlf.dialects.graph.equations import number_text, term
 from tlf.dialects.graph.functions import NegOp, RsqrtOp, SqrtOp
 from tlf.dialects.graph.splats import splat_of

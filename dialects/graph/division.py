@@ -1,0 +1,109 @@
+"""Divisions of the graph dialect, element by element."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition
+
+from tlf.dialects.checking import CheckedInterface, ValueCheck
+from tlf.dialects.graph.choosing import ChoiceProgram
+from tlf.dialects.graph.elementwise import BinaryOperation, inserted
+from tlf.dialects.graph.logic import Relation
+from tlf.dialects.graph.quotients import (
+    safe_divisor,
+    safe_scalar_divisor,
+    truncated_quotient,
+)
+from tlf.dialects.graph.splats import splat_of
+from tlf.dialects.graph.tensors import NUMBERS, element_of
+from tlf.dialects.interfaces import Array
+from tlf.dialects.mem.remainder import RemFOp
+from tlf.dialects.types import is_float
+
+
+class DividingOperation(BinaryOperation, CheckedInterface, abc.ABC):
+    """
+    A division. By 0, integers have the quotient and the remainder that they have by 1.
+    """
+
+    def value_checks(self, builder: Builder) -> Sequence[ValueCheck]:
+        return divisor_checks(builder, self.operands[1])
+
+
+@irdl_op_definition
+class DivOp(DividingOperation):
+    """
+    Elementwise quotient. That of integers is truncated towards zero; by 0 it is the
+    dividend, and that of the least number by -1 is the least number.
+
+    ```mlir
+    %quotient = graph.div %a, %b : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "graph.div"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        lhs, rhs = operands
+        if is_float(self.result_element()):
+            return np.divide(lhs, rhs)
+        return truncated_quotient(lhs, safe_divisor(rhs))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        if is_float(lhs.type):
+            return inserted(builder, arith.DivfOp(lhs, rhs))
+        divisor = safe_scalar_divisor(builder, rhs)
+        return inserted(builder, arith.DivSIOp(lhs, divisor))
+
+    def linear_in(self) -> tuple[int, ...]:
+        return (0,) if is_float(self.result_element()) else ()
+
+
+@irdl_op_definition
+class RemOp(DividingOperation):
+    """
+    Elementwise remainder of the division that is truncated towards zero: it has the
+    sign of the dividend. That of integers is 0 where the divisor is 0; that of
+    floats is exact, and the dividend where the divisor is infinite.
+
+    ```mlir
+    %rest = graph.rem %a, %b : (tensor<4x8xi32>, tensor<8xi32>) -> tensor<4x8xi32>
+    ```
+    """
+
+    name = "graph.rem"
+    ELEMENTS: ClassVar = NUMBERS
+
+    def compute(self, *operands: Array) -> Array:
+        lhs, rhs = operands
+        if is_float(self.result_element()):
+            return np.fmod(lhs, rhs)
+        return np.fmod(lhs, safe_divisor(rhs))
+
+    def scalar(self, builder: Builder, *elements: SSAValue) -> SSAValue:
+        lhs, rhs = elements
+        if is_float(lhs.type):
+            return inserted(builder, RemFOp(lhs, rhs))
+        divisor = safe_scalar_divisor(builder, rhs)
+        return inserted(builder, arith.RemSIOp(lhs, divisor))
+
+
+def divisor_checks(builder: Builder, divisor: SSAValue) -> Sequence[ValueCheck]:
+    """That integers to divide by are not 0, where that is not known."""
+    if is_float(element_of(divisor)) or splat_of(divisor):
+        return ()
+    program = ChoiceProgram(builder)
+    zero = program.number(0, element_of(divisor))
+    is_known = program.compare(divisor, zero, Relation.NE)
+    values = program.cast(is_known, i32)
+    return (ValueCheck(values, 1, 1, "divisors other than 0"),)
