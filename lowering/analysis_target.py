@@ -60,7 +60,7 @@ class AnalysisTarget(Target):
 
 
 def _is_counted(op: Operation) -> bool:
-    """Whether an operation is in no group, and runs at every call."""
+    """Return `True` if an operation is in no group and runs at every call."""
     parent = op.parent_op()
     is_once = isinstance(parent, func.FuncOp) and is_preparation(parent)
     return not isinstance(parent, GroupOp) and not is_once

@@ -48,7 +48,10 @@ class LoweringEvaluator:
         self._known: KnownPlans = {}
 
     def cycles(self, module: ModuleOp) -> int | None:
-        """What the functions of a program will take, or None; see `Evaluator`."""
+        """
+        Return the predicted cycles of the functions of a program, or `None`; see
+        `Evaluator`.
+        """
         return self._told(module, self._lower)
 
     def grouped_cycles(self, module: ModuleOp) -> int | None:

@@ -41,7 +41,9 @@ class TileGroupPattern(RewritePattern):
     brought: dict[tuple[SSAValue, str, Block | None], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, str, Block | None], SSAValue]
     )
-    """What groups of a block have brought to a level, whole, and others find there."""
+    """
+    Values that groups of a block have moved to a level as a whole, for reuse by others.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(
@@ -75,7 +77,10 @@ class TileGroupPattern(RewritePattern):
     def _inputs(
         self, op: graph.GroupOp, plan: graph.PlanAttr
     ) -> dict[SSAValue, SSAValue]:
-        """What tiles are cut from; operands that the plan holds lie near, whole."""
+        """
+        Return the values that tiles are sliced from; operands that the plan holds are
+        resident in its level as a whole.
+        """
         inputs = dict[SSAValue, SSAValue](
             zip(op.body.block.args, op.inputs, strict=True)
         )
@@ -91,7 +96,7 @@ class TileGroupPattern(RewritePattern):
         return inputs
 
     def _check_level(self, op: graph.GroupOp, level: str) -> None:
-        """Whether tiles can be brought to a memory level."""
+        """Raise `TilingError` unless tiles can be moved to a memory level."""
         levels = [each.name for each in self.target.tile_levels]
         if level not in levels:
             known = ", ".join(levels)

@@ -47,7 +47,10 @@ def overwritten_by(
 def _candidates(
     group: graph.GroupOp, tiling: GroupTiling, inputs: Mapping[SSAValue, SSAValue]
 ) -> Iterator[Place]:
-    """What may be overwritten, the more certain first; some more than once."""
+    """
+    Yield the inputs that results may overwrite, the more certain ones first, some more
+    than once.
+    """
     for number, position in enumerate(in_place_of(group)):
         if position is not None:
             yield number, position
@@ -88,7 +91,9 @@ def _accumulated_on(
 
 
 def _is_spare(value: SSAValue) -> bool:
-    """Whether nothing but the group uses a value, which a loop carries or computed."""
+    """
+    Return `True` if a value, carried by a loop or computed, has no use but the group's.
+    """
     owner = value.owner
     if len(list(value.uses)) != 1:
         return False

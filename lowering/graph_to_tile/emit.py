@@ -121,7 +121,7 @@ class TileBuilder:
         destinations: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """
-        What is done in every iteration: compute, and put the results back, in the order
+        Build the body of an iteration: compute, and put the results back in the order
         in which they are computed, so that none waits for a later one to be moved.
         """
         for op, each in self.tiling.tiles.items():
@@ -141,8 +141,8 @@ class TileBuilder:
 
     def _near(self, builder: Builder, result: SSAValue) -> SSAValue:
         """
-        Where a result goes that is kept in the level of its tiles. It has room for all
-        of the last one, so that each tile can be computed in its place.
+        Allocate the destination of a result that is kept in the level of its tiles. It
+        has room for all of the last tile, so that each can be computed in place.
         """
         pieces = dict(zip(self.tiling.results, self.tiling.pieces, strict=True))
         shape = tensor_type(result).get_shape()
@@ -190,7 +190,10 @@ class TileBuilder:
         self.tiles.keep(builder, tiled, result)
 
     def _destination(self, builder: Builder, result: SSAValue) -> SSAValue:
-        """Where a result goes: into what it overwrites, or a place of its own."""
+        """
+        Return the destination of a result: the value that it overwrites, or a new
+        tensor.
+        """
         if (place := self.overwritten.get(result)) is not None:
             return place
         return builder.insert(tile.EmptyOp(result.type)).result
@@ -206,7 +209,7 @@ class TileBuilder:
 
 
 def _producer(value: SSAValue) -> Operation:
-    """What computes a result."""
+    """Return the operation that computes a result."""
     owner = value.owner
     assert isinstance(owner, Operation)
     return owner

@@ -21,10 +21,12 @@ class Indices:
         self.variables: dict[Hashable, SSAValue] = {}
         """The induction variable of each loop."""
         self.behind: dict[Hashable, Linear] = {}
-        """What those of loops are behind them."""
+        """
+        Values of induction variables behind their loops, in a peeled last iteration.
+        """
 
     def of_box(self, builder: Builder, box: Box) -> list[Index]:
-        """Where a box starts."""
+        """Return the offsets of a box."""
         return [self.of(builder, interval.offset) for interval in box]
 
     def of(self, builder: Builder, offset: Linear) -> Index:

@@ -43,18 +43,23 @@ class Nest:
     """The order in which the loops run, where that is not how they are nested."""
     stages: int | None = None
     split: bool = False
-    """Whether tiles are cut as far outside as they can be."""
+    """True to slice tiles in the outermost loop that allows it."""
     late: bool = False
-    """Whether tiles are cut just before they are used where there is no loop."""
+    """True to slice tiles just before their use where there is no loop."""
     bare: bool = False
-    """Whether nothing is built where there is no loop."""
+    """True to build no loop nest where there are no loops."""
     builders: list[tuple[int, Builder]] = field(
         default_factory=list[tuple[int, Builder]]
     )
-    """Where to build what is the same in all but so many loops, outermost first."""
+    """
+    Number of enclosing loops and the builder at that depth, outermost first: insertion
+    points for values that are invariant in the loops further inside.
+    """
 
     def home(self, box: Box) -> Builder:
-        """Where a tile is cut: outside of all loops that do not move it."""
+        """
+        Return the builder for slicing a tile: outside of all loops that do not move it.
+        """
         depth = self._depth(box)
         return next(builder for loops, builder in self.builders if loops >= depth)
 

@@ -42,7 +42,7 @@ class ReductionLoop:
     compute: Callable[[Builder, TiledOperation], None]
     """Builds what is neither a step nor the anchor."""
     running: list[TiledOperation] = field(init=False)
-    """What is carried, in the order of the program."""
+    """The loop-carried operations, in program order."""
 
     def build(self, builder: Builder, anchor: TiledOperation) -> SSAValue:
         """Build the loop before the builder's insertion point; return its total."""
@@ -80,7 +80,7 @@ class ReductionLoop:
         return [each.op.results[0] for each in self.running]
 
     def _starts(self, builder: Builder) -> list[SSAValue]:
-        """What is carried into the first iteration."""
+        """Return the initial values of the loop-carried values."""
         starts = dict[SSAValue, SSAValue]()
         values = self.tiles.values
         for each in filter(self._is_sum, self.running):
@@ -94,7 +94,10 @@ class ReductionLoop:
         return [starts.get(value, values[value]) for value in self._carried]
 
     def _rows_before(self) -> list[TiledOperation]:
-        """What is computed of totals alone for what is carried."""
+        """
+        Return the operations that are computed from totals alone and that carried
+        values need.
+        """
         found = list[TiledOperation]()
         wanted = set(self._carried)
         for each in reversed(self.tiles.tiling.tiles.values()):
@@ -105,7 +108,7 @@ class ReductionLoop:
         return found
 
     def _start(self, builder: Builder, tiled: TiledOperation) -> SSAValue:
-        """What a reduction starts from."""
+        """Return the initial value of a reduction."""
         op = _accumulating(tiled)
         if op.init_value is not None:
             position = len(op.operands) - 1
@@ -133,7 +136,7 @@ class ReductionLoop:
     def _before(
         self, builder: Builder, totals: Mapping[SSAValue, SSAValue]
     ) -> dict[SSAValue, SSAValue]:
-        """What others computed with of what is carried."""
+        """Return the carried values as other operations saw them before this update."""
         return {
             each.op.results[0]: self._seen(builder, each, totals[each.op.results[0]])
             for each in self.running
@@ -161,7 +164,9 @@ class ReductionLoop:
     def _accumulated(
         self, inside: Builder, tiled: TiledOperation, *start: SSAValue
     ) -> SSAValue:
-        """What a piece comes to, added to a start if there is one."""
+        """
+        Reduce the current piece, and accumulate it on an initial value if there is one.
+        """
         op = _accumulating(tiled)
         operands = [
             self.tiles.fetch(
@@ -187,7 +192,7 @@ class ReductionLoop:
                 self.compute(builder, each)
 
     def _is_sum(self, tiled: TiledOperation) -> bool:
-        """Whether an operation accumulates what is carried."""
+        """Return `True` if an operation accumulates a loop-carried value."""
         return tiled in self.running and not self.tiles.tiling.is_row(tiled.op)
 
     def _corrected(
@@ -233,7 +238,7 @@ class ReductionLoop:
     def _seen(
         self, builder: Builder, tiled: TiledOperation, total: SSAValue
     ) -> SSAValue:
-        """What others compute with instead of a total."""
+        """Return the limited total that other operations compute with."""
         return limited(total, limits_of(self.tiles.tiling, tiled.op), builder)
 
 

@@ -43,7 +43,10 @@ class ScatterPattern(RewritePattern):
         rewriter.replace(op, (), (written,))
 
     def _is_moved(self, op: IndexedWriteInterface) -> bool:
-        """Whether moves of the target do what an operation outside of groups does."""
+        """
+        Return `True` if moves of the target do the work of an operation outside of
+        groups.
+        """
         if isinstance(op.parent_op(), GroupOp) or self.target.indexed_row is None:
             return False
         return op.moved_element == tensor_type(op.results[0]).element_type

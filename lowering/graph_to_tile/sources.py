@@ -1,5 +1,5 @@
 """
-Where tiles are cut: from a tensor itself, where they would be cut from a view of it.
+Sources of tiles: a tensor itself instead of a view of it.
 
 A view that reaches out of a tensor of its own memory level would have to be copied,
 with what is outside. A tile is moved from the tensor instead, if it reads the same
@@ -43,8 +43,8 @@ def source_of(
     fill: Scalar | None,
 ) -> Source:
     """
-    What the tile `box` of a value is cut from: what the value is a view of, if the tile
-    reads the same there, or the value.
+    Return the source of the tile `box` of a value: the source of the view that the
+    value is, if the tile reads the same there, or else the value.
     """
     whole = Source(value, offsets, fill)
     view = value.owner
@@ -64,7 +64,9 @@ def source_of(
 
 
 def _reaches_out(view: tile.SliceOp) -> bool:
-    """Whether a slice stays in its level, and may read what lies outside there."""
+    """
+    Return `True` if a slice stays in its level and may read outside of its source.
+    """
     if level_of(view.source.type) != level_of(view.result.type):
         return False
     shape = tensor_type(view.result).get_shape()
@@ -76,8 +78,8 @@ def _reaches_out(view: tile.SliceOp) -> bool:
 
 def _agrees(view: tile.SliceOp, axis: int, interval: Interval) -> bool | None:
     """
-    Whether a tile reaches out of a view along an axis, not counting what the last
-    iteration of a loop has too much; None where the tensor may go on beyond the view.
+    Return `True` if a tile reaches out of a view along an axis, not counting the excess
+    of the last iteration of a loop; `None` where the tensor may extend beyond the view.
     """
     extent = tensor_type(view.result).get_shape()[axis]
     first = interval.offset.constant

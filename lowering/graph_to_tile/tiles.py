@@ -36,7 +36,10 @@ from tlf.lowering.graph_to_tile.sources import source_of
 from tlf.support.affine.access import Box, Interval, Linear, region
 
 Home: TypeAlias = Callable[[Box], Builder]
-"""Where a tile is cut that is the same in all loops but those that its box names."""
+"""
+Function from a box to the builder for slicing its tile, which is invariant in all loops
+but those that the box names.
+"""
 
 Cuts: TypeAlias = dict[tuple[SSAValue, Scope], list[tuple[Box, SSAValue]]]
 """The tiles that were cut from each input so far."""
@@ -68,10 +71,10 @@ class Tiles:
         self.cuts = cuts
         self.windows = windows or {}
         self.rolled: dict[tuple[SSAValue, int], SSAValue] = {}
-        """What rolls, once it has."""
+        """The rolling windows after their update in this iteration."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.is_last = False
-        """Whether no iteration follows that something could be computed for."""
+        """True if no iteration follows, so that nothing is computed ahead."""
 
     def enter(self, windows: Windows) -> None:
         """Begin an iteration that finds these windows."""
@@ -171,7 +174,10 @@ class Tiles:
     def _filled(
         self, builder: Builder, value: SSAValue, fresh: SSAValue, window: Window
     ) -> SSAValue:
-        """What is new of a window, with what lies outside as all readers want it."""
+        """
+        Return the new elements of a window, with the fill that all readers expect
+        outside of the tensor.
+        """
         if window.fill is None:
             return fresh
         return self.masked(builder, value, fresh, window.fresh, window.fill)
@@ -285,11 +291,14 @@ class Tiles:
         return self.view(builder, cut, whole, box)
 
     def _is_near(self, value: SSAValue) -> bool:
-        """Whether an input is in the level already, so that tiles of it are views."""
+        """
+        Return `True` if an input is already in the level, so that tiles of it are
+        views.
+        """
         return tile.level_of(self.inputs[value].type) == self.level
 
     def _rolls(self, box: Box) -> bool:
-        """Whether a box moves with the loop along which tiles roll."""
+        """Return `True` if a box moves with the loop along which tiles roll."""
         loop = self.tiling.rolled
         return loop is not None and moves_with(box, (loop,))
 
@@ -339,7 +348,7 @@ class Tiles:
 
 
 def _part_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
-    """What a box of a tensor has of one that is joined to it: all along its axis."""
+    """Return the box of a concat operand: all of it along the axis of concatenation."""
     return tuple(
         interval if extent == own else Interval.whole(own)
         for interval, extent, own in zip(
@@ -350,8 +359,8 @@ def _part_box(box: Box, whole: AnyTensor, part: AnyTensor) -> Box:
 
 def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
     """
-    How much of a tile's room is used along each axis, or None where all is, or the
-    bounds of the whole tensor tell.
+    Return the valid extents of a tile along each axis, or `None` where all of its room
+    is valid, or the bounds of the whole tensor imply them.
     """
     told = [
         interval.room == interval.size
@@ -365,7 +374,7 @@ def valid_extents(box: Box, bounds: Sequence[int]) -> list[int] | None:
 
 
 def _fills(cut: SSAValue, border: float | None) -> bool:
-    """Whether a slice reads `border` outside, or nobody asks what it reads."""
+    """Return `True` if a slice reads `border` outside, or if no border is required."""
     if border is None:
         return True
     owner = cut.owner

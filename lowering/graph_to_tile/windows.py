@@ -26,9 +26,9 @@ class RollingLoop:
     """
 
     tiles: Tiles
-    """What is computed in the loop."""
+    """Tiles computed in the loop."""
     start: Tiles
-    """What is computed before it."""
+    """Tiles computed before the loop."""
     loop: Loop
     name: str
     stages: int | None

@@ -1,1 +1,1 @@
-"""How mem programs become NPU programs: addresses, instructions, synchronisation."""
+"""Lower mem programs to NPU programs: addresses, instructions, synchronisation."""

@@ -1,6 +1,4 @@
-"""
-Whether an instruction adds to what it finds in its place, or overwrites it.
-"""
+"""Accumulation mode of an instruction: add to its destination, or overwrite it."""
 
 from collections.abc import Sequence
 

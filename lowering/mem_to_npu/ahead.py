@@ -115,7 +115,7 @@ def _engines(op: Operation) -> set[str]:
 
 
 ISSUED = (npu.EngineOp, npu.SemaphoreOp)
-"""What is handed to the queue of an engine."""
+"""Operations that are issued to the queue of an engine."""
 
 
 def _with_operands(chosen: Sequence[Operation], body: Block) -> list[Operation]:

@@ -1,4 +1,4 @@
-"""What has to be in order from one iteration of a loop to later ones."""
+"""Loop-carried ordering between instructions."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Carried:
     def _is_ordered_inside(
         self, producer: Leaf, consumer: Leaf, first: Touch, second: Touch
     ) -> bool:
-        """Whether an inner loop around both orders them."""
+        """Return `True` if an inner loop around both already orders them."""
         depth = len(self.loops)
         inner = zip(producer.loops[depth:], consumer.loops[depth:], strict=False)
         for number, (loop, other) in enumerate(inner, 1):
@@ -136,7 +136,10 @@ class Carried:
         return False
 
     def _meets_other_cores(self, loop: scf.ForOp, touch: Touch) -> bool:
-        """Whether other cores may touch the same in a loop that each runs."""
+        """
+        Return `True` if other cores may touch the same bytes in a loop that each core
+        runs.
+        """
         inside, around = False, loop.parent_op()
         while around is not None and around is not self.loops[-1]:
             inside |= isinstance(around, npu.CoresOp)

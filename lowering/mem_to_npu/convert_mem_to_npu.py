@@ -195,7 +195,10 @@ class _Conversion:
 
 
 def _iterations_ahead(op: Operation) -> int:
-    """How many iterations early the instructions of an operation may start."""
+    """
+    Return the number of iterations by which instructions of an operation may be issued
+    early.
+    """
     return op.iterations_ahead if isinstance(op, mem.Move | mem.ContractOp) else 0
 
 

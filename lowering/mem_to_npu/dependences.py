@@ -1,6 +1,6 @@
 """
-Which instructions of different engines must run in order, because they touch the same
-bytes and one of them writes.
+Dependences between instructions of different engines that touch the same bytes, with at
+least one write.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,9 @@ class Touch:
         self, later: "Touch", loops: Sequence[scf.ForOp], iterations: int
     ) -> bool:
         """
-        Whether this and `later`, some iterations of the last of `loops` after it, may
-        touch the same bytes, and one writes. `loops` are those around both, outermost
-        first.
+        Return `True` if this and `later`, `iterations` iterations of the last of
+        `loops` after it, may touch the same bytes, with at least one write. `loops` are
+        those around both, outermost first.
         """
         if not (self.writes or later.writes) or not self.extent.overlaps(later.extent):
             return False
@@ -45,8 +45,9 @@ class Touch:
         self, later: "Touch", loops: Sequence[scf.ForOp], inner: int
     ) -> bool:
         """
-        Whether `meets` for the last of `loops` tells when the two meet across the ends
-        of its executions, too. It is the `inner`-th inside of the loop that runs again.
+        Return `True` if the answer of `meets` for the last of `loops` also holds across
+        the ends of its executions. It is the `inner`-th loop inside the one that runs
+        again.
         """
         return all(
             mine.continues(loops[-inner - 1 :])
@@ -65,7 +66,7 @@ class Stream(NamedTuple):
 
     engine: str
     ahead: bool = False
-    """Whether they belong to later iterations than those around them."""
+    """True if the instructions belong to later iterations than those around them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +84,22 @@ class Leaf:
     waits: tuple[int, ...] | None
     """For a move: the steps of the waits for it."""
     ahead: int = 0
-    """How many iterations before its own it is issued."""
+    """Number of iterations by which it is issued early."""
     move: mem.Move | None = None
-    """What it was made of, if that is a move."""
+    """The move that it was lowered from, if any."""
 
     @property
     def has_slots(self) -> bool:
-        """Whether it is known of a buffer which slots this touches."""
+        """True if the slots that this touches are known for some buffer."""
         return any(touch.slots for touch in self.touches)
 
     def meeting(
         self, later: "Leaf", loops: Sequence[scf.ForOp], iterations: int
     ) -> Iterator[tuple[Touch, Touch]]:
-        """What this touches and `later` then touches again, as `Touch.meets` says."""
+        """
+        Yield the pairs of touches, of this and of `later`, that meet according to
+        `Touch.meets`.
+        """
         for mine in self.touches:
             for theirs in later.touches:
                 if mine.meets(theirs, loops, iterations):
@@ -103,7 +107,7 @@ class Leaf:
 
     def orders(self, later: "Leaf") -> bool:
         """
-        Whether the program makes `later` come after this within one iteration.
+        Return `True` if the program orders `later` after this within one iteration.
 
         A move is complete only for what stands after a wait for it.
         """
@@ -113,7 +117,8 @@ class Leaf:
 
     def orders_next(self, following: "Leaf", span: tuple[int, int]) -> bool:
         """
-        Whether the program makes `following` of the next iteration come after this.
+        Return `True` if the program orders `following` of the next iteration after
+        this.
 
         `span` are the first and the last step of the loop.
         """
@@ -169,7 +174,7 @@ class Tree:
     moves: Mapping[mem.Move, Sequence[npu.DmaOp]]
     """The instructions for each move."""
     ahead: Mapping[npu.EngineOp, int]
-    """How many iterations before their own some are issued."""
+    """Number of iterations by which some instructions are issued early."""
     leaves: dict[Operation, Leaf] = field(default_factory=dict[Operation, Leaf])
     spans: dict[Operation, tuple[int, int]] = field(
         default_factory=dict[Operation, tuple[int, int]]
@@ -234,7 +239,10 @@ class Tree:
 
 
 def _sources(token: SSAValue) -> list[SSAValue]:
-    """What a carried token may be: the first one, or the one of an iteration."""
+    """
+    Return the values that a loop-carried token may stand for: its initial value, or the
+    one that an iteration yields.
+    """
     owner = token.owner
     if isinstance(token, BlockArgument):
         loop, number = token.block.parent_op(), token.index - 1

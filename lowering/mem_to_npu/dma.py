@@ -33,12 +33,12 @@ class _Dim:
 
     @property
     def is_full(self) -> bool:
-        """Whether everything written is read."""
+        """True if all elements written are read."""
         return self.low == 0 and self.high == self.size and isinstance(self.size, int)
 
     @property
     def is_one(self) -> bool:
-        """Whether there is one element, and it is read."""
+        """True if there is exactly one element, and it is read."""
         return self.is_full and self.size == 1
 
 
@@ -51,7 +51,9 @@ class _Span:
     """The first one, and the one after the last."""
     destination_lap: int = 0
     source_lap: int = 0
-    """How many slices to go back on either side: those of the ring, or none."""
+    """
+    Number of slices to go back on either side at a wrap: all slots of the ring, or 0.
+    """
 
 
 def convert_dma(op: mem.DmaOp, views: Views, machine: Target) -> list[npu.DmaOp]:

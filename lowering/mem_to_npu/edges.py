@@ -1,4 +1,4 @@
-"""Which stream waits for which, and what they know of each other."""
+"""Synchronisation edges between streams, and the progress that they imply."""
 
 from __future__ import annotations
 
@@ -27,18 +27,23 @@ class Edge:
     waiting: Stream
     before: int
     iterations: int = 0
-    """How many iterations of the loop are between the two items."""
+    """Number of iterations of the loop between the two items."""
     late: bool = False
-    """Whether what a loop issues ahead need not wait with the rest of it."""
+    """
+    True if instructions that a loop issues ahead need not wait with the rest of it.
+    """
 
 
 def is_ordered(stream: Stream, waiting: Stream) -> bool:
-    """Whether one engine works on both, and in their order."""
+    """Return `True` if one engine runs both streams, in this order."""
     return stream.engine == waiting.engine and stream.ahead >= waiting.ahead
 
 
 def check_ahead(item: Item, stream: Stream, waiting: Stream, iterations: int) -> None:
-    """Whether a move may start before what it follows."""
+    """
+    Raise `PassFailedException` if a move starts before an instruction that it must
+    follow.
+    """
     if not waiting.ahead or stream.ahead:
         return
     op, (leaf,) = item.op, item.leaves[waiting]

@@ -1,4 +1,4 @@
-"""What has to be in order within one execution of a block."""
+"""Ordering within one execution of a block."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Forward:
     """The loops around the block."""
     edges: list[Edge] = field(default_factory=list[Edge])
     known: dict[Stream, Done] = field(default_factory=dict[Stream, Done])
-    """What every stream knows at the end of the block."""
+    """Progress of other streams that each stream knows of at the end of the block."""
     after: dict[tuple[int, Stream], Done] = field(
         default_factory=dict[tuple[int, Stream], Done]
     )
-    """What a stream knows once it is past an item."""
+    """Progress of other streams that a stream knows of once it is past an item."""
     chunked: list[Chunked] = field(default_factory=list[Chunked])
-    """What streams wait for chunk by chunk."""
+    """Waits of streams chunk by chunk."""
 
     def run(self) -> None:
         for number, item in enumerate(self.items):
@@ -71,7 +71,10 @@ class Forward:
     def _meeting(
         self, producers: list[Leaf], consumers: list[Leaf]
     ) -> Iterator[tuple[Leaf, Leaf, Touch]]:
-        """What the program puts in order, and where the later one comes too early."""
+        """
+        Yield the pairs of dependent instructions that the program orders, with the
+        touch of the later one.
+        """
         for producer, consumer in product(producers, consumers):
             if producer.orders(consumer):
                 for _, touch in producer.meeting(consumer, self.loops, 0):
@@ -80,7 +83,10 @@ class Forward:
     def _chunked(
         self, position: int, stream: Stream, number: int, waiting: Stream
     ) -> Chunked | None:
-        """How to wait for chunks, if a loop moves some and nothing else."""
+        """
+        Return the waits chunk by chunk, if one of two loops does nothing but move
+        chunks; `None` otherwise.
+        """
         item, later = self.items[position], self.items[number]
         if not isinstance(item.op, scf.ForOp) or not isinstance(later.op, scf.ForOp):
             return None

@@ -40,7 +40,10 @@ class GraphVerifyTypesPass(ModulePass):
 
 
 def type_objection(op: Operation, machine: Target) -> str | None:
-    """Why an NPU cannot take the element types of an operation; nothing if it can."""
+    """
+    Return why an NPU does not support the element types of an operation; `None` if it
+    does.
+    """
     elements = _elements(op)
     for element in elements:
         if str(element) not in ELEMENT_TYPES:

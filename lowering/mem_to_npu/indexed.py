@@ -27,7 +27,10 @@ class _Dim:
     """The end of what the table has of it; None for all."""
 
     def holds(self, inner: "_Dim") -> bool:
-        """Whether this and the next dimension are one, at both ends and of indices."""
+        """
+        Return `True` if this and the next dimension can be merged: in the table, in the
+        moved data and in the indices.
+        """
         size = inner.size
         return (
             (self.high, inner.high) == (None, None)
@@ -39,7 +42,10 @@ class _Dim:
 
 @dataclass(frozen=True)
 class _Walk:
-    """How a move walks the elements of a box: the table, what is moved, and indices."""
+    """
+    Iteration space of an indexed move: accesses to the table, to the moved data and to
+    the indices.
+    """
 
     index: IndexBuilder
     dims: Sequence[_Dim]
@@ -170,7 +176,10 @@ def _range(
 
 
 def _reach(place: Linear, box: Sequence[int]) -> tuple[int, int]:
-    """How far the places of a box lie before and behind that of its first element."""
+    """
+    Return the least and the greatest offset of the elements of a box, relative to the
+    first element.
+    """
     steps = [
         coefficient * (size - 1)
         for coefficient, size in zip(place.coefficients, box, strict=True)

@@ -93,7 +93,10 @@ class _Product:
         return _Product([result, right, left], dims)
 
     def is_faster_exchanged(self, kind: str, costs: Costs) -> bool:
-        """Whether the array takes less for an instruction of the transposed product."""
+        """
+        Return `True` if the array is faster at an instruction of the transposed
+        product.
+        """
         batch, m, n, k = (
             prod(dim.extent for dim in self.inner[role]) for role in ROLES
         )
@@ -101,7 +104,7 @@ class _Product:
 
     @cached_property
     def outer(self) -> list[Dim]:
-        """What loops walk."""
+        """The dimensions that loops iterate over."""
         return [dim for role in ROLES for dim in self._fitted[role][0]]
 
     @cached_property

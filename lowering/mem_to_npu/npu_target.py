@@ -57,8 +57,10 @@ class NpuTarget(Target):
     """The function whose program to print; unless given, the one that prepares no
     other."""
     origins: bool = False
-    """Whether every instruction ends in a comment, the place in the source that it
-    comes from, `; file:line:column`; traps name it."""
+    """
+    True to end every instruction in a comment with its source location, `;
+    file:line:column`, which traps report.
+    """
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         programs = [op for op in module.ops if isinstance(op, npu.ProgramOp)]

@@ -45,8 +45,8 @@ class LoadInChunks:
         pairs: Sequence[tuple[Leaf, Leaf]], loop: scf.ForOp, nest: Operation
     ) -> LoadInChunks | None:
         """
-        What there is if all that stands between a loop and a nest are pairs of one load
-        and one use of what it fills.
+        Return the load in chunks if all dependences between a loop and a nest are
+        between one load and one use of the buffer that it fills; `None` otherwise.
         """
         if (ends := _ends(pairs)) is None:
             return None
@@ -72,7 +72,7 @@ class LoadInChunks:
         return {self.earlier: signal, self.later: waits}
 
     def _count(self, index: IndexBuilder) -> Index:
-        """How often to wait in an iteration: once or not at all."""
+        """Return the number of waits in an iteration: 0 or 1."""
         *outer, inner = map(loop_of, self.pace.loops)
         number = _number(index, inner)
         left: Index = self.pace.chunks
@@ -100,8 +100,9 @@ class StoreInChunks:
         pairs: Sequence[tuple[Leaf, Leaf]], nest: scf.ForOp, loop: scf.ForOp
     ) -> StoreInChunks | None:
         """
-        What there is if all that stands between a loop and one over chunks are pairs of
-        one move and the store of what it fills.
+        Return the store in chunks if all dependences between a loop and one over chunks
+        are between one move and the store of the buffer that it fills; `None`
+        otherwise.
         """
         if (ends := _ends(pairs)) is None:
             return None
@@ -133,7 +134,7 @@ class StoreInChunks:
 
 @dataclass(frozen=True)
 class Chunked:
-    """What a stream waits for chunk by chunk."""
+    """Synchronisation of a stream with another one chunk by chunk."""
 
     stream: Stream
     after: int
@@ -143,7 +144,10 @@ class Chunked:
     """The item with the loops that use them."""
     move: LoadInChunks | StoreInChunks
     whole: bool
-    """Whether the stream does nothing behind that in the item: then it is done."""
+    """
+    True if the move is the last instruction of the stream in the item, which is then
+    complete.
+    """
 
     def place(self, semaphore: int) -> dict[Operation, Operation]:
         """Insert signals and loops of waits, and return each with what it is beside."""

@@ -81,7 +81,9 @@ def _result_range(op: Operation) -> Range:
 
 
 def _remainders(op: arith.RemSIOp) -> Range:
-    """What remainders of a value there are, as its own remainders tell."""
+    """
+    Return the range of remainders of a value, given the known residue of the result.
+    """
     modulus, remainder = residue_of(op.result)
     if (divisor := constant_of(op.rhs)) is None or not modulus:
         return 0, math.inf

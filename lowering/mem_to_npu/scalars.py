@@ -117,7 +117,7 @@ def vector_operation(op: Operation) -> tuple[str, tuple[SSAValue, ...]]:
 
 
 def _is_copy(op: Operation) -> bool:
-    """Whether a cast is what a copy does: to and from `i1` the sign matters."""
+    """Return `True` if a copy implements a cast: to and from `i1` the sign matters."""
     source, result = op.operands[0].type, op.results[0].type
     if isinstance(op, arith.UIToFPOp | arith.ExtUIOp):
         return source == i1
@@ -165,9 +165,7 @@ def check_multiplied(op: Operation, element: Attribute, machine: Target) -> None
 
 
 def widens(source: Attribute, result: Attribute) -> bool:
-    """
-    Whether a reduction may read one type and accumulate in the other.
-    """
+    """Return `True` if a reduction may read `source` and accumulate in `result`."""
     if is_half(source):
         return result in (source, f32)
     return source == result or (source == i8 and result == i32)

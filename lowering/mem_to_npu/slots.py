@@ -64,16 +64,16 @@ class Slot:
     stride: int = 0
     """Bytes from one part to the next, which tell axes apart."""
     extent: int = 1
-    """How many parts there are."""
+    """Number of consecutive parts."""
     family: object = None
-    """What tells parts apart from others that the axis does not."""
+    """Further key that two slots must share to be comparable."""
 
     def is_apart(
         self, later: Slot, fixed: Sequence[scf.ForOp], iterations: int
     ) -> bool | None:
         """
-        Whether `later`, some iterations of the last of the loops `fixed` after this,
-        has none of the same slots. None if that is not known.
+        Return `True` if `later`, `iterations` iterations of the last of the loops
+        `fixed` after this, shares no slot with this; `None` if that is not known.
         """
         if (slots := self.distance(later, fixed, iterations)) is None:
             return None
@@ -83,9 +83,9 @@ class Slot:
         self, later: Slot, fixed: Sequence[scf.ForOp], iterations: int
     ) -> int | None:
         """
-        How many slots `later`, some iterations of the last of the loops `fixed` after
-        this, is away from this one. The loops before the last are at the same
-        iteration. None if that is not known.
+        Return the distance in slots from this to `later`, `iterations` iterations of
+        the last of the loops `fixed` after this, at the same iteration of the loops
+        before the last. `None` if that is not known.
         """
         if (self.count, self.stride) != (later.count, later.stride):
             return None
@@ -104,7 +104,8 @@ class Slot:
 
     def continues(self, path: Sequence[scf.ForOp]) -> bool:
         """
-        Whether slots go on where they were when an inner loop starts again.
+        Return `True` if the sequence of slots continues when an inner loop starts
+        again.
 
         `path` are loops, each around the next. Then accesses of the innermost one are
         as far apart across the ends of its executions as within one.
@@ -120,7 +121,7 @@ class Slot:
 
 
 def _trips(loop: scf.ForOp) -> int | None:
-    """How often a loop runs, if that is known."""
+    """Return the trip count of a loop, or `None` if it is not known."""
     lower, upper, step = (constant_of(each) for each in (loop.lb, loop.ub, loop.step))
     if lower is None or upper is None or not step:
         return None

@@ -43,7 +43,7 @@ class Synchroniser:
     own: frozenset[str] = frozenset()
     """The levels that every core has for itself."""
     semaphores: int = 0
-    """How many semaphores are in use."""
+    """Number of semaphores in use."""
     beside: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
     )
@@ -137,7 +137,10 @@ class Synchroniser:
                 self.fronts[item.op] = front
 
     def _goes_before(self, front: Operation, items: list[Item], edge: Edge) -> bool:
-        """Whether what a loop issues ahead is to wait before the chunks do."""
+        """
+        Return `True` if a wait of instructions that a loop issues ahead belongs before
+        the loop over chunks, `front`.
+        """
         at = next(number for number, item in enumerate(items) if item.op is front)
         engines = {stream.engine for stream in items[at].leaves}
         if edge.late or edge.waiting.engine not in engines:
@@ -162,7 +165,10 @@ def _first_of(chunks: set[Operation], loop: Operation, engine: str) -> Operation
 
 
 def _is_idle(op: Operation, engine: str) -> bool:
-    """Whether an operation does nothing, or is a move by an engine."""
+    """
+    Return `True` if an operation has no effect, or is a move or semaphore operation of
+    an engine.
+    """
     if isinstance(op, npu.DmaOp | npu.SemaphoreOp):
         return op.engine == engine
     return is_pure(op) or isinstance(op, (mem.Move, mem.WaitOp, *VIEWS))

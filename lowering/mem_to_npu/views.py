@@ -1,6 +1,4 @@
-"""
-Where buffers are: every memref resolved to a level, a first byte and strides.
-"""
+"""Views of buffers: every memref resolved to a level, a first byte and strides."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -241,7 +239,7 @@ def _collapse(op: mem.CollapseOp, source: View) -> View:
 
 
 def _has_all_slices(view: View) -> bool:
-    """Whether a view is all of a buffer, or all of a slot of it."""
+    """Return `True` if a view covers all of a buffer, or all of a slot of it."""
     item = dtype_of(view.element_type).itemsize
     parts = prod(slot.count for slot in view.slots)
     return view.whole.high - view.whole.low == item * prod(view.shape) * parts

@@ -63,8 +63,8 @@ def strides_and_offset(type_: MemRefType[Attribute]) -> tuple[tuple[int, ...], i
 @dataclass(frozen=True)
 class Extents:
     """
-    How much of each dimension of a value is valid, and the bound that positions stay
-    below along each dimension of its buffer.
+    Valid extent of each dimension of a value, and the exclusive upper bound of
+    positions along each dimension of its buffer.
     """
 
     valid: Sequence[int]
@@ -191,9 +191,7 @@ class Access:
         return self.source.shared("r", " + ".join(terms))
 
     def _terms(self, position: Position, room: Sequence[int], stride: int) -> list[str]:
-        """
-        What each term adds to a position, times a stride.
-        """
+        """Return the contribution of each term to a position, times a stride."""
         terms: list[str] = []
         for dim, factor in position.terms:
             vector = self.source.shared("r", self._steps(room[dim]))
@@ -252,7 +250,7 @@ class Access:
 
 def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
     """
-    Whether elements that are not valid along a dimension are out of bounds anyway.
+    Return `True` if the invalid elements along a dimension are out of bounds anyway.
     """
     return any(
         position.is_along(dim)
@@ -264,7 +262,8 @@ def _is_cut(positions: Positions, extents: Extents, dim: int) -> bool:
 
 def otherwise(op: mem.LoadOp | mem.GatherOp) -> str:
     """
-    What a masked element reads as; nothing is said where nobody asks.
+    Return the `other` argument for masked elements; empty where no fill value is
+    required.
     """
     if op.fill_value is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a loop hands on from one iteration to the next."""
+"""Loop-carried values."""
 
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, SSAValue

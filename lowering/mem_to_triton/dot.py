@@ -139,7 +139,7 @@ class Product:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the accumulator is a matrix as it is."""
+        """True if the accumulator already is a matrix."""
         return self.accumulator("v") == "v"
 
 
@@ -210,9 +210,9 @@ def dot(compute: Compute, op: mem.ContractOp) -> str:
 
 def _is_read_beside(op: mem.ContractOp) -> bool:
     """
-    Whether others use a factor that a loop loads. Triton 3.6 then has one tile too few
-    for it in shared memory: what comes next is loaded into the tile that matrix
-    instructions of a group of warps still read, unless they are waited for.
+    Return `True` if a factor that a loop loads has other uses. Triton 3.6 then has one
+    tile too few for it in shared memory: the next tile is loaded into the one that
+    matrix instructions of a group of warps still read, unless they are waited for.
     """
     return any(
         isinstance(value.owner, mem.LoadOp | mem.GatherOp)
@@ -223,12 +223,12 @@ def _is_read_beside(op: mem.ContractOp) -> bool:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether a tile is what a loop hands on, after something was done with it."""
+    """Return `True` if a tile is the result of an elementwise operation."""
     return isinstance(value.owner, mem.MapOp)
 
 
 def _options(total: Attribute, precision: str | None) -> str:
-    """What else the product of matrices is told."""
+    """Return the further arguments of the product of matrices."""
     if not is_float(total):
         return ", out_dtype=tl.int32"
     return f', input_precision="{precision}"' if precision else ""

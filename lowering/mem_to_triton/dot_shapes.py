@@ -1,4 +1,4 @@
-"""Which contractions become a `tl.dot`."""
+"""Contractions that become a `tl.dot`."""
 
 from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import Operation
@@ -16,8 +16,8 @@ MINIMUM_OF_BYTES = 32
 
 def uses_dot(op: mem.ContractOp) -> bool:
     """
-    Whether a contraction becomes a `tl.dot`: every axis has at least 16 elements, and
-    the element types are those of a matrix unit.
+    Return `True` if a contraction becomes a `tl.dot`: every axis has at least 16
+    elements, and the element types are those of a matrix unit.
     """
     roles = Roles.of(op)
     if roles.others:
@@ -36,5 +36,5 @@ def uses_dot(op: mem.ContractOp) -> bool:
 
 
 def is_dot(op: Operation) -> bool:
-    """Whether an operation is a contraction that becomes a `tl.dot`."""
+    """Return `True` if an operation is a contraction that becomes a `tl.dot`."""
     return isinstance(op, mem.ContractOp) and uses_dot(op)

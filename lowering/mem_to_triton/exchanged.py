@@ -1,5 +1,5 @@
 """
-Which input of a contraction is the left factor of a matrix product.
+Operand order of a contraction: the input that is the left factor of a matrix product.
 
 It is the one that makes no transposition of the output necessary, but for two cases:
 where Triton cannot take the columns as they are, and where it would compute the left
@@ -29,7 +29,7 @@ WIDE = 64
 
 
 def is_exchanged(op: mem.ContractOp, roles: Roles) -> bool:
-    """Whether the second input is the left factor."""
+    """Return `True` if the second input is the left factor."""
     kept = [
         dim
         for dim in dimensions(op.maps[2], op.extents)
@@ -46,7 +46,10 @@ def is_exchanged(op: mem.ContractOp, roles: Roles) -> bool:
 
 
 def _is_split(op: mem.ContractOp, roles: Roles, left: int) -> bool:
-    """Whether the columns of the right matrix are axes that end in a short one."""
+    """
+    Return `True` if the columns of the right matrix are several axes, of which the last
+    is short.
+    """
     columns = [
         roles.extents[dim]
         for dim in dimensions(op.input_maps[1 - left], op.extents)
@@ -57,10 +60,10 @@ def _is_split(op: mem.ContractOp, roles: Roles, left: int) -> bool:
 
 def _repeats(op: mem.ContractOp, roles: Roles, left: int) -> bool:
     """
-    Whether an input is computed by threads in registers, and more than once if it is
-    the left factor: for others that read it, for another order of its elements, or for
+    Return `True` if an input is computed by threads in registers, and recomputed if it
+    is the left factor: for other readers, for another order of its elements, or for
     narrow matrix instructions, of which several take the same rows. Triton 3.6 then
-    takes up to twice as long as where it is the right one, in shared memory.
+    takes up to twice as long as where it is the right factor, in shared memory.
     """
     value = op.input_operands[left]
     if roles.batch or not is_half(element_of(value)) or not _is_computed(value):
@@ -72,7 +75,7 @@ def _repeats(op: mem.ContractOp, roles: Roles, left: int) -> bool:
 
 
 def _is_turned(op: mem.ContractOp, roles: Roles, left: int) -> bool:
-    """Whether what is summed lies across the rows of the left input."""
+    """Return `True` if the reduced axis is not the innermost one of the left input."""
     axes = (*roles.rows, *roles.depth)
     dims = dimensions(op.input_maps[left], op.extents)
     last = [dim for dim in dims if dim in axes][-1:]
@@ -80,7 +83,9 @@ def _is_turned(op: mem.ContractOp, roles: Roles, left: int) -> bool:
 
 
 def _is_computed(value: SSAValue) -> bool:
-    """Whether threads compute a tile of what they load, and not of a product."""
+    """
+    Return `True` if threads compute a tile from loaded values, and not from a product.
+    """
     if not isinstance(value.owner, mem.MapOp):
         return False
     pending, seen = [value], set[SSAValue]()
@@ -100,7 +105,10 @@ def _is_computed(value: SSAValue) -> bool:
 
 
 def _adds_alone(op: mem.ContractOp) -> bool:
-    """Whether a contraction is in no loop, or all one does with what it carries."""
+    """
+    Return `True` if a contraction is in no loop, or is the only user of the
+    loop-carried value that it updates.
+    """
     loop = op.parent_op()
     if not isinstance(loop, scf.ForOp):
         return True

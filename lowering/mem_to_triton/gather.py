@@ -41,7 +41,9 @@ def gather(access: Access, op: mem.GatherOp, indices: str) -> str:
 
 
 def _is_full(positions: Positions, dims: Sequence[int | None]) -> bool:
-    """Whether addresses, with indices along `dims`, have the shape of the value."""
+    """
+    Return `True` if addresses, with indices along `dims`, have the shape of the value.
+    """
     room = positions.room
     used = {dim for position in positions.along for dim, _ in position.terms}
     long = {dim for dim, extent in enumerate(room) if extent > 1}

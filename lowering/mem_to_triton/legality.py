@@ -1,6 +1,4 @@
-"""
-What Triton can express: checks on kernels, before any of them is printed.
-"""
+"""Legality of kernels for Triton, checked before any of them is printed."""
 
 import math
 from typing import cast

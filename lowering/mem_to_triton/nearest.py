@@ -38,7 +38,9 @@ def nearest_call(op: Operation) -> str | None:
 
 
 def _is_narrowed(op: Operation) -> bool:
-    """Whether all that reads the result of an operation rounds it to 16 bits."""
+    """
+    Return `True` if all readers of the result of an operation round it to 16 bits.
+    """
     result = op.results[0]
     return is_half(result.type) or all(
         isinstance(reader, arith.TruncFOp) and is_half(reader.results[0].type)
@@ -47,7 +49,9 @@ def _is_narrowed(op: Operation) -> bool:
 
 
 def _readers(value: SSAValue) -> Iterator[Operation]:
-    """What computes with a scalar, or with the elements that it is given as."""
+    """
+    Yield the scalar operations that use a scalar, directly or as an element of a tile.
+    """
     for use in value.uses:
         user, parent = use.operation, use.operation.parent_op()
         if isinstance(user, mem.YieldOp) and isinstance(parent, mem.MapOp):
@@ -61,8 +65,8 @@ def _readers(value: SSAValue) -> Iterator[Operation]:
 
 def _is_inexact(op: Operation) -> bool:
     """
-    Whether a scalar operation computes with what a function gave, in its region or in
-    those that its values come from.
+    Return `True` if a scalar operation depends on the result of a function, in its
+    region or in those that its values come from.
     """
     pending, seen = [*op.operands], set[SSAValue]()
     while pending:
@@ -85,7 +89,9 @@ def _is_inexact(op: Operation) -> bool:
 
 
 def _given(block: Block, argument: SSAValue) -> Sequence[SSAValue]:
-    """What an argument of a region stands for, if it is an element of a value."""
+    """
+    Return the value whose elements an argument of a region stands for, if there is one.
+    """
     op = block.parent_op()
     if not isinstance(op, mem.MapOp | mem.ReduceOp):
         return ()

@@ -224,7 +224,8 @@ class _Captures:
 
 def _is_argument(value: SSAValue) -> bool:
     """
-    Whether a kernel gets a value as an argument: a buffer, or a host loop's index.
+    Return `True` if a value becomes a kernel argument: a buffer, or the index of a host
+    loop.
     """
     type_: Attribute = value.type
     if isinstance(value, BlockArgument):
@@ -240,7 +241,8 @@ def _outermost_in(op: Operation | None, block: Block) -> Operation | None:
 
 def _is_device_code(op: Operation) -> bool:
     """
-    Whether an operation outside of grid loops computes, rather than organises launches.
+    Return `True` if an operation outside of grid loops computes, rather than organises
+    launches.
     """
     if isinstance(op, scf.ForOp | scf.ParallelOp):
         if mapping_of(op) in ("grid", "host"):
@@ -260,8 +262,8 @@ def _is_copied(op: Operation) -> bool:
 
 def _shares_factors(op: scf.ParallelOp) -> bool:
     """
-    Whether programs of a grid read the same parts of the factors of a matrix product,
-    and nothing says in which order they run.
+    Return `True` if programs of a grid share tiles of the factors of a matrix product,
+    and no order of the programs is given.
     """
     if len(op.lowerBound) < 2 or "order" in op.attributes:
         return False

@@ -1,6 +1,4 @@
-"""
-Where the elements of a value lie in a buffer, along each dimension of the buffer.
-"""
+"""Positions of the elements of a value along each dimension of a buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,9 +30,7 @@ class Position:
         return low, high
 
     def is_along(self, dim: int) -> bool:
-        """
-        Whether the position is an offset plus the index along `dim`.
-        """
+        """Return `True` if the position is an offset plus the index along `dim`."""
         return self.terms == ((dim, 1),)
 
 

@@ -269,8 +269,9 @@ def expression(op: Operation, operands: Sequence[Scalar]) -> str:
 
 def _inverse(op: Operation, operands: Sequence[Scalar]) -> float | None:
     """
-    What to multiply 16-bit numbers by instead of dividing them by a literal, as PyTorch
-    does: in f32 that is as exact as they can tell.
+    Return the reciprocal to multiply 16-bit numbers by instead of dividing them by a
+    literal, as PyTorch does; `None` where this does not apply. In f32 that is as exact
+    as 16 bits can represent.
     """
     if op.name != "arith.divf" or not is_half(op.results[0].type):
         return None

@@ -34,7 +34,7 @@ class TritonTarget(Target):
     name = "triton"
 
     parts: str = "all"
-    """What to print: `all`, `source` or `plan`."""
+    """Parts to print: `all`, `source` or `plan`."""
 
     function: str | None = None
     """The host function to plan; unless given, the one that prepares no other."""

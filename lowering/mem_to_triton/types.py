@@ -35,9 +35,7 @@ _FLOATS = BFloat16Type | Float16Type | Float32Type | Float64Type
 
 
 def is_supported(element_type: Attribute) -> bool:
-    """
-    Whether values of this type can be elements of a kernel's tiles.
-    """
+    """Return `True` if values of this type can be elements of a kernel's tiles."""
     return str(element_type) in _TRITON_NAMES
 
 

@@ -51,7 +51,7 @@ def _strides(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
 
 
 def is_contiguous(buffer: SSAValue) -> bool:
-    """Whether a buffer holds its elements in row-major order without gaps."""
+    """Return `True` if a buffer holds its elements in row-major order without gaps."""
     return isinstance(cast(AnyBuffer, buffer.type).layout, NoneAttr)
 
 

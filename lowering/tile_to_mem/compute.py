@@ -1,4 +1,4 @@
-"""How an operation on tiles becomes structured compute, as its interface tells."""
+"""Lower operations on tiles to structured compute through their interfaces."""
 
 from __future__ import annotations
 
@@ -135,13 +135,16 @@ def element_strides(
 
 
 def first_element(op: MovementInterface, strides: Sequence[int]) -> int:
-    """Where a buffer of the operand, of some strides, has the first element moved."""
+    """
+    Return the offset of the first element that a movement reads, in an operand buffer
+    with the given strides.
+    """
     accesses = op.operand_accesses()[0] or ()
     return sum(a.offset * stride for a, stride in zip(accesses, strides, strict=True))
 
 
 def is_plain(op: MovementInterface) -> bool:
-    """Whether a movement only permutes and repeats the axes of its operand."""
+    """Return `True` if a movement only permutes and repeats the axes of its operand."""
     accesses = op.operand_accesses()[0] or ()
     used = [iterator for access in accesses for iterator, _ in access.terms]
     return len(set(used)) == len(used) and all(

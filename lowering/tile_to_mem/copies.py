@@ -71,12 +71,12 @@ def copy_part(
 
 @dataclass(frozen=True)
 class Part:
-    """What is copied: a box of a buffer, slices along an axis."""
+    """Source of a copy: a box of a buffer, moved in slices along an axis."""
 
     buffer: SSAValue
     axis: int | None
     offsets: Sequence[Index] = ()
-    """Where the box starts, were it not at the start of the buffer."""
+    """Offsets of the box; empty if it is at the start of the buffer."""
     fill: float | None = None
 
     def along(self, shape: Sequence[int]) -> int:
@@ -86,7 +86,7 @@ class Part:
         return max(range(len(shape)), key=shape.__getitem__, default=0)
 
     def at(self, builder: Builder, offsets: Sequence[Index]) -> list[Index]:
-        """Where something is in the buffer that is at some offsets in the box."""
+        """Return the offsets in the buffer for offsets in the box."""
         pairs = zip(self.offsets or [0] * len(offsets), offsets, strict=True)
         return [index_sum(builder, start, offset) for start, offset in pairs]
 

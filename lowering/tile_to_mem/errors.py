@@ -1,4 +1,4 @@
-"""What cannot be bufferised."""
+"""Errors of bufferization."""
 
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException

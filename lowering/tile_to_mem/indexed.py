@@ -34,7 +34,10 @@ def convert_gather(scope: Scope, op: tile.GatherOp) -> None:
 
 
 def _check_gather(scope: Scope, op: tile.GatherOp) -> None:
-    """Whether a load, or a move between buffers, can find elements by indices."""
+    """
+    Raise `BufferizationError` unless a load, or a move between buffers, can gather
+    elements by indices.
+    """
     level, from_ = scope.level(op.result.type), scope.level(op.source.type)
     is_value = scope.is_value(op.result.type)
     if not is_value and scope.target.levels[level].indexed_row is None:
@@ -65,7 +68,10 @@ def convert_scatter(scope: Scope, op: tile.ScatterOp) -> None:
 
 
 def _check_scatter(scope: Scope, op: tile.ScatterOp) -> None:
-    """Whether a move between buffers can put elements where indices say."""
+    """
+    Raise `BufferizationError` unless a move between buffers can scatter elements by
+    indices.
+    """
     level, into = scope.level(op.source.type), scope.level(op.destination.type)
     if into != scope.target.outermost.name:
         outermost = scope.target.outermost.name

@@ -67,7 +67,9 @@ def _bind_variable(scope: Scope, old: SSAValue, new: SSAValue) -> None:
 
 
 def _check_destination(scope: Scope, op: tile.WhileOp, init: SSAValue) -> None:
-    """Whether a loop may write where its destination is from the start."""
+    """
+    Raise `BufferizationError` unless a loop may write to its destination in place.
+    """
     if scope.is_value(init.type):
         raise BufferizationError(op, "cannot put tiles into a tile of registers")
     storage = scope.storages[init]
@@ -92,8 +94,8 @@ def _check_destination(scope: Scope, op: tile.WhileOp, init: SSAValue) -> None:
 
 def _reads_own_tile(loop: tile.WhileOp, user: Operation) -> bool:
     """
-    Whether an operation in a loop reads of its destination only the tile that the same
-    iteration writes.
+    Return `True` if an operation in a loop reads of its destination only the tile that
+    the same iteration writes.
     """
     block = user.parent
     if not isinstance(user, tile.SliceOp) or block is None:
@@ -178,7 +180,10 @@ def _carry_buffers(scope: Scope, op: tile.WhileOp, convert: ConvertBlock) -> Non
 
 
 def _place(scope: Scope, op: tile.WhileOp, position: int) -> SSAValue:
-    """Where a carried value is: in a buffer of its own, or where it is put together."""
+    """
+    Return the buffer of a carried value: one of its own, or the destination that it is
+    assembled in.
+    """
     init = op.inits[position]
     scope.operand(init)
     if not scope.storages[init].destination:

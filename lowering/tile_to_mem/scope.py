@@ -1,4 +1,4 @@
-"""What is known while a function is bufferised: what each tile became, and where."""
+"""State of the bufferization of a function: the value and the storage of each tile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scope:
         self.shown: dict[SSAValue, SSAValue] = {}
         """For views of places under another shape, the place under its own."""
         self.destinations: dict[SSAValue, SSAValue] = {}
-        """Where the tile that an operation makes is wanted."""
+        """The requested destination of a tile that an operation produces."""
         self.moves = Moves()
         self.builder = Builder(InsertPoint.at_end(Block()))
 
@@ -53,7 +53,7 @@ class Scope:
         return level_of(type_) or self.target.outermost.name
 
     def is_value(self, type_: Attribute) -> bool:
-        """Whether tiles of a type are values, not buffers."""
+        """Return `True` if tiles of a type are values, not buffers."""
         level = self.target.levels.get(self.level(type_))
         return level is not None and level.kind == "value"
 
@@ -68,7 +68,10 @@ class Scope:
             new.name_hint = value.name_hint
 
     def operand(self, value: SSAValue) -> SSAValue:
-        """What a tile became; a constant of one value becomes a filled tile now."""
+        """
+        Return the lowered value of a tile; a splat constant becomes a filled tile on
+        first use.
+        """
         if value not in self.values and (constant := splat_of(value)) is not None:
             self.fill(value, scalar_value(constant))
         return self.values[value]

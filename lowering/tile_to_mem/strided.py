@@ -33,7 +33,9 @@ def cut_view(builder: Builder, source: SSAValue, op: MovementInterface) -> SSAVa
 
 
 SHOWING = memref.ReinterpretCastOp | memref.SubviewOp
-"""What shows a buffer, or part of it; types tell where that lies in the whole."""
+"""
+Operations that make views of buffers; their types give the offset in the whole buffer.
+"""
 
 
 def reshaped_view(
@@ -74,7 +76,7 @@ def seen_as(scope: Scope, place: SSAValue, shape: Sequence[int]) -> SSAValue | N
 
 
 def _is_static(buffer: SSAValue) -> bool:
-    """Whether it is known where a buffer lies in the whole one."""
+    """Return `True` if the offset of a buffer in the whole one is known."""
     type_ = cast(AnyBuffer, buffer.type)
     if not isinstance(type_.layout, StridedLayoutAttr):
         return isinstance(type_.layout, NoneAttr)

@@ -167,7 +167,10 @@ def convert_accumulation(
 
 
 def _start(scope: Scope, op: AccumulatingInterface) -> tuple[SSAValue, Storage]:
-    """What the result is accumulated on, in its place."""
+    """
+    Return the initial value that the result is accumulated on in place, and its
+    storage.
+    """
     result = tensor_type(op.results[0])
     if op.init_value is None:
         neutral = scalar_attribute(op.neutral(), result.element_type)

@@ -66,7 +66,9 @@ def convert_slice(scope: Scope, op: tile.SliceOp) -> None:
 
 
 def _check_move(op: tile.SliceOp) -> None:
-    """Whether a move between buffers can do what a slice asks for."""
+    """
+    Raise `BufferizationError` unless a move between buffers can implement a slice.
+    """
     if op.map is not None:
         raise BufferizationError(op, "cannot move through a map into a buffer")
     if op.fill is not None and op.extents != tensor_type(op.result).get_shape():
@@ -101,7 +103,9 @@ def _view(
 
 
 def _check_same(op: tile.SliceOp) -> None:
-    """Whether a slice of a tile of registers is all of it."""
+    """
+    Raise `BufferizationError` unless a slice of a tile of registers covers all of it.
+    """
     if op.fill is not None:
         raise BufferizationError(op, NO_BORDER)
     if tensor_type(op.result).get_shape() != tensor_type(op.source).get_shape():

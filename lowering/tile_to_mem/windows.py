@@ -24,7 +24,9 @@ from tlf.lowering.tile_to_mem.strided import reshaped_view, seen_as
 
 
 def make_place(scope: Scope, value: SSAValue) -> tuple[SSAValue, Storage]:
-    """Where a new tile is to be made: where it is wanted, or in a buffer of its own."""
+    """
+    Return the destination of a new tile: the requested one, or a buffer of its own.
+    """
     type_ = tensor_type(value)
     if (place := scope.destinations.get(value)) is not None:
         return place, Storage()
