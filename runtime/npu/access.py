@@ -42,11 +42,14 @@ class Place:
         return self.base + self.footprint.high
 
     def meets(self, other: "Place") -> bool:
-        """Whether the address ranges intersect."""
+        """Return `True` if the address ranges intersect."""
         return self.low < other.high and other.low < self.high
 
     def equals(self, other: "Place") -> bool:
-        """Whether each element is the same bytes as in `other`, of the same shape."""
+        """
+        Return `True` if each element occupies the same bytes as in `other`, of the same
+        shape.
+        """
         mine, others = self.address, other.address
         return (
             self.base == other.base
@@ -70,7 +73,7 @@ class Accesses:
     core: int | None
     """The core whose turn it is; None outside of `cores`, where it is the first."""
     outputs: Outputs | None
-    """Who wrote what of the outputs, if that may happen only once."""
+    """The writers of the outputs, if each byte may be written only once."""
     lines: list[int]
     """Line of each engine instruction by its number; 0 is before the program."""
 
@@ -178,7 +181,10 @@ def _memories(
 
 
 def _latest(clocks: Sequence[list[int]]) -> list[int]:
-    """What is known to be complete by the engines of some clocks together."""
+    """
+    Return the vector clock that combines several clocks, with the latest entry per
+    engine.
+    """
     if len(clocks) == 1:
         return list(clocks[0])
     return list(map(max, *clocks))

@@ -1,4 +1,6 @@
-"""What any program with the same inputs and outputs has to move."""
+"""
+Compulsory traffic: bytes that any program with the same inputs and outputs has to move.
+"""
 
 from collections.abc import Mapping
 
@@ -81,7 +83,10 @@ def _reads(program: Program) -> list[Extent] | None:
 
 
 def _addresses(op: Dma) -> list[Address]:
-    """What a move reads whatever indices are: of a table they may all name one row."""
+    """
+    Return the addresses that a move reads whatever its indices are: all rows of a table
+    may be the same one, so a gathered table is left out.
+    """
     if op.indexed is None:
         return [op.source]
     return [op.indexed.indices, *([op.source] if op.indexed.scatter else [])]

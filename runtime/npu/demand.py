@@ -1,5 +1,5 @@
 """
-What of the scalar registers the time of a program depends on.
+Scalar registers that the time of a program depends on.
 
 Addresses matter only modulo a burst, and not at all where the burst is one byte; sizes
 and bounds matter as they are.
@@ -32,18 +32,16 @@ EXACT = 0
 
 @dataclass
 class Demands:
-    """
-    What matters to a program, found from its end to its beginning.
-    """
+    """Backward analysis of the registers that the time of a program depends on."""
 
     machine: Machine
     loops: dict[int, Demand] = field(default_factory=dict[int, Demand])
-    """By line of a loop, what of the registers matters to one run of its body."""
+    """By line of a loop, the demand of one run of its body for registers."""
     lines: set[int] = field(default_factory=set[int])
     """Lines of the scalar operations that matter."""
 
     def block(self, body: Iterable[Instruction]) -> Demand:
-        """Return what matters to `body` of the registers set before it."""
+        """Return the demand of `body` for registers that are set before it."""
         demand: Demand = {}
         for op in reversed(tuple(body)):
             match op:

@@ -1,5 +1,5 @@
 """
-What the engines compute, on arrays.
+Computation of the engines, on arrays.
 
 `f16` and `bf16` are computed in `f32` and rounded once per instruction.
 """
@@ -56,7 +56,7 @@ def _round(values: Array) -> Array:
 
 
 def _remainder(a: Array, b: Array) -> Array:
-    """What is left of a division towards zero; it has the sign of `a`."""
+    """Return the remainder of a division towards zero; it has the sign of `a`."""
     if a.dtype.kind != "f" and not np.all(b):
         raise Fault("integer division by zero")
     return np.fmod(a, b)

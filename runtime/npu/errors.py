@@ -1,4 +1,4 @@
-"""What can go wrong with an NPU program: its text, its inputs, its execution."""
+"""Errors of an NPU program: in its text, its inputs and its execution."""
 
 
 class NPUError(Exception):

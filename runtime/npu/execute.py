@@ -47,11 +47,11 @@ class Executor:
     model: EventModel
     accesses: Accesses
     totals: Counter[Key]
-    """What the instructions so far add up to."""
+    """Sums of the costs of the instructions so far."""
     events: list[Event]
     """The timeline so far, if asked for."""
     live: LiveBytes | None
-    """What memories hold over time, if a timeline is asked for."""
+    """Live bytes of the memories over time, if a timeline is asked for."""
 
     def __init__(self, program: Program, functional: bool, timeline: bool) -> None:
         self._machine = program.machine

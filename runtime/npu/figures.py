@@ -53,7 +53,7 @@ class Stretch:
 
     line: int
     end: int
-    """When engines are through with it, and with all before it, in cycles."""
+    """Cycle at which the engines have completed it, and all before it."""
     origins: frozenset[str]
     """The places in the source that what moves or computes in it comes from."""
 
@@ -70,7 +70,7 @@ class Figures:
     outputs: dict[str, Array] = field(default_factory=dict[str, Array])
     """Arrays by name; empty if only the time was asked for."""
     copies: dict[str, int] = field(default_factory=dict[str, int])
-    """How many there are of each engine; all figures are of these together."""
+    """Number of copies of each engine; all figures are of these together."""
     busy: dict[str, int] = field(default_factory=dict[str, int])
     """Cycles that each engine worked."""
     stalls: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -100,7 +100,7 @@ class Figures:
     ridge: float = 0.0
     """Multiply-accumulates per byte of `home` above which the array is what limits."""
     stretches: list[Stretch] = field(default_factory=list[Stretch])
-    """What follows each other in the program, in order."""
+    """Consecutive parts of the program, in order."""
     timeline: list[Event] = field(default_factory=list[Event])
     """Every instruction on an engine, if asked for."""
     live: dict[str, list[tuple[int, int]]] = field(
@@ -123,7 +123,7 @@ class Figures:
 
     @property
     def gap(self) -> float:
-        """How many times longer the run took than the floor of the machine."""
+        """Ratio of the cycles of the run to the lower bound of the machine."""
         return self.cycles / max(self.floor.cycles, 1)
 
     @property

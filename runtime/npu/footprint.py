@@ -1,4 +1,7 @@
-"""Which bytes a strided array covers: pure geometry, cached by shape and strides."""
+"""
+Footprint of a strided array: the bytes that it covers, as pure geometry, cached by
+shape and strides.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +24,7 @@ class Footprint:
     strides: tuple[int, ...]
     """Strides of the simplified set, in granules, all positive."""
     aligned: bool
-    """Whether all strides are multiples of the element size."""
+    """True if all strides are multiples of the element size."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -64,7 +67,7 @@ def footprint(
 
 @lru_cache(maxsize=1 << 16)
 def distinct(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether no two elements of a strided array share a byte."""
+    """Return `True` if no two elements of a strided array share a byte."""
     axes = sorted(
         (abs(stride), extent)
         for extent, stride in zip(shape, strides, strict=True)

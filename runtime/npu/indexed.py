@@ -62,7 +62,10 @@ def _fail(fields: Fields, reason: str) -> NoReturn:
 
 
 def priced(indexed: Indexed, start: int, read: Sizes) -> Indices:
-    """What indices add to the cost of a move; the first that is read is at `start`."""
+    """
+    Return the cost parameters of the indices of a move; the first index that is read is
+    at `start`.
+    """
     address = indexed.indices
     return Indices(
         End(start, read, address.strides),
@@ -147,8 +150,8 @@ class IndexedMove:
 
     def _places(self, named: Place, table: Place) -> tuple[Array, Array]:
         """
-        Which elements have a place in the table, and these places, in the order of the
-        elements, counted from the first element of the table.
+        Return a mask of the elements whose index is within the table, and the offsets
+        of these elements in order, counted from the first element of the table.
         """
         names = named.view().astype(np.int64)
         known = (names >= 0) & (names < self.indexed.bound)

@@ -23,12 +23,12 @@ class Lane:
     columns: dict[str, Column]
     """Its registers."""
     active: Column = 1
-    """Whether the core takes part, by row."""
+    """1 where the core takes part, by row; 0 elsewhere."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one core does in a loop, by run of the loop."""
+    """Executions of a loop by one core, a row for each."""
 
     core: int | None
     active: Column

@@ -1,4 +1,6 @@
-"""How many bytes of each memory hold something that is still needed, over time."""
+"""
+Live bytes of each memory over time: bytes that hold a value which is still needed.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,13 +30,13 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Touch:
-    """What an instruction does to an array in memory."""
+    """Access of an instruction to an array in memory."""
 
     address: Address
     shape: tuple[int, ...]
     is_written: bool = False
     keeps: bool = False
-    """Whether what is written adds to what is there."""
+    """True if the access accumulates on the old value."""
     first: int = 0
     """Bytes from the base of the array to its first element."""
 
@@ -159,14 +161,16 @@ class _Memory:
         self._changes = Counter[int]()
 
     def write(self, base: int, where: Footprint, start: int, end: int) -> None:
-        """What was there is gone, something new is."""
+        """End the live ranges of the old values, and start new ones."""
         born, last = self._of(base, where)
         self._close(born, np.minimum(last, start))
         born[...] = start + 1
         last[...] = end
 
     def use(self, base: int, where: Footprint, start: int, end: int) -> None:
-        """What is there is needed; what never was is now."""
+        """
+        Extend the live ranges of the values, and start those that were never written.
+        """
         born, last = self._of(base, where)
         born[born == 0] = start + 1
         np.maximum(last, end, out=last)

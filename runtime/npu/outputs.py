@@ -1,4 +1,4 @@
-"""That every byte of an output is written once, and none is read."""
+"""Check that every byte of an output is written once, and none is read."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,7 @@ class _Writers:
 
 
 class Outputs:
-    """
-    Who wrote the bytes of a program's outputs.
-    """
+    """Writers of the bytes of a program's outputs."""
 
     def __init__(self, program: Program) -> None:
         self._granule = program.granule

@@ -23,7 +23,7 @@ class Synchronise:
     queues: range
     semaphore: int
     core: int | None
-    """Whose; None for all cores."""
+    """The core that it belongs to; `None` for all cores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +46,9 @@ class Plan:
     """One run of a block."""
 
     steps: tuple[tuple[int, Action | None], ...]
-    """What to do, each after so many cycles of the control processor."""
+    """The actions, each with the cycles of the control processor before it."""
     totals: Mapping[Key, int]
-    """What the instructions add up to."""
+    """Sums of the costs of the instructions."""
     numbers: Sequence[int] = ()
     """For each step, the number of its instruction in the block."""
 

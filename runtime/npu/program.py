@@ -53,7 +53,7 @@ class Buffer:
         return f"{self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
 
     def holds(self, array: Array) -> bool:
-        """Whether `array` has the shape and the element type of the buffer."""
+        """Return `True` if `array` has the shape and the element type of the buffer."""
         return array.shape == self.shape and array.dtype == DTYPES[self.dtype]
 
 
@@ -66,10 +66,10 @@ class Register:
 
 
 Value = int | Register
-"""What a scalar operand is."""
+"""Scalar operand: a number, or a register with an offset."""
 
 Condition = bool | Register
-"""Whether something is done: known, or where the register is not 0."""
+"""Condition: a known truth value, or a register that is tested for not being 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,9 @@ class Cores(Instruction):
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """Where along one axis of a table the rows of a move are."""
+    """
+    Indices that give the locations of the rows of a move along one axis of a table.
+    """
 
     indices: Address
     """One index for each element, or for all along strides of 0."""
@@ -139,9 +141,9 @@ class Indexed:
     bound: int
     """The extent of the axis."""
     scatter: bool
-    """Whether the table is the destination, else it is the source."""
+    """True if the table is the destination, false if it is the source."""
     accumulate: bool = False
-    """Whether what arrives is added to what is there."""
+    """True to add the moved elements to those of the destination."""
 
 
 @dataclass(frozen=True, slots=True)

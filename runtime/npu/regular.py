@@ -1,4 +1,4 @@
-"""Whether registers are plain functions of the loops that they stand in."""
+"""Interval analysis of registers that are plain functions of the enclosing loops."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,7 +26,7 @@ class IrregularError(Exception):
 
 
 Intervals = Mapping[Value, Interval]
-"""What scalar operands are between."""
+"""Least and greatest value of scalar operands."""
 
 
 def intervals(body: Sequence[Instruction]) -> dict[int, Intervals]:

@@ -1,4 +1,4 @@
-"""What a run of an NPU program found out."""
+"""Results of a run of an NPU program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Report(Figures):
         totals: Mapping[Key, int],
         peak: dict[str, int],
     ) -> Report:
-        """What a run took whose instructions add up to `totals`."""
+        """Build the report of a run whose instructions' costs sum up to `totals`."""
         machine = program.machine
         moved = compulsory(program, totals)
         report = Report(

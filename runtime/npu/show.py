@@ -54,7 +54,10 @@ def _share(report: Figures, engine: str, cycles: int) -> str:
 
 
 def stalls(report: Figures, engine: str) -> list[str]:
-    """Why an engine stood still, and for which part of the time, longest first."""
+    """
+    Return the causes of an engine's stalls with their shares of the time, longest
+    first.
+    """
     total = max(report.cycles, 1) * report.copies.get(engine, 1)
     causes = sorted(report.stalls.get(engine, {}).items(), key=lambda each: -each[1])
     return [

@@ -108,7 +108,7 @@ def _checked(program: Program, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 class _Lane(NamedTuple):
-    """What the control processor walks the program for."""
+    """Lane of execution that the control processor walks the program for."""
 
     core: int | None
     """A core, or None for what is in no `cores`."""

@@ -1,6 +1,4 @@
-"""
-What the cost of an instruction depends on, apart from itself: its slots.
-"""
+"""Slots of an instruction: the values that its cost depends on, apart from itself."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -155,5 +153,5 @@ def _product(op: Matmul, extents: Sequence[int], costs: Costs) -> Cost:
 
 
 def _only(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether there is nothing on some of `axes`, but on all others."""
+    """Return `True` if every axis of extent 0 is one of `axes`."""
     return all(size or axis in axes for axis, size in enumerate(shape))

@@ -1,4 +1,4 @@
-"""How far a program has come when: the parts that follow each other in it."""
+"""Progress of a program over time: its consecutive parts, and their ends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

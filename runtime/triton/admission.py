@@ -31,9 +31,9 @@ _STAGES = re.compile(r"num_stages=(\d+)")
 @dataclass(frozen=True)
 class Facts:
     """
-    What a compiled kernel takes: bytes of shared memory of a program, bytes that a
-    thread spills (unknown where the kernel cannot be loaded), and what is wrong with
-    its matrix descriptors.
+    Resources of a compiled kernel: bytes of shared memory per program, bytes that a
+    thread spills (unknown where the kernel cannot be loaded), and faults of its matrix
+    descriptors.
     """
 
     shared: int
@@ -47,7 +47,7 @@ class Variant:
 
     kernel: Kernel
     is_newest: bool = False
-    """Whether the newest assembler compiles it, not the usual one for the chip."""
+    """True if the newest assembler compiles it, not the usual one for the chip."""
 
 
 Compile = Callable[[Variant], Facts]

@@ -16,8 +16,8 @@ from typing import Any
 
 OPTIONS: Mapping[str, object] = {"ptx_options": "--opt-level=3"}
 """
-What Triton is told beside, where the newest assembler works: what holds anyway, but
-keeps its kernels apart from those of the usual one in Triton's cache.
+Compile options for Triton where the newest assembler works: the default value, which
+only keeps its kernels apart from those of the usual one in Triton's cache.
 """
 
 

@@ -1,5 +1,5 @@
 """
-What the assembly of a kernel tells of its speed: accesses, matrix products, registers.
+Performance facts from the assembly of a kernel: accesses, matrix products, registers.
 """
 
 import re
@@ -34,7 +34,7 @@ class Assembly:
     loads: Mapping[int, int]
     stores: Mapping[int, int]
     is_serialised: bool
-    """Whether the assembler makes asynchronous matrix products wait for each other."""
+    """True if the assembler serialises asynchronous matrix products."""
 
 
 def read_assembly(ptx: str, log: str) -> Assembly:

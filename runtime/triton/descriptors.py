@@ -40,15 +40,17 @@ _ENDS = ("EXIT", "BRA", "RET", "JMP", "BRX")
 
 
 class Kind(Enum):
-    """What a register is known to hold."""
+    """Abstract value of a register."""
 
     CONSTANT = auto()
     ADDRESS = auto()
     """Bits that were masked to those of an address, and a constant added to it."""
     OTHER = auto()
-    """What is computed in any other way, or by nothing."""
+    """Result of any other computation, or undefined."""
     UNKNOWN = auto()
-    """What comes from other registers, or differs between paths: it is not judged."""
+    """
+    Value that depends on other registers, or differs between paths: it is not judged.
+    """
 
 
 State = Mapping[str, Kind]
@@ -62,7 +64,7 @@ class Instruction:
     code: str
     operands: tuple[str, ...]
     is_predicated: bool = False
-    """Whether it may be skipped."""
+    """True if its execution is conditional."""
 
     @property
     def operation(self) -> str:
@@ -96,8 +98,8 @@ def find_wrong_descriptors(sass: str) -> list[str]:
 
 def find_wrong_products(compiled: Any) -> tuple[str, ...]:
     """
-    What is wrong with the descriptors of a kernel that Triton compiled. One with fewer
-    than two asynchronous products is not looked at.
+    Return the faults of the descriptors of a kernel that Triton compiled. A kernel with
+    fewer than two asynchronous products is not checked.
     """
     if str(compiled.asm["ttgir"]).count("warp_group_dot ") < 2:
         return ()
@@ -139,7 +141,10 @@ def _successors(
 
 
 def _flow(blocks: Sequence[Block]) -> list[State]:
-    """What registers hold at the start of each block: a fixed point over all paths."""
+    """
+    Return the abstract values of the registers at the start of each block: a fixed
+    point over all paths.
+    """
     states: list[State | None] = [None] * len(blocks)
     states[0] = {}
     waiting = [0]
@@ -158,7 +163,10 @@ def _flow(blocks: Sequence[Block]) -> list[State]:
 
 
 def _join(left: State, right: State) -> State:
-    """What is known where two paths meet, or after what may be skipped."""
+    """
+    Return the join of two states, where two paths meet or after a predicated
+    instruction.
+    """
     return {
         register: kind if right.get(register) is kind else Kind.UNKNOWN
         for register, kind in {**right, **left}.items()
@@ -204,7 +212,7 @@ def _step(instruction: Instruction, held: dict[str, Kind]) -> None:
 
 
 def _result(instruction: Instruction, sources: Sequence[str], held: State) -> Kind:
-    """What an instruction leaves in its register."""
+    """Return the abstract value of an instruction's result."""
     operation = instruction.operation
     values = [each for each in sources if _REGISTER.match(each) or _is_number(each)]
     if operation in ("R2UR", "S2UR", "S2R"):
@@ -221,7 +229,7 @@ def _result(instruction: Instruction, sources: Sequence[str], held: State) -> Ki
 
 
 def _sum(terms: Iterable[Kind]) -> Kind:
-    """What a sum is, or bits that are set beside others."""
+    """Return the abstract value of a sum, or of a bitwise or."""
     kinds = set(terms)
     if Kind.UNKNOWN in kinds:
         return Kind.UNKNOWN

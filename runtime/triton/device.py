@@ -1,5 +1,5 @@
 """
-Where kernels run: a CUDA device, or Triton's interpreter on the CPU.
+Device selection for kernels: a CUDA device, or Triton's interpreter on the CPU.
 
 Triton reads its mode once, when it is imported. `select` therefore decides before
 anything else of this package imports Triton.

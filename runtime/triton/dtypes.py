@@ -19,9 +19,7 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
 
 
 def is_known(name: str) -> bool:
-    """
-    Whether a plan may use `name` as an element type.
-    """
+    """Return `True` if a plan may use `name` as an element type."""
     return name in _DTYPES
 
 

@@ -41,13 +41,13 @@ class Executable:
 
     @property
     def facts(self) -> Mapping[str, Facts]:
-        """What kernels take of the GPU, by name, of those that were launched on one."""
+        """Resources of the kernels that were launched on a GPU, by name."""
         found = {name: each.facts for name, each in self._launchers.items()}
         return {name: facts for name, facts in found.items() if facts is not None}
 
     def device_for(self, values: Iterable[Array]) -> torch.device:
         """
-        Where a run on such arguments takes place. Raises `GuardError` for tensors on
+        Return the device of a run on such arguments. Raises `GuardError` for tensors on
         several devices.
         """
         given = [each.device for each in values if isinstance(each, torch.Tensor)]
@@ -132,7 +132,7 @@ class Executable:
 
 
 def _selected(device: torch.device) -> AbstractContextManager[object]:
-    """Where kernels are launched on a device."""
+    """Return a context that launches kernels on a device."""
     if device.type != "cuda" or torch.cuda.current_device() == device.index:
         return nullcontext()
     return torch.cuda.device(device)

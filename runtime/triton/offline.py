@@ -29,8 +29,8 @@ _TYPES = {"i1": "i1", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
 @dataclass(frozen=True)
 class Resources:
     """
-    What one kernel takes of a GPU. `shared` is in bytes per program; `assembly` is None
-    if the kernel was only compiled.
+    Resources of one kernel on a GPU. `shared` is in bytes per program; `assembly` is
+    `None` if the kernel was only compiled.
     """
 
     kernel: str
@@ -40,11 +40,11 @@ class Resources:
     shared: int
     assembly: Assembly | None
     wrong_descriptors: tuple[str, ...] = ()
-    """What is wrong with the descriptors of matrix products, if it was assembled."""
+    """Faults of the descriptors of matrix products, if the kernel was assembled."""
 
     @property
     def facts(self) -> Facts:
-        """What decides whether the kernel is admitted."""
+        """The facts that decide whether the kernel is admitted."""
         spilled = 0 if self.assembly is None else self.assembly.spilled_bytes
         return Facts(self.shared, spilled, self.wrong_descriptors)
 
@@ -110,7 +110,10 @@ class OfflineCompiler:
         )
 
     def _admitted(self, kernel: Kernel, types: Sequence[str]) -> Resources:
-        """What a kernel takes as it is launched, or as the plan says if it is not."""
+        """
+        Return the resources of a kernel as it is launched, or as planned if it is not
+        admitted.
+        """
         found: dict[Variant, Resources] = {}
 
         def compile_one(variant: Variant) -> Facts:

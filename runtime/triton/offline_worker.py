@@ -86,9 +86,7 @@ def _function(path: str, name: str) -> object:
 
 
 def _assembled(ptx: str, program: str, capability: int) -> str:
-    """
-    What the assembler says of a kernel.
-    """
+    """Return the output of the assembler for a kernel."""
     chip = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "kernel.ptx")

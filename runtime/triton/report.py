@@ -51,7 +51,8 @@ def resources(plan: Plan, capability: int = CAPABILITY) -> tuple[Resources, ...]
 
 def faults(found: Resources, capability: int = CAPABILITY) -> list[str]:
     """
-    What keeps a kernel from running, or from running fast: sentences, or none.
+    Return sentences about the faults that keep a kernel from running, or from running
+    fast.
     """
     sentences: list[str] = []
     if found.assembly is not None and found.assembly.spilled_bytes:

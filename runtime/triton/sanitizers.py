@@ -65,9 +65,7 @@ def sanitize(
 
 
 def poisons() -> bool:
-    """
-    Whether masked lanes without a fill value must be recognisable.
-    """
+    """Return `True` if masked lanes without a fill value must be recognisable."""
     return _state.poison
 
 

@@ -32,7 +32,7 @@ _NAMES = {dtype: name for name, dtype in _TORCH_DTYPES.items()}
 _from_numpy = cast(Callable[[np.ndarray], torch.Tensor], getattr(torch, "from_numpy"))
 
 Array = np.ndarray | torch.Tensor
-"""What a caller passes in and gets back."""
+"""Array that a caller passes in or gets back."""
 
 
 def allocate(buffer: Buffer, device: torch.device) -> torch.Tensor:
