@@ -22,8 +22,9 @@ _NAMES = frozenset(each._schema.name.partition("::")[2] for each in ADDRESSING)
 
 def addresses_memory(graph: fx.Graph) -> bool:
     """
-    Whether a graph, before or after tracing, takes elements by their places in memory,
-    which depend on how each operation before lets its result lie.
+    Return `True` if a graph, before or after tracing, addresses elements by their
+    offsets in memory, which depend on the memory layouts of the results of all
+    operations before.
     """
     return any(_name(node) in _NAMES for node in graph.nodes)
 
@@ -111,7 +112,10 @@ def _made_again(
 
 
 def _is_view(node: fx.Node) -> bool:
-    """Whether a node, or what it takes a part of, sees the memory of its operand."""
+    """
+    Return `True` if a node, or the node that it takes a result of, is a view of its
+    operand's memory.
+    """
     if node.target is getitem:
         source = node.args[0]
         return isinstance(source, fx.Node) and _is_view(source)

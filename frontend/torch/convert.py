@@ -39,18 +39,18 @@ TAKES_EMPTY = frozenset(
 Lookup = Callable[[fx.Node], Value | Nothing]
 
 Objection = Callable[[Operation], str | None]
-"""Why a target cannot run an operation; nothing if it can."""
+"""Function that returns why a target cannot run an operation; `None` if it can."""
 
 EMPTY = "expected tensors of 1 or more elements, got an empty one"
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an operation is not converted."""
+    """Reason why an operation is not converted."""
 
     text: str
     is_fault: bool = False
-    """Whether the conversion failed; otherwise it is one that TLF has not."""
+    """True if the conversion failed; false if TLF has none."""
 
 
 def fake_tensors(node: fx.Node) -> tuple[torch.Tensor | None, ...]:
@@ -127,7 +127,7 @@ def _check_results(found: Value, types: Sequence[Attribute]) -> None:
 
 @cache
 def _signature(converter: Converter) -> Signature:
-    """What a converter takes."""
+    """Return the signature of a converter."""
     return signature(converter)
 
 
@@ -140,7 +140,7 @@ def _used(node: fx.Node) -> Sequence[torch.Tensor | None]:
 
 
 def _used_indices(node: fx.Node) -> Sequence[int]:
-    """Which of several results of a node are used."""
+    """Return the indices of the used results of a node with several."""
     used = [user.args[1] for user in node.users if user.target is getitem]
     return [each for each in used if isinstance(each, int)]
 
@@ -160,8 +160,8 @@ def _element_of(source: fx.Node, found: Value, index: int) -> SSAValue:
 
 def why_not(node: fx.Node, objection: Objection | None = None) -> Refusal | None:
     """
-    Why a call cannot be converted; none if it can. A target may object to what it
-    becomes.
+    Return why a call cannot be converted; `None` if it can. A target may object to the
+    operations that it becomes.
     """
     if node.target is getitem:
         return None

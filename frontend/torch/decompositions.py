@@ -1,4 +1,4 @@
-"""Which operations of ATen are taken apart before conversion."""
+"""Decompositions of ATen operations before conversion."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ Table = dict[Any, Callable[..., Any]]
 _KEPT = frozenset(
     overload(f"{name}.default") for name in ("lift", "lift_fresh", "complex", "polar")
 )
-"""What makes a tensor that a graph holds one that is traced, for which PyTorch looks,
-and what makes complex numbers, which are not imported."""
+"""
+Operations without a decomposition: those that turn a tensor held by a graph into a
+traced one, which PyTorch looks for, and those that make complex numbers, which are not
+imported.
+"""
 
 
 @cache
@@ -61,8 +64,8 @@ def _without_converter(table: Table) -> Table:
 
 def is_converted(program: ExportedProgram) -> bool:
     """
-    Whether a program is in operations with converters already, and changes no tensor.
-    What it computes for nothing may have no conversion.
+    Return `True` if all operations of a program have converters, and none mutates a
+    tensor. Calls without users may have no converter.
     """
     signature = program.graph_signature
     if any(each.kind is not OutputKind.USER_OUTPUT for each in signature.output_specs):
@@ -75,7 +78,7 @@ def is_converted(program: ExportedProgram) -> bool:
 
 
 def _is_pure(target: Any) -> bool:
-    """Whether a target has a converter and changes no tensor."""
+    """Return `True` if a target has a converter and mutates no tensor."""
     return (
         isinstance(target, OpOverload)
         and target in CONVERTERS

@@ -1,4 +1,4 @@
-"""Which element type a dtype of torch is."""
+"""Element types of the dtypes of torch."""
 
 from __future__ import annotations
 

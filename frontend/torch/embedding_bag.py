@@ -53,4 +53,4 @@ EMBEDDING_BAGS: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten._embedding_bag.default: _embedding_bag,
     T.ops.aten._embedding_bag_forward_only.default: _embedding_bag,
 }
-"""How to compute each operation on bags."""
+"""Decomposition of each operation on bags."""

@@ -131,7 +131,10 @@ class Emitter:
         return self.finish(self.apply(kind, *operands, element=self.wide))
 
     def _is_finer(self, value: Operand) -> bool:
-        """Whether a number or a scalar may be rounded to 16 bits."""
+        """
+        Return `True` if a number or a scalar may lose precision when it is rounded to
+        16 bits.
+        """
         if not is_half(self.element):
             return False
         if isinstance(value, SSAValue):
@@ -163,7 +166,7 @@ class Emitter:
     def compare(
         self, lhs: Operand, rhs: Operand, relation: str, element: Attribute
     ) -> SSAValue:
-        """How two tensors compare, in an element type."""
+        """Emit the comparison of two tensors in an element type."""
         if element == i1:
             lhs, rhs = (self.cast(each, f32) for each in (lhs, rhs))
         else:
@@ -173,12 +176,14 @@ class Emitter:
     def select(
         self, condition: SSAValue, lhs: Operand, rhs: Operand, element: Attribute
     ) -> SSAValue:
-        """Where the condition holds the one, else the other."""
+        """
+        Emit the selection of `lhs` where the condition holds, and of `rhs` elsewhere.
+        """
         chosen = [self.cast(each, element) for each in (lhs, rhs)]
         return self.emit(graph.SelectOp(self.truth(condition), *chosen))
 
     def truth(self, value: SSAValue) -> SSAValue:
-        """Whether elements are not zero."""
+        """Emit the test that elements are not zero."""
         element = element_of(value)
         return value if element == i1 else self.compare(value, 0, "ne", element)
 

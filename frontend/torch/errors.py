@@ -1,4 +1,4 @@
-"""What the import raises."""
+"""Exceptions of the import."""
 
 from __future__ import annotations
 

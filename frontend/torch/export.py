@@ -43,7 +43,7 @@ class ImportedProgram:
     arguments: tuple[str | int, ...]
     """For each argument of the function: the weight, or the number of the input."""
     outputs: tuple[int, ...]
-    """Which outputs of the graph are those of the module."""
+    """Indices of the graph's outputs that are outputs of the module."""
     mutated: Mapping[int, str | int]
     """Outputs of the graph that replace a buffer, as running statistics do, or the
     input of a number."""
@@ -229,8 +229,9 @@ def _outputs(
     program: ExportedProgram, inputs: Mapping[str, str | int]
 ) -> tuple[tuple[int, ...], dict[int, str | int]]:
     """
-    Which outputs of the graph are those of the module, and what the others replace,
-    where `inputs` says what each input of the graph is.
+    Return the indices of the graph's outputs that are outputs of the module, and the
+    values that the other outputs replace, where `inputs` maps each input of the graph
+    to its origin.
     """
     outputs, mutated = list[int](), dict[int, str | int]()
     for position, spec in enumerate(program.graph_signature.output_specs):

@@ -1,6 +1,6 @@
 """
-What layers of `torch.nn` become where no gradient is needed: one operation for all of
-attention, one for a layer of a transformer. Here they are in simpler ones.
+Decompositions of fused layers, which `torch.nn` uses where no gradient is needed: one
+operation for all of attention, one for a layer of a transformer.
 """
 
 from __future__ import annotations
@@ -110,4 +110,4 @@ FUSED_LAYERS: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten._native_multi_head_attention.default: _attention,
     T.ops.aten._transformer_encoder_layer_fwd.default: _encoder_layer,
 }
-"""How to compute each operation that stands for a layer."""
+"""Decomposition of each operation that stands for a layer."""

@@ -40,8 +40,10 @@ from tlf.frontend.torch.registry import CONVERTERS
 from tlf.frontend.torch.strides import order_of
 
 _UNNAMED = re.compile(r"[^\w$.-]|^(?=\d)|_(?=\d+$)")
-"""What names of values cannot have: other characters, a digit first, a number last
-that the parser would take for its own."""
+"""
+Pattern of text that names of values cannot contain: other characters, a leading digit,
+or a trailing number that the parser would take for its own.
+"""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,9 @@ def _order(node: fx.Node) -> tuple[int, ...] | None:
 
 
 def _failure(node: fx.Node, text: str) -> ImportFailure:
-    """What is wrong with an operation, and where that is."""
+    """
+    Return the exception for an operation that cannot be imported, with its location.
+    """
     what = name_of(node.target)
     text = text if what in text else f"{written_name(node)}: {text}"
     prefix = f"{path}: " if (path := module_around(node)) else ""

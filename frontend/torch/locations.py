@@ -1,4 +1,6 @@
-"""Where in a module an operation comes from, as a location of the program."""
+"""
+Locations of operations: the module that they come from, as a location of the program.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Reason:
     operation: str
     text: str
     is_fault: bool = False
-    """Whether its conversion failed, though TLF has the operation."""
+    """True if its conversion failed, though TLF has the operation."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Parts:
     submodules: tuple[str, ...]
     left_out: tuple[Reason, ...]
     compiled: int
-    """How many operations are in submodules."""
+    """Number of operations in submodules."""
 
 
 class _Support(OperatorSupportBase):
-    """Whether nodes can be converted, and why not."""
+    """Support of nodes: those that can be converted, and the reasons for the others."""
 
     def __init__(self, objection: Objection | None, checked: bool) -> None:
         self.objection = objection
@@ -52,11 +52,11 @@ class _Support(OperatorSupportBase):
     def is_node_supported(
         self, submodules: Mapping[str, torch.nn.Module], node: fx.Node
     ) -> bool:
-        """Whether a node can be in a part."""
+        """Return `True` if a node can be in a part."""
         return self.refusal(node) is None
 
     def refusal(self, node: fx.Node) -> Refusal | None:
-        """Why a node cannot be in a part; none if it can."""
+        """Return why a node cannot be in a part; `None` if it can."""
         if node not in self.refusals:
             self.refusals[node] = self._judge(node)
         return self.refusals[node]

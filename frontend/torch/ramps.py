@@ -46,4 +46,4 @@ RAMPS: Mapping[Any, Callable[..., Tensor]] = {
         T.ops.aten.linspace.Scalar_Tensor,
     )
 }
-"""How to compute `linspace`, an operation for each kind of ends."""
+"""Decomposition of `linspace`, an operation for each kind of ends."""

@@ -1,4 +1,4 @@
-"""Which function converts which operation of ATen."""
+"""Registry of the functions that convert ATen operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors lie in memory, as their strides tell."""
+"""Memory order of tensors, derived from their strides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def order_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether elements lie side by side, each in one place, in any order of axes."""
+    """
+    Return `True` if elements are dense in memory, each at its own offset, in any order
+    of axes.
+    """
     return tensor.is_contiguous() or order_of(tensor) is not None
 
 
@@ -62,7 +65,7 @@ def with_strides(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
 
 
 def _share_memory(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether some elements may lie at one place."""
+    """Return `True` if some elements may share an offset in memory."""
     reach = 0
     for stride, extent in sorted(zip(strides, shape, strict=True)):
         if extent > 1 and stride <= reach:

@@ -1,5 +1,5 @@
 """
-Which operations of core ATen can be imported, as a table.
+Table of the core ATen operations that can be imported.
 
     python -m tlf.frontend.torch.support > docs/aten.md
 
@@ -48,7 +48,7 @@ def core_operations() -> Iterator[Any]:
 
 
 def support_of(operation: Any) -> str:
-    """How an operation is imported."""
+    """Return the kind of import of an operation: `converted`, `decomposed` or `no`."""
     if operation in CONVERTERS:
         return "converted"
     return "decomposed" if operation in decompositions() else "no"

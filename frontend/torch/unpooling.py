@@ -23,4 +23,4 @@ def _max_unpool2d(x: Tensor, indices: Tensor, size: Sequence[int]) -> Tensor:
 UNPOOLING: Mapping[Any, Callable[..., Any]] = {
     T.ops.aten.max_unpool2d.default: _max_unpool2d,
 }
-"""How to compute each operation that puts maxima back."""
+"""Decomposition of each operation that puts maxima back."""

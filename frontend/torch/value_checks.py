@@ -34,7 +34,9 @@ DIVIDING = frozenset(
 
 
 def checks_values(node: fx.Node) -> bool:
-    """Whether PyTorch looks at values of a call that TLF does not look at."""
+    """
+    Return `True` if PyTorch checks values of a call's operands that TLF does not check.
+    """
     if node.target in INDEXED:
         return True
     if node.target not in DIVIDING:

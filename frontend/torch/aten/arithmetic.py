@@ -165,8 +165,8 @@ def _pow_scalar(at: Emitter, x: SSAValue, exponent: float) -> SSAValue:
 
 def _radicand(at: Emitter, x: SSAValue) -> SSAValue:
     """
-    Whose root is a power: of f16 PyTorch takes powers, not roots, for which -0 is 0 and
-    minus infinity infinity.
+    Return the value whose root equals the power: of f16 PyTorch computes powers, not
+    roots, for which -0 gives 0 and minus infinity gives infinity.
     """
     if at.element != f16:
         return x

@@ -16,7 +16,10 @@ from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overloa
 
 
 def _not_of_nan(kind: type[IRDLOperation]) -> Converter:
-    """Where one of two elements is NaN, the other one."""
+    """
+    Return a converter to the extreme of two elements, or to the other one where one is
+    NaN.
+    """
 
     def convert(at: Emitter, x: Operand, y: Operand) -> SSAValue:
         element = at.element

@@ -42,22 +42,24 @@ class Run:
     residues: int
     indices: tuple[int, ...]
     low: int
-    """How far the first window reaches out before the first element."""
+    """
+    Number of positions by which the first window extends before the first element.
+    """
     high: int
 
     @property
     def taps(self) -> int:
-        """How many taps each residue has."""
+        """Number of taps of each residue."""
         return len(self.indices) // self.residues
 
     @property
     def step(self) -> int:
-        """How far apart the taps of a residue are, of which the last come first."""
+        """Distance between the taps of a residue, of which the last come first."""
         return self.indices[0] - self.indices[1] if self.taps > 1 else 1
 
     @property
     def is_slice(self) -> bool:
-        """Whether all of the taps follow each other."""
+        """True if all of the taps are consecutive."""
         first, count = self.indices[0], len(self.indices)
         return self.indices == tuple(range(first, first + count))
 
@@ -81,12 +83,12 @@ class Axis:
 
     @property
     def windows(self) -> int:
-        """How many results there are at each residue, or one more."""
+        """Number of results of each residue, rounded up."""
         return -(-self.results // self.stride)
 
     @property
     def spacing(self) -> int:
-        """How far apart the elements are that meet successive taps of one result."""
+        """Distance between the elements that meet successive taps of one result."""
         return self.dilation // gcd(self.dilation, self.stride)
 
     def runs(self) -> list[Run]:

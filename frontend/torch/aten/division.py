@@ -32,7 +32,10 @@ def _div(
 
 
 def _is_scalar(value: Operand) -> bool:
-    """Whether steps of a division by a value are not rounded to 16 bits."""
+    """
+    Return `True` if the steps of a division by a value are not rounded to 16 bits: it
+    is a number, or has one element.
+    """
     return not isinstance(value, SSAValue) or prod(shape_of(value)) == 1
 
 
@@ -55,7 +58,9 @@ def _floored(at: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def _is_opposite(at: Emitter, rest: SSAValue, divisor: SSAValue) -> SSAValue:
-    """Whether a remainder is not 0 and has not the sign of the divisor."""
+    """
+    Emit the test that a remainder is not 0 and its sign is not that of the divisor.
+    """
     element = element_of(rest)
     signs = [at.compare(each, 0, "lt", element) for each in (rest, divisor)]
     differ = at.compare(signs[0], signs[1], "ne", i1)
@@ -75,7 +80,7 @@ def _fmod(at: Emitter, x: Operand, y: Operand) -> SSAValue:
 
 @converts("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def _remainder(at: Emitter, x: Operand, y: Operand) -> SSAValue:
-    """What is left of a division rounded down; it has the sign of `y`."""
+    """Emit the remainder of a division rounded down; it has the sign of `y`."""
     divisor = at.cast(y, at.element)
     rest = at.apply(graph.RemOp, x, divisor)
     up = at.add(rest, divisor, at.element)

@@ -125,7 +125,7 @@ def _scattered(
 
 
 _OF_TRUTHS = {"add": "max", "mul": "min"}
-"""What combines truth values as their sum and product do."""
+"""Combining operations on truth values that are equivalent to their sum and product."""
 
 
 def _combined(
@@ -146,7 +146,7 @@ def _combined(
 
 
 REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
-"""What combines updates, by PyTorch's name."""
+"""Combining operation of updates, by PyTorch's name."""
 
 
 @converts("scatter_reduce.two")
@@ -201,7 +201,10 @@ def _index_put(
 
 
 def _masked(at: Emitter, x: SSAValue, mask: SSAValue, values: SSAValue) -> SSAValue:
-    """What has one value for all places of a mask over the first axes."""
+    """
+    Emit the assignment of one value to all elements where a mask over the first axes
+    holds.
+    """
     rest = shape_of(x)[len(shape_of(mask)) :]
     shape = shape_of(values)
     if len(shape) > len(rest):

@@ -1,4 +1,4 @@
-"""Where the maxima of windows are."""
+"""Indices of the maxima of windows."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def _places(
     at: Emitter, tap: SSAValue, windows: Windows, counts: Sequence[int], axis: int
 ) -> SSAValue:
     """
-    Where along an axis the taps of windows lie. A window that holds nothing above the
-    fill value has its first tap, which may lie outside: its first element is meant.
+    Emit the indices along an axis of the taps of windows. A window that holds nothing
+    above the fill value has its first tap, which may lie outside: it stands for the
+    first element inside.
     """
     step, size = windows.dilation[axis], counts[axis]
     reach = [taps[axis] * step for taps in product(*map(range, windows.taps))]

@@ -128,7 +128,9 @@ for _rank in (1, 2, 3):
 def _counts(
     windows: Windows, extents: Sequence[int], counts: Sequence[int], padded: bool
 ) -> Array:
-    """How many elements each window has; those of padding count where asked to."""
+    """
+    Return the number of elements of each window, with those of padding if `padded`.
+    """
     found = np.ones((), np.float64)
     for axis, (extent, count) in enumerate(zip(extents, counts, strict=True)):
         margin = windows.low[axis] if padded else 0

@@ -122,7 +122,10 @@ def _linear(
 def _weights(
     extent: int, count: int, align_corners: bool, factor: float | None
 ) -> Array:
-    """How much of each of `extent` elements each of `count` has: a row each."""
+    """
+    Return the interpolation weights of `extent` elements in each of `count`: a row for
+    each of the latter.
+    """
     if align_corners:
         step = (extent - 1) / (count - 1) if count > 1 else 0.0
         places = np.arange(count) * step

@@ -22,18 +22,21 @@ def per_axis(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows move over the last axes of a tensor; one number for each axis."""
+    """Sliding windows over the last axes of a tensor; one number for each axis."""
 
     taps: tuple[int, ...]
     strides: tuple[int, ...]
     low: tuple[int, ...]
-    """How far the first window reaches out before the first element."""
+    """
+    Number of positions by which the first window extends before the first element.
+    """
     dilation: tuple[int, ...]
 
     def high(self, extents: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
         """
-        How far the last of `counts` windows reaches out after the last element of each
-        axis; at least as far as the first before the first.
+        Return the number of positions by which the last of `counts` windows extends
+        after the last element of each axis; at least as many as the first extends
+        before the first.
         """
         numbers = zip(
             self.taps,
