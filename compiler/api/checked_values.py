@@ -25,7 +25,7 @@ class CheckedValueError(ValueError):
 
 @dataclass(frozen=True)
 class CheckedValues:
-    """What the last results of a function say of its operands."""
+    """Check of the operands of an operation against the last results of a function."""
 
     position: Position | None
     text: str
@@ -54,7 +54,7 @@ class CheckedResults:
     """The results of a function of which the last are checks."""
 
     count: int
-    """How many results are none."""
+    """Number of results that are not checks."""
     checks: Sequence[CheckedValues]
 
     @staticmethod

@@ -174,7 +174,7 @@ class CompiledProgram:
     @property
     def stats(self) -> Mapping[str, float]:
         """
-        What is known of the cost: `compile_seconds`; of the last run on an NPU, cycles,
+        Statistics of the cost: `compile_seconds`; of the last run on an NPU, cycles,
         seconds and bytes by level; on a GPU, the number of kernels.
         """
         return dict(self._figures)
@@ -195,9 +195,9 @@ class CompiledProgram:
 
     def explain(self) -> str:
         """
-        What runs together, and by which plan: a line for each group, and where time is
-        known, what it takes at least and by the model. Then what passes did, and what
-        they left alone and why.
+        Return a description of the groups: a line with the plan of each, and where time
+        is known, its lower bound and its predicted time. Then the remarks of passes:
+        rewrites that were applied, and those that were missed and why.
         """
         return self._explanation
 

@@ -69,7 +69,7 @@ def tlf(
 
 
 def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
-    """Whether a backward pass may follow."""
+    """Return `True` if a backward pass may follow."""
     tensors = [each for each in inputs if isinstance(each, torch.Tensor)]
     return torch.is_grad_enabled() and any(
         each.requires_grad for each in (*tensors, *source.parameters())
@@ -77,7 +77,7 @@ def _needs_gradients(source: fx.GraphModule, inputs: Sequence[Any]) -> bool:
 
 
 def _is_static(value: Any) -> bool:
-    """Whether an argument is a tensor whose shape is known."""
+    """Return `True` if an argument is a tensor of static shape."""
     return isinstance(value, torch.Tensor) and all(
         type(extent) is int for extent in value.shape
     )
@@ -156,7 +156,8 @@ def _traced(
 
 def _weights() -> Sequence[int]:
     """
-    Which inputs of the graph being compiled are parameters and buffers of a module.
+    Return the indices of the graph's inputs that are parameters and buffers of a
+    module, for the graph being compiled.
     """
     return _known("static_input_indices")
 
@@ -237,8 +238,8 @@ class _Specialised:
 
 def _is_number(node: fx.Node) -> bool:
     """
-    Whether an input is a number of Python, which comes as a tensor of which nothing but
-    `item` is asked, as numbers of numpy have it.
+    Return `True` if an input is a number of Python, which comes as a tensor whose only
+    use is `item`, as numbers of numpy have it.
     """
     return bool(node.users) and all(
         user.op == "call_method" and user.target == "item" for user in node.users
@@ -246,7 +247,7 @@ def _is_number(node: fx.Node) -> bool:
 
 
 def _kind(value: Any) -> Any:
-    """What an argument must have in common with the one that was compiled for."""
+    """Return a key that an argument must share with the one that was compiled for."""
     if not isinstance(value, torch.Tensor):
         return value
     return (tuple(value.shape), value.stride(), value.dtype, value.device)

@@ -35,7 +35,7 @@ class FallbackError(Exception):
 
 @dataclass(frozen=True)
 class Faults:
-    """What is done where compilation fails, and where that is told."""
+    """Handling and reporting of failed compilations."""
 
     settings: Settings
 
@@ -84,7 +84,10 @@ class Faults:
         return file
 
     def _options(self, file: Path) -> Sequence[str]:
-        """How to compile it again, and with what."""
+        """
+        Return the lines that describe how to compile it again: a command, the target
+        and versions.
+        """
         target = self.settings.target
         name = target if isinstance(target, str) else target.name
         about = (
@@ -102,7 +105,7 @@ class Faults:
 
 
 def _text_of(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
-    """How a program marks comments, how its files end, and its text."""
+    """Return the comment marker, the file extension and the text of a program."""
     if isinstance(program, ModuleOp):
         return "//", ".mlir", str(program)
     return "#", ".py", program.print_readable(print_output=False)
@@ -110,8 +113,8 @@ def _text_of(program: ModuleOp | fx.GraphModule) -> tuple[str, str, str]:
 
 def _is_fault(error: Exception) -> bool:
     """
-    Whether an error is one of the compiler, rather than one that says what to install,
-    or by which PyTorch directs its tracing.
+    Return `True` if an error is a fault of the compiler, rather than a request to
+    install something, or an exception by which PyTorch directs its tracing.
     """
     library: Any = import_module("torch._dynamo.exc")
     directions = (library.RestartAnalysis, library.SkipFrame)

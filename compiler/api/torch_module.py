@@ -80,7 +80,7 @@ class CompiledModule:
 
     @property
     def stats(self) -> Mapping[str, float]:
-        """What is known of the cost, see `CompiledProgram.stats`."""
+        """Statistics of the cost, see `CompiledProgram.stats`."""
         return self.program.stats
 
     @property
@@ -93,7 +93,7 @@ class CompiledModule:
         return self.program.ir(stage)
 
     def explain(self) -> str:
-        """What runs together, see `CompiledProgram.explain`."""
+        """Return a description of the groups, see `CompiledProgram.explain`."""
         return self.program.explain()
 
 
@@ -113,7 +113,9 @@ class _Leaf:
 
 
 def _is_same(value: object, wanted: object) -> bool:
-    """Whether an input that is not a tensor is the one that was compiled for."""
+    """
+    Return `True` if an input that is not a tensor is the one that was compiled for.
+    """
     return type(value) is type(wanted) and value == wanted
 
 

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Report:
-    """What became of the operations of the graphs compiled since it was cleared."""
+    """
+    Counts of the operations of compiled graphs, by whether TLF or PyTorch runs them,
+    since it was cleared.
+    """
 
     compiled: int = 0
-    """How many operations TLF computes."""
+    """Number of operations that TLF computes."""
     eager: Counter[str] = field(default_factory=Counter[str])
-    """How often an operation stayed with PyTorch, by its name."""
+    """Number of times that an operation stayed with PyTorch, by its name."""
 
     def clear(self) -> None:
         """Forget all."""

@@ -18,7 +18,7 @@ REFERENCE = "reference"
 
 
 class Fallback(StrEnum):
-    """What becomes of operations that could not be compiled."""
+    """Fallback for operations that could not be compiled."""
 
     EAGER = "eager"
     """PyTorch runs them."""
@@ -28,13 +28,15 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True)
 class Settings:
-    """What graphs are compiled for."""
+    """Settings of the compilation of graphs."""
 
     target: str | Target = "triton"
     numerics: Numerics = Numerics.STRICT
     fallback: Fallback = Fallback.EAGER
     check_indices: bool = False
-    """Whether PyTorch runs what it refuses for some indices or divisors."""
+    """
+    True to leave operations to PyTorch that it refuses for some indices or divisors.
+    """
     reproducers: str | None = None
     """The folder of reproducers, if not the default one."""
 

@@ -37,7 +37,7 @@ from tlf.lowering.mem_to_npu.graph_verify_types import type_objection
 from tlf.lowering.pipelines import pipelines_for
 
 Manager: TypeAlias = "Callable[[Sequence[ModulePass]], PassManager]"
-"""How a pass manager for a sequence of passes is made."""
+"""Factory of a pass manager for a sequence of passes."""
 
 
 class Backend(Protocol):
@@ -139,7 +139,10 @@ def lowered_signature(module: ModuleOp, signature: Signature) -> Signature:
 
 
 def _preparation(module: ModuleOp, name: str) -> Preparation | None:
-    """What computes arguments of the function `name` of a lowered module."""
+    """
+    Return the preparation that computes arguments of the function `name` of a lowered
+    module; `None` if there is none.
+    """
     found = preparation_named(module, name)
     if not isinstance(found, npu.ProgramOp | func.FuncOp):
         return None
@@ -148,7 +151,7 @@ def _preparation(module: ModuleOp, name: str) -> Preparation | None:
 
 
 def lowered_results(op: npu.ProgramOp | func.FuncOp) -> int:
-    """How many results a lowered function has."""
+    """Return the number of results of a lowered function."""
     if isinstance(op, func.FuncOp):
         return result_count(op)
     return sum(isinstance(each, npu.OutputOp) for each in npu.memory_map(op))
@@ -168,8 +171,9 @@ def backend_named(
 
 def objection_of(target: str | Target) -> Callable[[Operation], str | None]:
     """
-    Why a target cannot take the element types of an operation of `graph`, as far as it
-    is known without compiling; nothing where it can.
+    Return a function that gives the reason why a target does not support the element
+    types of an operation of `graph`, as far as it is known without compiling; `None`
+    where it does.
     """
     if target == "reference":
         return lambda op: None

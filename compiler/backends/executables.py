@@ -28,7 +28,7 @@ Buffer: TypeAlias = Any
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is a torch tensor; torch is not loaded to find out."""
+    """Return `True` if a value is a torch tensor, without loading torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
@@ -40,11 +40,11 @@ class Outcome:
     results: Mapping[str, Buffer]
     rows: Sequence[Row] = ()
     figures: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What is known of its cost, as numbers."""
+    """Figures of its cost, by name."""
     artifacts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that the run came from, by file name."""
     stretches: Sequence[Stretch] = ()
-    """How far a simulated program was when."""
+    """Progress of a simulated program over time."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Preparation:
 
     name: str
     takes: tuple[int, ...]
-    """Which arguments of the other function it takes."""
+    """Indices of the arguments of the other function that it takes."""
     results: int
 
 
@@ -99,7 +99,7 @@ class Executable(Protocol):
 
     @property
     def takes_tensors(self) -> bool:
-        """Whether it runs on torch tensors where they lie, not on numpy arrays only."""
+        """True if it runs on torch tensors in place, not on numpy arrays only."""
         ...
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
@@ -177,7 +177,7 @@ class Simulated(OnHost):
         return Outcome(results, *found, report.stretches)
 
     def time(self) -> Outcome:
-        """What a run costs, found without one: no data, no results."""
+        """Return the cost of a run from timing alone: no data, no results."""
         from tlf.runtime import npu
 
         report = npu.run(self.program, {}, functional=False)
@@ -194,7 +194,9 @@ class Launched:
     artifacts: Mapping[str, str]
     takes_tensors: bool = True
     as_tensors: bool | None = None
-    """Whether results are torch tensors; if not given, where all arguments are."""
+    """
+    True if results are torch tensors; if `None`, they are where all arguments are.
+    """
 
     @staticmethod
     def of(text: str, signature: Signature) -> Launched:

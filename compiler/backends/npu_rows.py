@@ -1,4 +1,4 @@
-"""What a run on the simulated NPU cost, as rows of a table and as numbers."""
+"""Cost of a run on the simulated NPU, as rows of a table and as numbers."""
 
 from __future__ import annotations
 

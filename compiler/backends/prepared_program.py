@@ -41,7 +41,7 @@ class PreparedProgram:
 
     @property
     def takes_tensors(self) -> bool:
-        """Whether it runs on torch tensors where they lie."""
+        """True if it runs on torch tensors in place."""
         return self.main.takes_tensors
 
     def device_for(self, inputs: Mapping[str, Buffer]) -> Any:
@@ -64,7 +64,9 @@ class PreparedProgram:
         return self._together(self.main({**inputs, **first.results}, device), first)
 
     def time(self) -> Outcome:
-        """What a run of both costs, without data, where they are simulated."""
+        """
+        Return the cost of a run of both from timing alone, where they are simulated.
+        """
         parts = self.main, self.preparation
         main, first = (
             part.time() if isinstance(part, Simulated) else None for part in parts

@@ -31,7 +31,7 @@ class Seen:
         self._facts = _facts(value) if is_tensor(value) else None
 
     def is_still(self, value: Buffer) -> bool:
-        """Whether an argument holds what this one held."""
+        """Return `True` if an argument still holds the value of this one."""
         if not is_tensor(value):
             return self._facts is None and _is_equal(self._array, value)
         return self._facts == _facts(value)
@@ -63,7 +63,10 @@ def _tensors_of(module: Any) -> Iterator[Any]:
 
 
 def _facts(tensor: Any) -> tuple[object, ...]:
-    """Where a tensor lies and how, and how often it was written to, as is known."""
+    """
+    Return the facts that identify the state of a tensor: its memory, its layout, and
+    the known counts of writes to it.
+    """
     return (
         tensor.data_ptr(),
         tensor.shape,
@@ -79,7 +82,7 @@ def _marks(storage: Any) -> int:
 
 
 def _is_equal(left: Any, right: Any) -> bool:
-    """Whether arrays of one shape and dtype have the same bits."""
+    """Return `True` if arrays of one shape and dtype have the same bits."""
     return np.array_equal(
         np.ascontiguousarray(left).reshape(-1).view(np.uint8),
         np.ascontiguousarray(right).reshape(-1).view(np.uint8),

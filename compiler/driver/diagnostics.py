@@ -1,6 +1,4 @@
-"""
-What a tool says when something is wrong: one line, `file:line:col: error: message`.
-"""
+"""Diagnostics of the tools: one line, `file:line:col: error: message`."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ OPEN_ENDED = re.compile(
     r"Operation (\S+) terminates block in single-block region but is not a terminator"
 )
 TERMINATOR = r"expected a last operation such as func.return in the block, got \1"
-"""What xDSL says of a block that no terminator ends, and what is said here."""
+"""Replacement for xDSL's message about a block that no terminator ends."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,10 @@ class Position:
 
     @classmethod
     def of(cls, op: Operation) -> Position | None:
-        """Where `op` or the nearest operation around it was written, if known."""
+        """
+        Return the source location of `op`, or of the nearest operation around it, if
+        known.
+        """
         if (found := place_of(op)) is None:
             return None
         return cls(found.filename.data, found.line.data, found.column.data)
@@ -46,7 +47,7 @@ class Position:
 
 
 def _is_placed(op: Operation) -> bool:
-    """Whether something is known of where an operation comes from."""
+    """Return `True` if the origin of an operation is known."""
     return Position.of(op) is not None or part_of(op) is not None
 
 

@@ -38,7 +38,7 @@ class Expectation:
     is_pattern: bool
 
     def matches(self, diagnostic: Diagnostic) -> bool:
-        """Whether `diagnostic` is on the line and has the text."""
+        """Return `True` if `diagnostic` is on the line and has the text."""
         at = diagnostic.position
         if (None if at is None else at.line) != self.line:
             return False
@@ -47,7 +47,7 @@ class Expectation:
         return self.text in diagnostic.message
 
     def missing(self) -> Diagnostic:
-        """What to say when no diagnostic matches."""
+        """Return the diagnostic for an expectation that no diagnostic matches."""
         where = "" if self.line is None else f" on line {self.line}"
         return Diagnostic(
             Position(self.file, self.written, 1),
@@ -114,8 +114,8 @@ def compare(
     expectations: Sequence[Expectation], diagnostics: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
     """
-    What is wrong: a diagnostic for each one that came unannounced, and for each that
-    was announced and did not come. Every expectation stands for one diagnostic.
+    Return the mismatches: a diagnostic for each unexpected one, and for each expected
+    one that is missing. Every expectation matches one diagnostic.
     """
     unmet = list(expectations)
     wrong: list[Diagnostic] = []

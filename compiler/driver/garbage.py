@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in cycles."""
+"""Frequency of Python's cyclic garbage collection."""
 
 from __future__ import annotations
 

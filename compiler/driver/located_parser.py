@@ -119,7 +119,7 @@ class LocatedParser(DenseParser):
         super().raise_error(message, at_position)
 
     def _syntax(self, message: str) -> str:
-        """What is to be said of how the operation is written, if that is the matter."""
+        """Return a hint on the syntax of the operation, if an error is about it."""
         kind, clauses = self._operation_type, ""
         is_keyword = self._current_token.kind is MLIRTokenKind.BARE_IDENT
         if is_keyword and CLAUSE_EXPECTED.match(message):
@@ -129,7 +129,7 @@ class LocatedParser(DenseParser):
         return example_of(kind)
 
     def _got(self, message: str, at_position: Span | Position | None) -> str | None:
-        """What stands at the place of an error, if the error is about that."""
+        """Return the text at the location of an error, if the error is about that."""
         token = self._current_token
         if at_position is None or at_position == token.span:
             at_end = token.kind is MLIRTokenKind.EOF
@@ -163,8 +163,8 @@ class LocatedParser(DenseParser):
 
 def _reason(error: Exception, kind: type[Operation] | None) -> str:
     """
-    What to say of an exception that is not the parser's: constructors of attributes and
-    operations verify what they are given, and know nothing of the text.
+    Return the message for an exception that is not the parser's: constructors of
+    attributes and operations verify what they are given, without knowledge of the text.
     """
     if isinstance(error, DiagnosticException | ValueError):
         return str(error)

@@ -1,4 +1,4 @@
-"""What xDSL's parser says, in the words of the other messages."""
+"""Messages of xDSL's parser, in the wording of the other messages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ QUOTED = (
 )
 TRAILING = re.compile(r"([a-z]+(?: [a-z]+)*) expected")
 CLAUSE_EXPECTED = re.compile(r"expected `(:|\w+)`, got")
-"""Where a clause of an operation may have come at the wrong place."""
+"""Message of an error at which a clause of an operation may be in the wrong order."""
 
 SYNTAX_EXPECTED = re.compile(r"expected (`(:|\w+)`|an operand), got")
-"""Where an operation may be written in another way than it is."""
+"""Message of an error at which the syntax of an operation may be wrong."""
 
 KEYWORD = re.compile(r"`(\w+)`")
 
@@ -40,7 +40,7 @@ MOST = 160
 
 
 def unknown_operation(name: str, known: Sequence[str]) -> str:
-    """What is to be said of a name that is none of the operations of its dialect."""
+    """Return the message for a name that is none of the operations of its dialect."""
     if "." not in name:
         return f"expected an operation, got `{name}`"
     if not known:
@@ -66,7 +66,9 @@ def reworded(message: str, got: str | None) -> str:
 
 
 def clauses_of(kind: type[Operation] | None) -> str:
-    """What is to be said of a keyword that an operation does not take at its place."""
+    """
+    Return the hint for a keyword that an operation does not take at this position.
+    """
     if kind is None or not issubclass(kind, IRDLOperation):
         return ""
     names = KEYWORD.findall(kind.get_irdl_definition().assembly_format or "")
@@ -75,7 +77,7 @@ def clauses_of(kind: type[Operation] | None) -> str:
 
 
 def example_of(kind: type[Operation] | None) -> str:
-    """What is to be said of how an operation is written, if its docstring tells."""
+    """Return an example of the syntax of an operation, if its docstring has one."""
     block = EXAMPLE.search(inspect.getdoc(kind) or "") if kind is not None else None
     for statement in STATEMENT.findall(block[1]) if block else ():
         text = " ".join(statement.split())

@@ -113,7 +113,9 @@ def _parse(text: str) -> tuple[ArgSpec, ...]:
 
 
 def _reason(error: ArgSpecParseError) -> str:
-    """Where and why, from the drawing that is the error's message."""
+    """
+    Return the reason and the column, from the drawing that is the error's message.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     column = lines[1].rpartition(":")[2]
     return f"{lines[-1][0].lower()}{lines[-1][1:]} (column {column})"
@@ -156,7 +158,7 @@ def _unknown_option(name: str, known: Iterable[str]) -> str:
 
 
 def _accepts(expected: object, values: ParameterListType) -> bool:
-    """Whether xDSL would take `values` for an option of this type."""
+    """Return `True` if xDSL accepts `values` for an option of this type."""
     if not values and get_origin(expected) in (Union, UnionType):
         return NoneType in get_args(expected)
     return (len(values) == 1 and _is_a(values[0], expected)) or _is_a(values, expected)

@@ -48,11 +48,14 @@ def with_watcher(
 
 
 def has_plans(module: ModuleOp) -> bool:
-    """Whether groups of a program have plans."""
+    """Return `True` if groups of a program have plans."""
     return any(isinstance(op, GroupOp) and op.plan is not None for op in module.walk())
 
 
 def planned_after(passes: Sequence[ModulePass]) -> int:
-    """How many passes run before groups become loops: after them, groups have plans."""
+    """
+    Return the number of passes before groups become loops: after them, groups have
+    plans.
+    """
     tiles = (isinstance(each, ConvertGraphToTilePass) for each in passes)
     return next((n for n, is_there in enumerate(tiles) if is_there), len(passes))

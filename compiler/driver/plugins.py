@@ -55,7 +55,7 @@ def _load(point: EntryPoint) -> Universe:
 
 class Names(Mapping[str, FactoryT], Generic[FactoryT]):
     """
-    What names stand for in xDSL, in TLF, and in plugins, which are looked at for other
+    Factories by name, of xDSL, of TLF and of plugins, which are searched for other
     names alone. Raises `DiagnosticException` for a name of two plugins.
     """
 

@@ -57,7 +57,7 @@ def _usual(element: Attribute) -> Range:
 
 
 def _bounds(declared: Attribute, element: Attribute) -> Range | None:
-    """What is declared, if that is a range of such elements."""
+    """Return the declared range, or `None` if it is not a range of such elements."""
     kind = FloatAttr if is_float(element) else IntegerAttr
     parts = _parts(declared)
     if len(parts) != 2 or not all(isinstance(part, kind) for part in parts):

@@ -1,4 +1,4 @@
-"""What is kept of a compilation, to be told later."""
+"""Records of a compilation, for reports."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Noted: TypeAlias = "Mapping[str, Sequence[RemarkAttr]]"
 @dataclass
 class Records:
     """
-    What one compilation was like: the program after each pass, where its outermost
-    groups have plans, and what passes noted until there and until tiles were grouped
-    for each nearer level.
+    Records of one compilation: the program after each pass, the program whose outermost
+    groups have plans, and the remarks of passes until then and until tiles were grouped
+    for each inner level.
     """
 
     keeps_stages: bool = True
-    """Whether the program is kept after each pass."""
+    """True to keep the program after each pass."""
     stages: dict[str, ModuleOp] = field(default_factory=dict[str, ModuleOp])
     """The program by the names of passes, numbered if repeated."""
     planned: ModuleOp | None = None
     is_partitioned: bool = False
-    """Whether groups were put together before they had plans."""
+    """True if groups were merged before they had plans."""
     nearer: list[tuple[str | None, Noted]] = field(
         default_factory=list[tuple[str | None, Noted]]
     )
-    """What was noted, by the levels that tiles are still brought to."""
+    """Remarks so far, by the levels that tiles are still moved to."""
 
     def manager(
         self, passes: Sequence[ModulePass], watcher: Watcher | None = None
@@ -80,7 +80,9 @@ class Records:
 
 
 def told_after(passes: Sequence[ModulePass]) -> int:
-    """How many passes run until nothing more is noted of groups."""
+    """
+    Return the number of passes after which no pass makes further remarks on groups.
+    """
     return max([planned_after(passes), *_levels(passes)])
 
 

@@ -1,4 +1,4 @@
-"""Whether a module is still what it was."""
+"""Snapshots of a module, to detect changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ that no other one can take the place of one that is gone.
 
 
 def snapshot(op: Operation) -> Snapshot:
-    """What `op` and all inside consist of; equal as long as nothing of it changed."""
+    """
+    Return the contents of `op` and all operations inside; equal as long as nothing of
+    it changes.
+    """
     return [_parts(each) for each in op.walk()]
 
 

@@ -15,7 +15,7 @@ from tlf.dialects.places import place_of
 from tlf.dialects.prepared import is_preparation
 
 RESULTS = re.compile(r"(%[\w.$-]+)(?::\d+)?(?:\s*,\s*(%[\w.$-]+)(?::\d+)?)*\s*=")
-"""What an operation starts with that has results."""
+"""Text in front of an operation that has results."""
 
 PLACE = re.compile(r"(\d+):(\d+)")
 
@@ -36,15 +36,16 @@ class SourceNames:
         return names[0] if names else part_of(op)
 
     def place(self, op: Operation) -> str | None:
-        """Where an operation was written, as `file:line:column`."""
+        """Return the source location of an operation, as `file:line:column`."""
         if (found := place_of(op)) is None:
             return None
         return f"{found.filename.data}:{found.line.data}:{found.column.data}"
 
     def is_named(self, op: Operation, name: str) -> bool:
         """
-        Whether an operation comes from what is called so: the name of a result, with or
-        without its sign, a part of a module, or a place, `line:column` of the text.
+        Return `True` if an operation comes from the named part of the source: the name
+        of a result, with or without its sign, a part of a module, or a location,
+        `line:column` of the text.
         """
         if (match := PLACE.fullmatch(name.removeprefix(f"{self.file}:"))) is not None:
             found = self._here(op)
@@ -62,7 +63,7 @@ class SourceNames:
         return tuple(re.findall(r"%[\w.$-]+", match[0]))
 
     def _here(self, op: Operation) -> FileLineColLoc | None:
-        """Where an operation was written, if that is in this text."""
+        """Return the source location of an operation, if that is in this text."""
         found = place_of(op)
         if found is None or found.filename.data != self.file:
             return None

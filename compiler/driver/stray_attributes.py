@@ -23,10 +23,13 @@ DIALECTS = ("graph.", "mem.", "npu.", "tile.")
 PREFIX = "tlf."
 
 OF_ARGUMENTS = (LAYOUT, PARAMETER, RANGE)
-"""What a function can say of an argument; all else with the prefix is refused."""
+"""
+Attributes that a function may have on an argument; all others with the prefix are
+refused.
+"""
 
 OF_RESULTS = (LAYOUT,)
-"""What a function can say of a result."""
+"""Attributes that a function may have on a result."""
 
 
 def verify_no_stray_attributes(module: ModuleOp) -> None:
@@ -67,7 +70,7 @@ def _faults(
     known: Sequence[str],
     names: Sequence[str | None],
 ) -> Iterator[str]:
-    """What is wrong with the attributes of arguments or results."""
+    """Yield the faults of the attributes of arguments or results."""
     for number, table in enumerate(tables or ()):
         name = names[number] if number < len(names) else None
         which = number if name is None else f"`{name}`"

@@ -1,4 +1,4 @@
-"""How long each step of a run took."""
+"""Durations of the steps of a run."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What to say of a name that is not known."""
+"""Messages about unknown names."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ def expected_one_of(name: str, known: Sequence[str]) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """
-    Which known name was likely meant, if one is near. What stands before a dot does not
-    make names alike.
+    Return a suggestion of the known name that was likely meant, if one is similar.
+    Prefixes before a dot do not count as similarity.
     """
     ends = {_end(each): each for each in known}
     close = difflib.get_close_matches(_end(name), ends, n=1)

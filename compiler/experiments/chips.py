@@ -14,13 +14,15 @@ from tlf.compiler.experiments.variants import WHOLE
 from tlf.dialects.target import Target, from_data
 
 NEAR = 1.15
-"""What takes or moves so many times the bound at most needs no explanation."""
+"""Greatest ratio of a time or of traffic to its bound that needs no explanation."""
 
 BUSY = 0.85
 """A part that is in use for so much of the time is what binds."""
 
 LITTLE = 0.05
-"""Who waits for no more than this share of the time is not what binds."""
+"""
+Least share of the time that an engine must wait for its waits to be the bottleneck.
+"""
 
 SLACK = 1.02
 """A part that takes so many times what its work does at its peak works at its peak."""
@@ -37,7 +39,10 @@ def balances(target: Target) -> Mapping[str, Target]:
 
 
 def gaps(programs: Sequence[Program], chips: Mapping[str, Target], jobs: int) -> Table:
-    """How far programs are from what no schedule beats, and why."""
+    """
+    Return a table of the gaps between programs and their lower bounds over all
+    schedules, with the reasons.
+    """
     formats = {"program": TEXT, "chip": TEXT, "cycles": CYCLES, "bound": CYCLES}
     formats |= {"of bound": RATIO, "in passes": CYCLES, "of passes": RATIO}
     formats |= {"bytes": RATIO, "on bus": RATIO, "binds": TEXT}
@@ -70,8 +75,9 @@ def gaps(programs: Sequence[Program], chips: Mapping[str, Target], jobs: int) ->
 
 def explanation(result: Measured, least: Bounds, memory: str) -> str:
     """
-    What binds a program that takes longer, or moves more from and to the outermost
-    memory, than it has to, and how busy that is with more; nothing if it hardly does.
+    Return the bottleneck of a program whose time, or traffic with the outermost memory,
+    exceeds its bound, and the utilisation of that memory if it is the traffic; an empty
+    text if it hardly does.
     """
     moves_more = result.bytes > NEAR * least.payload_bytes
     if result.cycles <= NEAR * least.cycles and not moves_more:
@@ -84,8 +90,8 @@ def explanation(result: Measured, least: Bounds, memory: str) -> str:
 
 def binding(result: Measured, least: Bounds) -> str:
     """
-    Why a program is not faster: the part that is always in use, and why it is in use
-    for longer than it has to; or what the busiest part waits for.
+    Return the bottleneck of a program: the part that is always in use, and why it is in
+    use for longer than necessary; or the causes of the busiest part's stalls.
     """
     part = result.busiest
     text = f"{_in_use(part, result)} busy"
@@ -121,7 +127,7 @@ def _in_use(part: str, result: Measured) -> str:
 
 
 def _load(part: str, result: Measured, least: Bounds) -> str:
-    """Why a part is in use for longer than the bound says."""
+    """Return why a part is in use for longer than the bound."""
     if part not in result.waits:
         moved = result.bus_bytes / max(1, least.bus_bytes)
         return f"{moved:.2f}x of the least traffic"

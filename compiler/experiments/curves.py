@@ -16,7 +16,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 class Scale:
-    """Where capacities and amounts, in bytes, are in the picture."""
+    """Scale of the picture: the coordinates of capacities and amounts, in bytes."""
 
     def __init__(self, curves: Sequence[Curve]) -> None:
         points = [point for curve in curves for point in curve.points]

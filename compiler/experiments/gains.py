@@ -1,4 +1,4 @@
-"""What dynamic programming gains over other searches, a row for each program."""
+"""Gains of dynamic programming over other searches, a row for each program."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OTHERS = [name for name in NAMES if name != "dp"]
 
 def gained(programs: Sequence[Program], chips: Mapping[str, Target]) -> Table:
     """
-    What `dp` finds by the model, in cycles and MB of L3, and what other searches take
-    beyond it.
+    Return a table of the schedules that `dp` finds, by the model, in cycles and MB of
+    L3, and of the excess of other searches.
     """
     formats = {"program": TEXT, "chip": TEXT, "groups": ",", "exact": TEXT}
     formats |= {"cycles": CYCLES, "MB": MEGABYTES}
@@ -44,14 +44,14 @@ def gained(programs: Sequence[Program], chips: Mapping[str, Target]) -> Table:
 
 
 def _best(found: Mapping[str, Found | None]) -> Sequence[Cell]:
-    """What `dp` finds."""
+    """Return the cells for the schedule that `dp` finds."""
     if (best := found.get("dp")) is None:
         return (None,) * 4
     return best.groups, best.exactness("dp"), best.cycles, best.bytes / 1e6
 
 
 def _over(found: Mapping[str, Found | None]) -> Mapping[str, float | None]:
-    """What each other search takes beyond `dp`, as a share of it."""
+    """Return the excess of each other search over `dp`, as a share of the latter."""
     if (best := found.get("dp")) is None:
         return dict.fromkeys(OTHERS)
     others = {name: found.get(name) for name in OTHERS}

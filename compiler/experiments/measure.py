@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a program took; bytes are those of the outermost memory."""
+    """Measured cost of a program; bytes are those of the outermost memory."""
 
     cycles: int
     bytes: int
@@ -54,7 +54,7 @@ class Measured:
 
     @property
     def busiest(self) -> str:
-        """What is longest in use."""
+        """The part that is in use for the longest time."""
         return max(self.work, key=lambda part: self.work[part])
 
 
@@ -74,7 +74,10 @@ def lower(module: ModuleOp, target: Target, passes: str) -> None:
 
 
 def least_of(program: Program, target: Target) -> Bounds:
-    """What no schedule of a program can beat, once whole tensors are rewritten."""
+    """
+    Return the lower bounds over all schedules of a program, after whole-tensor
+    rewrites.
+    """
     module = program.read()
     lower(module, target, "graph-pipeline")
     return bounds_of(main_function(module), target)

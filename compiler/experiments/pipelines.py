@@ -34,7 +34,7 @@ class Change:
     without: frozenset[str] = frozenset()
     """Passes to leave out."""
     apart: bool = False
-    """Whether operations become groups as they are written, before any rewriting."""
+    """True to form groups of operations as they are written, before any rewriting."""
 
 
 def steps(target: Target) -> tuple[ArgSpec, ...]:

@@ -20,16 +20,16 @@ class Program:
 
     file: str
     free: bool = False
-    """Whether arguments and results without a layout may lie in any order."""
+    """True if the axis order of arguments and results without a layout is free."""
 
     @property
     def title(self) -> str:
-        """What it is called in tables."""
+        """The name of the program in tables."""
         return Path(self.file).stem
 
     @property
     def folder(self) -> Path:
-        """Where its weights may lie."""
+        """The folder that weights are searched in."""
         return Path(self.file).parent
 
     def read(self) -> ModuleOp:

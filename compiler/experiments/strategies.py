@@ -29,19 +29,19 @@ from tlf.support.partition import NoScheduleError, Problem, Step, search
 
 NAMES = ("dp", "beam", "interval", "greedy", "unfused")
 SETTINGS = GraphPartitionPass()
-"""Whose limits the searches have."""
+"""Pass whose options give the limits of the searches."""
 
 GAIN = 0.001
-"""What is faster by less is as fast."""
+"""Relative difference in time below which two schedules count as equally fast."""
 
 
 NOTHING_FITS = "no schedule: not even the smallest tiles of each operation fit"
-"""What is said where `dp` finds none."""
+"""Note where `dp` finds no schedule."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found for a program, by the model."""
+    """Schedule that a search found for a program, with its cost by the model."""
 
     cycles: int
     bytes: int
@@ -51,10 +51,13 @@ class Found:
     by: str
     """The search that found it, where another one gave up."""
     shape: tuple[object, ...]
-    """What schedules that do the same have in common."""
+    """Key that equivalent schedules share."""
 
     def exactness(self, name: str) -> str:
-        """Whether it is proven to be the best, or what found it, if not that search."""
+        """
+        Return `yes` if the schedule is proven to be the best, else `no`, or the search
+        that found it if that is another one.
+        """
         return "yes" if self.exact else "no" if self.by == name else self.by
 
     def beyond(self, best: Found) -> float:
@@ -63,7 +66,10 @@ class Found:
 
 
 def searches(module: ModuleOp, target: Target) -> Mapping[str, Found | None]:
-    """What each search finds, all by the same costs; None where it finds nothing."""
+    """
+    Return the result of each search, all by the same costs; `None` where it finds no
+    schedule.
+    """
     if (passes := before_partition(target)) is None:
         return {}
     lower(module, target, passes)
@@ -107,7 +113,7 @@ def _found(problems: Sequence[tuple[Problem, GroupCosts]], name: str) -> Found |
 
 
 def _shape(step: Step) -> tuple[object, ...]:
-    """What a step does."""
+    """Return a key that equivalent steps share."""
     plan = step.option.plan
     if not isinstance(plan, OuterPlan):
         return step.group, step.context
@@ -144,7 +150,7 @@ def compared(
 def _simulated(
     program: Program, chip: Target, found: Mapping[str, Found | None], jobs: int
 ) -> Mapping[str, Measured | Failure]:
-    """What schedules take, those that do the same looked at once."""
+    """Return the measured cost of schedules; equivalent ones are simulated once."""
     shapes = {each.shape: name for name, each in found.items() if each is not None}
     names = list(shapes.values())
     tasks = [Task(program, chip, changed(chip, strategy(name))) for name in names]

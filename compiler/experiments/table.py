@@ -16,7 +16,7 @@ class Table:
     """Rows of figures, and what there is to say about them."""
 
     formats: Mapping[str, str]
-    """How the figures of each column are printed, by its title."""
+    """Formats of the figures of each column, by its title."""
     rows: list[Sequence[Cell]] = field(default_factory=list[Sequence[Cell]])
     notes: list[str] = field(default_factory=list[str])
 

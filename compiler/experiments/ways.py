@@ -58,8 +58,8 @@ def compared(
 
 def baselines(programs: Sequence[Program], target: Target, jobs: int) -> Table:
     """
-    What fusion gains over each operation by itself, and over groups of a contraction
-    with what follows it; and what is possible.
+    Return a table of the gains of fusion over each operation by itself, and over groups
+    of a contraction with its successors; with the bound.
     """
     gains = {"gain on unfused": RATIO, "on naive": RATIO}
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, **gains})
@@ -80,7 +80,7 @@ def baselines(programs: Sequence[Program], target: Target, jobs: int) -> Table:
 
 
 def _gains(results: Results, cycles: int) -> tuple[Cell, Cell]:
-    """How many times faster than unfused, and than naive."""
+    """Return the speedups over `unfused` and over `naive`."""
     unfused, naive = (results[name] for name in ("unfused", "naive"))
     return (
         unfused.cycles / max(1, cycles) if isinstance(unfused, Measured) else None,
@@ -89,7 +89,10 @@ def _gains(results: Results, cycles: int) -> tuple[Cell, Cell]:
 
 
 def ablations(programs: Sequence[Program], target: Target, jobs: int) -> Table:
-    """What the compiler takes without one of its means each."""
+    """
+    Return a table of the cost of the compiled program with one optimisation disabled at
+    a time.
+    """
     table = Table({"program": TEXT, "way": TEXT, **FIGURES, "costs": SHARE})
     for program, least, results in compared(programs, target, ABLATIONS, jobs):
         whole = next(iter(results.values()))

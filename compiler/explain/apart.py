@@ -1,4 +1,7 @@
-"""Why two operations do not run together, and what it would take."""
+"""
+Explanation of why two operations are not in one group, and of the least change that
+fuses them.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,16 @@ from tlf.planner.partition.problem import problems_of
 from tlf.support.partition import Result
 
 DOUBLINGS = 8
-"""How often a capacity is doubled in the search for one that is enough."""
+"""
+Maximum number of times that a capacity is doubled in the search for a sufficient one.
+"""
 
 STEPS = 3
-"""How often the last doubling is halved then."""
+"""Number of bisection steps within the last doubling."""
 
 
 class Binding(StrEnum):
-    """What keeps operations apart."""
+    """Constraint that keeps operations apart."""
 
     NOTHING = auto()
     """They run together."""
@@ -54,7 +59,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Why two operations do not run together."""
+    """Explanation of why two operations are not in one group."""
 
     binding: Binding
     reason: str
@@ -86,9 +91,9 @@ def why_apart(
     choices: Sequence[Choice] = (),
 ) -> Verdict:
     """
-    Why two operations do not run together, in a module whose groups `partitioner` has
-    not put together yet. Operations stand in groups, or are no part of one. `choices`
-    are what it made of the module.
+    Return why two operations are not in one group, in a module whose groups
+    `partitioner` has not merged yet. Operations may be in groups or in none. `choices`
+    are those that it made for the module.
     """
     trial = _trial(module, pair, target, partitioner)
     if trial is None:
@@ -120,7 +125,7 @@ def why_apart(
 
 
 def _why_in_one(group: Operation) -> str:
-    """Why operations were in one group before groups are put together."""
+    """Return why operations are in one group before groups are merged."""
     if _has_plan(group):
         return "they are in one group that has its plan from before"
     return "`graph-group` put them into one group"
@@ -145,7 +150,10 @@ def _carried_out(
 
 
 def _rehearsed(trial: Trial, best: Result, choice: Choice | None) -> Verdict | None:
-    """What the event model decided, where the best schedule by the formula differs."""
+    """
+    Return the verdict of the event model, where it differs from that of the analytic
+    model; `None` otherwise.
+    """
     if choice is None or (told := choice.rehearsed) is None:
         return None
     is_joint = trial.runs_both(choice.chosen)
@@ -190,7 +198,10 @@ def _node_of(op: Operation, nodes: Sequence[Operation]) -> Operation | None:
 
 
 def _refused(trial: Trial, best: Cost) -> Verdict:
-    """What stands against every group of both."""
+    """
+    Return the verdict where every group of both is ruled out, with the constraint that
+    does so.
+    """
     problem, group = trial.stated.problem, trial.least_group
     if not problem.is_connected(group):
         reason = "nothing that one computes leads to the other without a third group"
@@ -215,7 +226,10 @@ def _refused(trial: Trial, best: Cost) -> Verdict:
 
 
 def _lifted(part: Trial) -> Change | None:
-    """What larger groups would give."""
+    """
+    Return the change that lifts the limits on groups, with its gain; `None` if no
+    schedule is known.
+    """
     free = part.unlimited()
     if part.best is None or (together := free.together.result) is None:
         return None
@@ -253,7 +267,9 @@ def _larger(part: Trial) -> Change | None:
 
 
 def _pays(trial: Trial) -> bool:
-    """Whether no schedule is better than the best one with both together."""
+    """
+    Return `True` if no schedule is better than the best one with both in one group.
+    """
     together, best = trial.together.result, trial.best
     if together is None or best is None:
         return False
@@ -266,7 +282,9 @@ def _amount(size: int) -> str:
 
 
 def _compared(trial: Trial, best: Result, together: Result) -> str:
-    """What makes the difference between two schedules, where they differ."""
+    """
+    Return a description of the difference between two schedules, where they differ.
+    """
     step = trial.joint(together)
     assert step is not None
     steps = steps_of_same(step.group, best, together)

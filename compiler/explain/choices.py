@@ -1,4 +1,4 @@
-"""What the choice of groups was made from: the schedule, and what else there was."""
+"""Choice of groups: the chosen schedule, and its alternatives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tlf.support.partition import (
 )
 
 ALTERNATIVES = 3
-"""How many other choices are told for a group."""
+"""Number of alternatives that are reported for a group."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Other:
 
     operations: tuple[Operation, ...]
     kept: int
-    """How many tensors would stay near after it."""
+    """Number of tensors that would stay resident after it."""
     cost: Cost
 
 
@@ -59,16 +59,16 @@ class Choice:
     groups: Sequence[graph.GroupOp | None]
     """In order; None for what is no group."""
     others: Sequence[Sequence[Other]]
-    """What else each step could have been, the cheapest first."""
+    """Alternatives to each step, the cheapest first."""
     cost: Cost
     unfused: Cost | None
     """With every group by itself, from the outermost memory and back to it."""
     statistics: Statistics
     problem: Problem
-    """What was to be put in order."""
+    """The problem that was scheduled."""
     chosen: Schedule
     rehearsed: Rehearsed | None
-    """What the event model said of it."""
+    """Cost of it by the event model, if that was run."""
     given: Sequence[graph.GroupOp] = ()
     """Groups that had their plan before: no cost above has theirs in it."""
 
@@ -117,7 +117,9 @@ class RecordingPartitionPass(GraphPartitionPass):
 
 
 def _has_chosen(partition: Partition) -> bool:
-    """Whether some group of what was chosen has its plan from there."""
+    """
+    Return `True` if some step of the chosen schedule has its plan from the search.
+    """
     return any(_is_planned(step) for step in partition.chosen.steps)
 
 
@@ -128,7 +130,7 @@ def _is_planned(step: Step) -> bool:
 def _choice(
     partition: Partition, others: Sequence[Sequence[Other]], unfused: Cost | None
 ) -> Choice:
-    """What is known of a partition that was carried out."""
+    """Return the record of a partition that was carried out."""
     chosen = partition.chosen
     steps = zip(partition.merged, chosen.steps, strict=True)
     given = [
@@ -148,7 +150,7 @@ def _choice(
 
 
 def operations_of(partition: Partition, step: Step) -> tuple[Operation, ...]:
-    """What a step runs, groups opened, in order."""
+    """Return the operations of a step in order, with groups opened."""
     nodes = (partition.stated.nodes[number] for number in members(step.group))
     return tuple(op for node in nodes for op in opened(node))
 

@@ -1,4 +1,4 @@
-"""What `tlf-explain` tells, as plain data: its JSON, and what its text is made of."""
+"""Report of `tlf-explain` as plain data: its JSON, and the source of its text."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Member:
 
     operation: str
     name: str | None
-    """What the source calls the operation that it comes from."""
+    """Name in the source of the operation that it comes from."""
     place: str | None
-    """Where that is written."""
+    """Source location of that operation."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a group is tiled."""
+    """Tiling of a group."""
 
     level: str
     tile: Sequence[int]
@@ -39,14 +39,14 @@ class Plan:
     roll: int | None
     """The axis of the tile along which it rolls."""
     leads: bool
-    """Whether what is computed for windows is computed an iteration ahead."""
+    """True if the values of windows are computed an iteration ahead."""
     kept: Sequence[str]
     """Results that stay in the level."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a program or a part of it costs by the model, and at least."""
+    """Predicted cost of a program or a part of it, and its lower bounds."""
 
     cycles: int
     bytes: int
@@ -56,7 +56,7 @@ class Figures:
     """With products in whole passes of the array."""
     bound_bytes: int
     bound_by: str
-    """What takes most of the bound: `memory`, `matrix` or `vector`."""
+    """The part that dominates the bound: `memory`, `matrix` or `vector`."""
     gap: float
     """Cycles over those of the bound."""
 
@@ -102,7 +102,7 @@ class Group:
     computation: int
     """Cycles of computation alone."""
     binds: str
-    """Which of both takes longer."""
+    """The longer one of both."""
     products_again: float
     """The part of the products that is computed more than once."""
     elements_again: float
@@ -114,7 +114,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Search:
-    """How the groups were found."""
+    """Search that found the groups, and its result."""
 
     strategy: str
     exact: bool
@@ -122,7 +122,7 @@ class Search:
     cost: Cost
     """Of the schedule that was chosen, where groups run beside each other."""
     rehearsed: Rehearsed | None
-    """What the event model said of the best schedules, if it was asked."""
+    """Cost of the best schedules by the event model, if it was run."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Function:
     unfused: Cost | None
     """With every group of `graph-group` by itself, by the model."""
     gain: float | None
-    """How many times longer that takes."""
+    """Ratio of the unfused cycles to those of the chosen schedule."""
     searches: Sequence[Search]
     remarks: Sequence[Remark] = ()
     simulated: Cost | None = None
@@ -145,7 +145,7 @@ class Function:
 def function_of(
     report: FunctionReport, target: str, choices: Sequence[Choice], names: SourceNames
 ) -> Function:
-    """What is told of a function."""
+    """Return the report on a function."""
     here = [_whole_choice(each, report) for each in choices if _is_about(each, report)]
     instead = {
         group: [_instead(each, choice, names) for each in told]
@@ -182,7 +182,7 @@ def _search(choice: Choice) -> Search:
 
 
 def _instead(other: Other, choice: Choice, names: SourceNames) -> Instead:
-    """What else there was, beside what was chosen."""
+    """Return the report on an alternative to the chosen group."""
     cycles, chosen = other.cost.cycles, max(choice.cost.cycles, 1)
     return Instead(
         spelled(names, other.operations),

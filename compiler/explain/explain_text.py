@@ -1,4 +1,4 @@
-"""What `tlf-explain` tells, as text for people."""
+"""Report of `tlf-explain` as text."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ def _same(operations: Sequence[Member]) -> str:
 
 
 def _places(operations: Sequence[Member]) -> str:
-    """Where the operations were written, from the first to the last."""
+    """
+    Return the range of source locations of the operations, from the first to the last.
+    """
     places = [each.place for each in operations if each.place is not None]
     if not places:
         return ""
@@ -197,7 +199,7 @@ def _position(place: str) -> tuple[str, int, int]:
 
 
 def answer(names: tuple[str, str], verdict: Verdict) -> Iterator[str]:
-    """Why two operations do not run together."""
+    """Yield the lines that explain why two operations are not in one group."""
     if verdict.binding is Binding.NOTHING:
         yield f"{names[0]} and {names[1]}: {verdict.reason}"
         return

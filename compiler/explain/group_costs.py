@@ -1,4 +1,4 @@
-"""What the groups of a program were to cost, beside what they did."""
+"""Predicted costs of the groups of a program, compared with the simulated ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GroupCost:
     title: str
     """The names of its first and last operation."""
     places: frozenset[str]
-    """Where its operations were written."""
+    """Source locations of its operations."""
     cycles: int
     """By the model."""
     bound: int
@@ -93,7 +93,10 @@ class GroupTable:
 
 
 def costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
-    """What groups that have plans take at least, and by the model, if it is known."""
+    """
+    Return the lower bound of groups that have plans, and their predicted time, if it is
+    known.
+    """
     if not Target.is_known(module):
         return {}
     if not has_model(Target.of(module)):
@@ -106,7 +109,10 @@ def costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
 
 
 def places_of(operations: Sequence[Operation]) -> frozenset[str]:
-    """Where operations were written, as origins of instructions are told."""
+    """
+    Return the source locations of operations, in the form of the origins of
+    instructions.
+    """
     found = map(place_of, operations)
     return frozenset(
         f"{at.filename.data}:{at.line.data}:{at.column.data}" for at in found if at
@@ -144,7 +150,10 @@ def _owners(groups: Sequence[frozenset[str]]) -> dict[str, int]:
 
 
 def figures_of(bound: int, predicted: int, achieved: int | None) -> str:
-    """What adds less to the whole than it takes at least has run beside others."""
+    """
+    Return the text for the cycles of a group. A group that adds less to the whole than
+    its lower bound has run in parallel with others.
+    """
     text = f"at least {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:
         return f"{text}; gap {_gap(predicted, bound)}"
@@ -154,5 +163,5 @@ def figures_of(bound: int, predicted: int, achieved: int | None) -> str:
 
 
 def _gap(cycles: int, bound: int) -> str:
-    """How many times the bound, where all that has to be done takes time."""
+    """Return the ratio to the bound, or `-` if the bound is 0."""
     return f"{cycles / bound:.2f}x" if bound else "-"

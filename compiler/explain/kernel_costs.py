@@ -1,4 +1,4 @@
-"""What the groups of a program are to cost as kernels of a GPU."""
+"""Predicted costs of the groups of a program as kernels of a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tlf.planner.cost.gpu.tiles import GpuTiles
 
 
 def has_kernels(target: Target) -> bool:
-    """Whether the time of kernels is known on a target."""
+    """Return `True` if a target has a model of the time of kernels."""
     return _model(target) is not None
 
 
@@ -27,8 +27,8 @@ def _model(target: Target) -> GpuTiles | None:
 
 def kernel_costs_of(module: ModuleOp) -> Mapping[GroupOp, str]:
     """
-    What groups that have plans take by the model, what of it takes longest, and which
-    reductions are one loop.
+    Return the predicted time of groups that have plans, its largest component, and the
+    reductions that are fused into one loop.
     """
     target = Target.of(module)
     if (model := _model(target)) is None:

@@ -1,4 +1,4 @@
-"""What the most memory that a group takes at once is taken for."""
+"""Breakdown of the peak memory of a group by use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tlf.support.affine.access import Box
 from tlf.support.allocation import Budget, live_bytes, pack
 
 VISITS = 20_000
-"""What it may cost to find out how high a placement gets."""
+"""Maximum number of visits in the search for the height of a placement."""
 
 
 class Use(StrEnum):
-    """What bytes are for."""
+    """Use of bytes in a memory level."""
 
     INPUTS = auto()
     """Tiles of what the group reads, but for all below."""
@@ -49,11 +49,11 @@ class Peak:
 
     capacity: int
     live: int
-    """What is live at once."""
+    """Bytes that are live at the same time."""
     height: int
-    """How high the best placement found gets."""
+    """Height of the best placement found."""
     uses: Mapping[Use, int]
-    """What is live, by what it is for."""
+    """Live bytes by their use."""
 
     @property
     def fragmentation(self) -> int:
@@ -94,7 +94,7 @@ def _is_live(part: Part, step: int) -> bool:
 def _uses(
     part: Part, price: Price, weights: Collection[SSAValue]
 ) -> Iterator[tuple[Use, int]]:
-    """What the bytes of a buffer are for."""
+    """Yield the uses of a buffer, with their bytes."""
     value, size = part.value, part.buffer.size - part.ahead
     yield Use.DOUBLE_BUFFERS, part.ahead
     if value in price.keeping.kept:
@@ -122,7 +122,7 @@ def _use(part: Part, price: Price, weights: Collection[SSAValue]) -> Use:
 
 
 def _waits(value: SSAValue, price: Price) -> bool:
-    """Whether a nest runs, between two that use a value, that does not."""
+    """Return `True` if a value is live across a nest that does not use it."""
     ops = [use.operation for use in value.uses]
     if isinstance(value.owner, Operation):
         ops.append(value.owner)
@@ -141,7 +141,7 @@ def _halo(part: Part, tiling: GroupTiling) -> int:
 
 
 def _steps(box: Box, tiling: GroupTiling) -> Iterator[int]:
-    """How much of a box is new in the next tile, along each axis."""
+    """Yield the extent of a box that is new in the next tile, along each axis."""
     loops = tiling.loops.values()
     for interval in box:
         steps = [

@@ -1,4 +1,4 @@
-"""What a group with a plan costs by the model of its level, and at least."""
+"""Cost of a group with a plan by the model of its level, and its lower bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tlf.planner.cost.npu.timed import TimedTiles, nests_of
 
 @dataclass(frozen=True)
 class Spent:
-    """What the model says of a group."""
+    """Predicted cost of a group."""
 
     cycles: int
     bytes: int
@@ -45,11 +45,11 @@ class Spent:
 
 @dataclass(frozen=True)
 class Price:
-    """What one group costs, and what that comes from."""
+    """Cost of one group, with the inputs of its computation."""
 
     group: graph.GroupOp
     level: Level
-    """Where its tiles are."""
+    """The memory level of its tiles."""
     tiling: GroupTiling
     nests: Nests
     """The nests over nearer tiles; in the nearest level every operation is one."""
@@ -73,7 +73,7 @@ class Pricing:
             )
 
     def price(self, group: graph.GroupOp) -> Price | None:
-        """What a group costs, or None if it has no plan."""
+        """Return the cost of a group, or `None` if it has no plan."""
         if (plan := group.plan) is None:
             return None
         level = level_named(self.target, plan.level.data)
@@ -129,12 +129,12 @@ class Pricing:
 
 
 def has_model(target: Target) -> bool:
-    """Whether the time of groups is known on a target."""
+    """Return `True` if a target has a model of the time of groups."""
     return TimedTiles.of(target, level_named(target, None)) is not None
 
 
 def _tallies(items: Sequence[Item], times: int = 1) -> Iterator[tuple[Key, int]]:
-    """What instructions add to totals."""
+    """Yield the contributions of instructions to totals."""
     for item in items:
         if isinstance(item, Task):
             yield from ((key, amount * times) for key, amount in item.cost.tally)
@@ -144,7 +144,8 @@ def _tallies(items: Sequence[Item], times: int = 1) -> Iterator[tuple[Key, int]]
 
 def keeping_of(group: graph.GroupOp) -> Keeping:
     """
-    What plans keep in the level around a group, named as it is inside of the group.
+    Return the residency of values in the level around a group according to plans, by
+    their names inside the group.
     """
     arguments = group.body.block.args
     held = [number for number in range(len(group.inputs)) if holds(group, number)]

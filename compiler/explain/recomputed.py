@@ -1,4 +1,4 @@
-"""How much of a group is computed more than once, as tiles of it overlap."""
+"""Recomputation in a group whose tiles overlap."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Recomputed:
 
 
 def recomputed(tiling: GroupTiling) -> Recomputed:
-    """What the tiles of a group compute, over all of its loops."""
+    """Return the work of the tiles of a group over all of its loops."""
     products = products_once = elements = elements_once = 0
     for tiled in tiling.tiles.values():
         op = tiled.op
@@ -87,7 +87,7 @@ def _times(op: TilingInterface, box: Box, loops: Sequence[Loop]) -> int:
 
 
 def _terms(op: TilingInterface) -> int:
-    """How many elements an element of the result is made of."""
+    """Return the number of elements that are reduced into an element of the result."""
     if not isinstance(op, AccumulatingInterface):
         return 1
     return prod(

@@ -1,4 +1,4 @@
-"""What passes told of a program: of whole tensors, and of loops nearer the engines."""
+"""Remarks of passes on a program: on whole tensors, and on inner loops."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tlf.planner.fusion.notes import LOOPS
 
 @dataclass(frozen=True)
 class Remark:
-    """What a pass did, or why it did not."""
+    """Remark on a rewrite that a pass applied, or missed and why."""
 
     source: str
     """The pass."""
     kind: str
-    """Whether something was done: `passed` or `missed`."""
+    """Kind of the remark, applied or not: `passed` or `missed`."""
     text: str
     places: Sequence[str]
     """
@@ -36,9 +36,9 @@ class Remark:
 
 def remarks(records: Records) -> Mapping[str, Sequence[Remark]]:
     """
-    What passes told of each function until its outermost groups had plans, then of the
-    groups that tiles of these become, level by level. What groups were before
-    `graph-partition` is left out.
+    Return the remarks of passes on each function until its outermost groups had plans,
+    then on the groups of their tiles, level by level. Those on groups that
+    `graph-partition` replaced are left out.
     """
     if records.planned is None:
         return {}
@@ -72,8 +72,8 @@ def _new(
 
 def _is_over(remark: RemarkAttr, records: Records) -> bool:
     """
-    Whether a remark is about groups that `graph-partition` merged, or might have, and
-    not about what no group can do.
+    Return `True` if a remark is about groups that `graph-partition` merged, or could
+    have merged, and not about a limit of all groups.
     """
     if not records.is_partitioned or remark.source.data != GraphGroupPass.name:
         return False
@@ -86,6 +86,6 @@ def _remark(remark: RemarkAttr, level: str | None) -> Remark:
 
 
 def _place_of(remark: Remark) -> int:
-    """Where the pass of a remark stands among those on whole tensors."""
+    """Return the index of a remark's pass among those on whole tensors."""
     order = PIPELINES["graph-pipeline"].split(",")
     return order.index(remark.source) if remark.source in order else len(order)

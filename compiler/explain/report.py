@@ -25,7 +25,7 @@ from tlf.dialects.types import byte_count, tensor_type
 
 @dataclass(frozen=True)
 class GroupReport:
-    """What is known of one group before it is compiled."""
+    """Report on one group before it is compiled."""
 
     price: Price
     weights: frozenset[SSAValue]
@@ -40,24 +40,24 @@ class GroupReport:
 
     @cached_property
     def recomputed(self) -> Recomputed:
-        """What it computes more than once."""
+        """Work of its tiles, with the part that is recomputed."""
         return recomputed(self.price.tiling)
 
     @property
     def gap(self) -> float:
-        """How many times longer it takes than at least, by the model."""
+        """Ratio of its predicted cycles to the lower bound."""
         return self.price.spent.cycles / max(self.price.bounds.cycles, 1)
 
     @property
     def binds(self) -> str:
-        """What takes most of the time, by the model: `moves` or `computation`."""
+        """The dominant part of its predicted time: `moves` or `computation`."""
         spent = self.price.spent
         return "moves" if spent.moves >= spent.computation else "computation"
 
 
 @dataclass(frozen=True)
 class FunctionReport:
-    """What is known of a function whose groups have plans."""
+    """Report on a function whose groups have plans."""
 
     function: func.FuncOp
     groups: Sequence[GroupReport]
@@ -76,7 +76,7 @@ class FunctionReport:
 
     @property
     def gap(self) -> float:
-        """How many times longer it takes than at least, by the model."""
+        """Ratio of its predicted cycles to the lower bound."""
         return self.cycles / max(self.bounds.cycles, 1)
 
 

@@ -16,9 +16,9 @@ from tlf.dialects.prepared import is_preparation
 
 def told(module: ModuleOp, remarks: Mapping[str, Sequence[Remark]]) -> str:
     """
-    What runs together, and by which plan: a line for each group, and where time is
-    known, what it takes at least and by the model. Then the remarks: what passes did,
-    and what they left alone and why.
+    Return a description of the groups: a line with the plan of each, and where time is
+    known, its lower bound and its predicted time. Then the remarks of passes: rewrites
+    that were applied, and those that were missed and why.
     """
     functions = [op for op in module.ops if isinstance(op, func.FuncOp)]
     costs = costs_of(module)

@@ -51,12 +51,12 @@ class Trial:
 
     @cached_property
     def stated(self) -> BlockProblem:
-        """What is searched."""
+        """The search problem."""
         return problem_of(self.nodes, self.level, self.free)
 
     @cached_property
     def costs(self) -> GroupCosts:
-        """What groups cost."""
+        """The costs of groups."""
         return self.partitioner.costs(self.stated, self.target, self.level)
 
     @cached_property
@@ -95,7 +95,7 @@ class Trial:
         return self.stated.problem.closure(self.both)
 
     def runs_both(self, schedule: Schedule) -> bool:
-        """Whether one step of a schedule runs both."""
+        """Return `True` if one step of a schedule runs both."""
         return any(step.group & self.both == self.both for step in schedule.steps)
 
     def joint(self, found: Result) -> Step | None:
@@ -129,7 +129,7 @@ class Trial:
 
 
 def cost_of(found: Result) -> Cost:
-    """What a schedule costs."""
+    """Return the cost of a schedule."""
     return Cost(found.schedule.time, found.schedule.payload)
 
 
