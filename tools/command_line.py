@@ -1,4 +1,6 @@
-"""What the command lines of all tools have. Imports little, so that help is quick."""
+"""
+Common parts of the command lines of all tools. Imports little, so that help is quick.
+"""
 
 from __future__ import annotations
 

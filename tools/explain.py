@@ -1,4 +1,4 @@
-"""What `tlf-explain` does once its command line is read."""
+"""Implementation of `tlf-explain` behind its command line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tlf.passes.plan.graph_partition import GraphPartitionPass
 from tlf.tools.explain_options import Options
 
 Until: TypeAlias = "Callable[[Sequence[ModulePass]], int]"
-"""How many of some passes run."""
+"""Function that gives the number of passes to run, from all passes."""
 
 NO_GROUPS = "expected a program with groups that have plans, got none"
 
@@ -58,8 +58,8 @@ class ExplainError(Exception):
 
 def explain(options: Options) -> str:
     """
-    What `options` ask for, as text. Raises `ExplainError`, and `CompileError` for a
-    wrong program.
+    Return the report that `options` ask for, as text. Raises `ExplainError`, and
+    `CompileError` for a wrong program.
     """
     try:
         return _explain(options)
@@ -85,7 +85,7 @@ class _Compilation:
     partitioner: RecordingPartitionPass | None = None
     """The pass that put groups together, if there was one."""
     functions: Sequence[Function] = ()
-    """What is told of functions whose groups have plans."""
+    """Reports on functions whose groups have plans."""
     context: Context = field(default_factory=new_context)
     module: ModuleOp = field(init=False)
     """The program after all passes that ran."""
@@ -102,7 +102,7 @@ class _Compilation:
 
     @property
     def choices(self) -> Sequence[Choice]:
-        """What was chosen from."""
+        """The choices of groups, with their alternatives."""
         return () if self.partitioner is None else self.partitioner.choices
 
     def _recording(self, each: ModulePass) -> ModulePass:
@@ -146,7 +146,7 @@ def _explain(options: Options) -> str:
 
 
 def _functions(options: Options, compilation: _Compilation) -> Sequence[Function]:
-    """What is told of each function, from one compilation."""
+    """Return the report on each function, from one compilation."""
     is_alone = options.group is not None
     until = len if options.simulate else planned_after if is_alone else told_after
     signature = compilation.run(until)
@@ -164,7 +164,7 @@ def _functions(options: Options, compilation: _Compilation) -> Sequence[Function
 
 
 def _kernels(options: Options, compilation: _Compilation) -> str:
-    """What the kernels for a GPU do, and what passes told of them."""
+    """Return the report on the kernels for a GPU, with the remarks of passes."""
     given = {
         "--group": options.group is not None,
         "--why-not-fuse": options.why_not_fuse is not None,
@@ -240,7 +240,9 @@ def _text(function: Function, number: int | None) -> str:
 
 
 def _simulated(compilation: _Compilation, signature: Signature) -> Outcome:
-    """What the compiled program takes on the simulator, preparations left out."""
+    """
+    Return the cost of the compiled program on the simulator, preparations left out.
+    """
     executable = compilation.backend.build(
         compilation.context, compilation.module, signature
     )

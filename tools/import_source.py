@@ -1,4 +1,4 @@
-"""What `tlf-import` imports: a saved program, or what a function returns."""
+"""Sources of `tlf-import`: a saved program, or the result of a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tlf-opt` does once its command line is read."""
+"""Implementation of `tlf-opt` behind its command line."""
 
 from __future__ import annotations
 

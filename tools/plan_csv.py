@@ -36,9 +36,7 @@ WITHIN = re.compile(r"(?P<id>.*?)(?:\+(?P<bytes>\d+))?")
 
 
 class CSVError(Exception):
-    """
-    What is wrong with a problem, and where.
-    """
+    """Error in a problem, with its location."""
 
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What `tlf-run` does once its command line is read."""
+"""Implementation of `tlf-run` behind its command line."""
 
 from __future__ import annotations
 

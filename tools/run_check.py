@@ -1,4 +1,4 @@
-"""How far results are from the reference, and how far they may be."""
+"""Differences of results from the reference, and their tolerances."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Comparison:
     """
     tolerance: float
     note: str = ""
-    """What else there is to say of the two, empty if nothing."""
+    """Further remark on the two, empty if there is none."""
 
     @property
     def agrees(self) -> bool:
-        """Whether the result is as near as its dtype allows."""
+        """True if the result is as close as its dtype allows."""
         bound = LARGEST * self.tolerance
         return self.relative <= self.tolerance and self.largest <= bound
 

@@ -56,7 +56,7 @@ def by_name(
     pairs: Iterable[tuple[str, ValueT]], repeated: Callable[[str, ValueT, ValueT], str]
 ) -> dict[str, ValueT]:
     """
-    What is given for each name.
+    Return the value that is given for each name.
 
     Raises `InputError` with what `repeated` says of a name that is given twice.
     """
@@ -97,7 +97,9 @@ def _read(name: str, file: str, stream: BinaryIO) -> Array:
 
 
 def _reason(error: Exception) -> str:
-    """What numpy says of a file, without advice to load objects from it."""
+    """
+    Return numpy's message about a file, without its advice to load objects from it.
+    """
     if "allow_pickle" in str(error):
         return "its elements are Python objects"
     return str(error)

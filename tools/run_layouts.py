@@ -53,7 +53,7 @@ def _numbered(
     declared: Sequence[object],
     everything: bool,
 ) -> dict[int, Layout]:
-    """What is declared for some names, by their number."""
+    """Return the layouts that are declared for some names, by their index."""
     found: dict[int, Layout] = {}
     for number, (name, before) in enumerate(zip(names, declared, strict=False)):
         if name in named:
