@@ -15,6 +15,6 @@ def read_in_part() -> Generator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is left in the buffer goes nowhere.
+        # The rest of the buffer goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-bench` command."""
     options = parse_arguments(arguments)
 
-    # What needs xDSL is imported only now, so that `--help` answers at once.
+    # Modules that need xDSL are imported only now, so that `--help` is quick.
     from xdsl.utils.exceptions import DiagnosticException
 
     from tlf.compiler.driver.diagnostics import CompileError

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-explain` command."""
     options = parse_arguments(arguments)
 
-    # What needs xDSL is imported only now, so that `--help` answers at once.
+    # Modules that need xDSL are imported only now, so that `--help` is quick.
     from tlf.compiler.driver.diagnostics import CompileError
     from tlf.tools.explain import ExplainError, explain
 

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """The `tlf-run` command."""
     options = parse_arguments(arguments)
 
-    # What needs xDSL is imported only now, so that `--help` answers at once.
+    # Modules that need xDSL are imported only now, so that `--help` is quick.
     from tlf.compiler.api.checked_values import CheckedValueError
     from tlf.compiler.driver.diagnostics import CompileError
     from tlf.tools.run import RunError, run

@@ -3,8 +3,8 @@ The backend `tlf` of `torch.compile`.
 
     torch.compile(model, backend="tlf", options={"target": "triton"})
 
-What TLF has is compiled; the rest of the graph stays with PyTorch, and the logger
-`tlf.torch` says which operations those are. Graphs that need gradients run in PyTorch.
+Supported operations are compiled; the others stay with PyTorch, and the logger
+`tlf.torch` lists the latter. Graphs that need gradients run in PyTorch.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Seen:
 
     def __init__(self, value: Buffer) -> None:
         self._array: Any = None if is_tensor(value) else np.array(value)
-        # What is held is not freed, so that nothing else comes to lie there.
+        # A storage that is held is not freed, so that no other takes its memory.
         self._storage: Any = value.untyped_storage() if is_tensor(value) else None
         self._facts = _facts(value) if is_tensor(value) else None
 

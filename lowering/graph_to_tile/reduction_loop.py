@@ -212,7 +212,7 @@ class ReductionLoop:
         formulae = CorrectionBuilder(program, correction.places, before, values)
         factor = formulae.build(correction.formula)
         if not correction.is_bounded and not is_last:
-            # What nothing has been added to is 0, and has to stay so.
+            # A total that nothing has been added to is 0, and must stay 0.
             factor = limited(factor, [greatest(program.element)], builder)
         return program.mul(total, factor)
 

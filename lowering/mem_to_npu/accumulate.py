@@ -24,7 +24,7 @@ def accumulates(
     if op.unless is None:
         terms = list(counters)
     elif counters and range_of(op.unless)[0] < 0:
-        # What may be negative must not cancel a counter.
+        # A negative value must not cancel a counter.
         size = index.max(op.unless, index.sub(0, op.unless))
         terms = [index.value(size), *counters]
     else:

@@ -57,7 +57,7 @@ class Scope:
         level = self.target.levels.get(self.level(type_))
         return level is not None and level.kind == "value"
 
-    # What tiles became
+    # Lowered values of tiles
 
     def bind(self, value: SSAValue, new: SSAValue, storage: Storage) -> None:
         """Say what a tile became, and where it is stored."""

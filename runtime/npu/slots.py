@@ -94,7 +94,7 @@ def _inside(
         lowers.append(lower)
         read.append(upper - lower)
         empty = empty | (upper <= lower)
-    # What is empty in one dimension is so in all, and starts where it stands.
+    # A box that is empty in one dimension is empty in all, and starts at its base.
     some = 1 - empty
     return [each * some for each in lowers], [each * some for each in read]
 

@@ -28,7 +28,7 @@ def main() -> None:
     Answer requests until stdin ends.
     """
     answers = os.dup(1)
-    # What the compiler prints belongs to no answer.
+    # The output of the compiler belongs to no answer.
     os.dup2(2, 1)
     with os.fdopen(answers, "w") as output:
         for line in sys.stdin:
