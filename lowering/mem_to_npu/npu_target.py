@@ -58,8 +58,8 @@ class NpuTarget(Target):
     other."""
     origins: bool = False
     """
-    True to end every instruction in a comment with its source location, `;
-    file:line:column`, which traps report.
+    True to end every instruction in a comment, `; file:line:column`, with its source
+    location, which traps report.
     """
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
