@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from import_cycles import import_cycles, imported_modules
+from python_sources import FOLDERS, ROOT, sources
 
 from tlf.compiler.driver.driver import PASSES
 from tlf.compiler.driver.pipeline import build_passes
 from tlf.compiler.driver.universe import TLF_UNIVERSE
 from tlf.lowering.pipelines import PIPELINES
-
-ROOT = Path(__file__).parent.parent
 
 BELOW = {
     "machine": (),
@@ -28,14 +27,14 @@ BELOW = {
     "compiler": ("lowering", "runtime", "frontend"),
     "tools": ("compiler",),
 }
-"""The folders right below each."""
+"""The folders right below each of `FOLDERS`."""
 
 
 def _below(folder: str) -> set[str]:
     return {folder}.union(*map(_below, BELOW[folder]))
 
 
-MAY_IMPORT = {folder: _below(folder) for folder in BELOW}
+MAY_IMPORT = {folder: _below(folder) for folder in FOLDERS}
 
 MAX_FILE_LINES = 700
 MAX_FUNCTION_LINES = 60
@@ -47,12 +46,6 @@ UNIVERSE: Mapping[str, Mapping[str, object]] = {
     "passes": TLF_UNIVERSE.all_passes,
     "targets": TLF_UNIVERSE.all_targets,
 }
-
-
-def sources(*folders: str) -> list[Path]:
-    """The Python files in `folders`, all of the packages and tests if none is given."""
-    chosen = folders or (*MAY_IMPORT, "test", "examples", "bench", "docs")
-    return sorted(file for each in chosen for file in (ROOT / each).rglob("*.py"))
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
