@@ -1,0 +1,235 @@
+"""
+The rooms of the package, and what they may import: a picture and measures.
+
+    python bench/architecture.py
+    python bench/architecture.py --write docs/architecture.md
+
+Prints a diagram of the folders, as they import each other, and tables: files, lines and
+imports of each folder, and measures of the whole. With `--write`, puts them between the
+marks of a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "tlf"
+MARKED = re.compile(
+    r"(<!-- begin architecture -->\n).*(<!-- end architecture -->)", re.S
+)
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    write: Path | None
+
+
+@dataclass(frozen=True)
+class Module:
+    """A Python file of the package."""
+
+    name: str
+    """Dotted name below the package, without `__init__`."""
+    path: Path
+    text: str
+
+    @property
+    def folder(self) -> str:
+        """The top folder."""
+        return self.name.partition(".")[0]
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text)
+
+    def imports(self, known: Mapping[str, Module]) -> Iterator[str]:
+        """Yield the modules of the package that are imported when the file runs."""
+        left_out = set(_imported_for_types(self.tree))
+        for node in ast.walk(self.tree):
+            if node in left_out or not isinstance(node, ast.ImportFrom):
+                continue
+            module = (node.module or "").removeprefix(f"{PACKAGE}.")
+            if node.module is None or not node.module.startswith(f"{PACKAGE}."):
+                continue
+            for each in node.names:
+                inner = f"{module}.{each.name}"
+                yield inner if inner in known else module
+
+
+def _imported_for_types(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes that only type checkers see."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                yield from ast.walk(each)
+
+
+@dataclass(frozen=True)
+class Package:
+    """The modules of the package."""
+
+    modules: Mapping[str, Module]
+
+    @staticmethod
+    def of(root: Path) -> Package:
+        """Read the folders that `src/tlf` links."""
+        folders = sorted(each.resolve() for each in (root / "src" / PACKAGE).iterdir())
+        files = [f for each in folders if each.is_dir() for f in each.rglob("*.py")]
+        return Package({m.name: m for m in (_module(root, file) for file in files)})
+
+    @property
+    def folders(self) -> Sequence[str]:
+        """The top folders, each behind those that it imports."""
+        graph = {each: sorted(self.imports[each]) for each in sorted(self.imports)}
+        return list(TopologicalSorter(graph).static_order())
+
+    @cached_property
+    def edges(self) -> frozenset[tuple[str, str]]:
+        """Which module imports which."""
+        return frozenset(
+            (name, imported)
+            for name, module in self.modules.items()
+            for imported in module.imports(self.modules)
+            if imported in self.modules
+        )
+
+    @cached_property
+    def imports(self) -> Mapping[str, set[str]]:
+        """The other folders that the modules of each folder import."""
+        found: dict[str, set[str]] = {m.folder: set() for m in self.modules.values()}
+        for source, target in self.edges:
+            first, second = source.partition(".")[0], target.partition(".")[0]
+            if first != second:
+                found[first].add(second)
+        return found
+
+    def direct_imports(self, folder: str) -> list[str]:
+        """Return the imported folders that no other imported folder imports."""
+        found = self.imports[folder]
+        behind = set[str]().union(*(self._below(each) for each in found))
+        return sorted(found - behind)
+
+    def _below(self, folder: str) -> set[str]:
+        return self.imports[folder].union(*map(self._below, self.imports[folder]))
+
+    def lines(self, folder: str) -> int:
+        """Return the lines of the files of a folder."""
+        modules = (m for m in self.modules.values() if m.folder == folder)
+        return sum(module.text.count("\n") for module in modules)
+
+    def files(self, folder: str) -> int:
+        """Return the number of files of a folder."""
+        return sum(module.folder == folder for module in self.modules.values())
+
+    def cycles(self) -> list[str]:
+        """Return the packages whose children import each other in a cycle."""
+        graphs: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for source, target in self.edges:
+            first, second = source.split("."), target.split(".")
+            depth = next(
+                (n for n, (a, b) in enumerate(zip(first, second)) if a != b), None
+            )
+            if depth is not None:
+                parent = ".".join(first[:depth])
+                graphs[parent][first[depth]].add(second[depth])
+        return sorted(parent for parent, graph in graphs.items() if _has_cycle(graph))
+
+    def shared_names(self) -> int:
+        """Return the number of file names that several files have, `__init__` apart."""
+        names = Counter(m.path.name for m in self.modules.values())
+        return sum(n > 1 for name, n in names.items() if name != "__init__.py")
+
+    def shared_classes(self) -> int:
+        """Return the number of public class names that several files define."""
+        names = Counter(
+            node.name
+            for module in self.modules.values()
+            for node in module.tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+        return sum(count > 1 for count in names.values())
+
+
+def _module(root: Path, path: Path) -> Module:
+    parts = path.relative_to(root).with_suffix("").parts
+    name = ".".join(part for part in parts if part != "__init__")
+    return Module(name, path, path.read_text(encoding="utf-8"))
+
+
+def _has_cycle(graph: Mapping[str, set[str]]) -> bool:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError:
+        return True
+    return False
+
+
+def report(package: Package) -> str:
+    """Return the diagram and the tables, in Markdown."""
+    total = sum(map(package.lines, package.folders))
+    arrows = [
+        f"    {folder} --> {below}"
+        for folder in reversed(package.folders)
+        for below in package.direct_imports(folder)
+    ]
+    rows = [
+        f"| `{folder}/` | {package.files(folder)} | {package.lines(folder):,} "
+        f"| {package.lines(folder) / total:.0%} "
+        f"| {', '.join(sorted(package.imports[folder])) or 'nothing'} |"
+        for folder in package.folders
+    ]
+    largest = max(package.folders, key=package.lines)
+    measures = [
+        ("share of the largest folder", f"{package.lines(largest) / total:.0%}"),
+        ("packages with a cycle of imports", str(len(package.cycles()))),
+        ("file names that several files have", str(package.shared_names())),
+        ("class names that several files define", str(package.shared_classes())),
+    ]
+    return "\n".join(
+        [
+            "```mermaid",
+            "graph TD",
+            *arrows,
+            "```",
+            "",
+            "| folder | files | lines | share | imports |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+            "| measure | |",
+            "|---|---|",
+            *(f"| {name} | {value} |" for name, value in measures),
+            "",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the report, or put it into a page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().split("\n")[0])
+    parser.add_argument("--write", type=Path, help="page to put it into")
+    options = parser.parse_args(arguments, namespace=Options())
+    text = report(Package.of(ROOT))
+    if options.write is None:
+        print(text, end="")
+        return
+    page = options.write.read_text(encoding="utf-8")
+    if MARKED.search(page) is None:
+        parser.error(f"expected the marks of the report in `{options.write}`")
+    made = MARKED.sub(lambda found: f"{found[1]}{text}{found[2]}", page)
+    options.write.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
