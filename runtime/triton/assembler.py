@@ -8,10 +8,10 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 from typing import Any
 
 OPTIONS: Mapping[str, object] = {"ptx_options": "--opt-level=3"}
@@ -21,18 +21,60 @@ only keeps its kernels apart from those of the usual one in Triton's cache.
 """
 
 
-_CHOICE = Lock()
-"""Held while one assembler is chosen: Triton has one setting for all threads."""
+class Choice:
+    """
+    The choice of an assembler, for which Triton has one setting for all threads. Any
+    number of threads may assemble with the usual one; one that takes another is alone.
+    """
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._usual = 0
+        """Threads that assemble with the usual one."""
+        self._is_other = False
+
+    @contextmanager
+    def usual(self) -> Generator[None]:
+        """Keep the usual assembler as long as the context lasts."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_other)
+            self._usual += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._usual -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def other(self) -> Generator[None]:
+        """Let no other thread assemble as long as the context lasts."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_other and not self._usual)
+            self._is_other = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._is_other = False
+                self._changed.notify_all()
+
+
+_CHOICE = Choice()
 
 
 @contextmanager
 def assembler(is_newest: bool) -> Generator[None]:
     """
     Let Triton assemble with the `ptxas` that it uses for the chip, or with the newest
-    that it brings, whatever the chip, as long as the context lasts. Other threads that
-    ask for one wait until then.
+    that it brings, whatever the chip, as long as the context lasts. Threads that ask
+    for different ones wait for each other.
     """
-    with _CHOICE, _newest() if is_newest else nullcontext():
+    if not is_newest:
+        with _CHOICE.usual():
+            yield
+        return
+    with _CHOICE.other(), _newest():
         yield
 
 

@@ -4,7 +4,9 @@ A plan made ready to run: kernels imported, constants and temporaries on the dev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
 
@@ -38,6 +40,8 @@ class Executable:
             kernel.name: Launcher(kernel, is_interpreted) for kernel in plan.kernels
         }
         self._static = {self.device: self._made(self.device)}
+        self._compiled = set[torch.device]()
+        """Devices for which kernels are compiled."""
 
     @property
     def facts(self) -> Mapping[str, Facts]:
@@ -88,6 +92,8 @@ class Executable:
         for buffer in self._results:
             bound[buffer.name] = tensors.allocate(buffer, device)
         with _selected(device):
+            if device not in self._compiled:
+                self._compile_ahead(bound, device)
             self._run(self.plan.steps, bound, {})
         results = {name: bound[name] for name in self.plan.results}
         if as_tensors is None:
@@ -113,6 +119,26 @@ class Executable:
             raise GuardError(f"expected {len(expected)} arguments, got {len(inputs)}")
         return inputs
 
+    def _compile_ahead(
+        self, buffers: Mapping[str, torch.Tensor], device: torch.device
+    ) -> None:
+        """Compile all kernels for a GPU, several at once in threads."""
+        self._compiled.add(device)
+        if device.type != "cuda":
+            return
+        firsts: dict[str, Launch] = {}
+        for launch in launches(self.plan.steps):
+            if all(kind == "buffer" for kind, _ in launch.arguments):
+                firsts.setdefault(launch.kernel, launch)
+
+        def compile_one(launch: Launch) -> None:
+            arguments = [buffers[name] for _, name in launch.arguments]
+            with torch.cuda.device(device):
+                self._launchers[launch.kernel].compile_ahead(arguments)
+
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            list(threads.map(compile_one, firsts.values()))
+
     def _run(
         self,
         steps: Sequence[Launch | Loop],
@@ -129,6 +155,15 @@ class Executable:
                 for kind, name in step.arguments
             ]
             self._launchers[step.kernel](arguments)
+
+
+def launches(steps: Sequence[Launch | Loop]) -> Iterator[Launch]:
+    """Yield the launches of a plan, those in loops once."""
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from launches(step.steps)
+        else:
+            yield step
 
 
 def _selected(device: torch.device) -> AbstractContextManager[object]:

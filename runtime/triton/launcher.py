@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -62,6 +63,16 @@ class Launcher:
         if key is not None:
             self._known[key] = run
         run(*arguments)
+
+    def compile_ahead(self, buffers: Sequence[torch.Tensor]) -> None:
+        """
+        Compile the kernel for a launch on such buffers, on the current device. Failures
+        are left to the launch, which tells of them.
+        """
+        key = _alignment(buffers)
+        if key is not None and key not in self._known:
+            with suppress(Exception):
+                self._known[key] = self._compile(buffers, is_known=False)
 
     def _loaded(self, kernel: Kernel) -> Any:
         """The Triton function of a kernel, whose file is looked at once."""

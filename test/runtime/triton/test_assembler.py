@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
@@ -74,3 +75,15 @@ def test_that_threads_compile_with_what_they_ask_for(nvidia: Any):
     newest = str(nvidia.ptxas_blackwell.path)
     assert found == {"newest": newest, "first": before, "second": before}
     assert usual(nvidia) == before
+
+
+def test_threads_may_share_the_usual_assembler():
+    barrier = Barrier(2, timeout=10)
+
+    def assemble(_: int) -> None:
+        with assembler(is_newest=False):
+            barrier.wait()
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(assemble, range(2)))
+    assert not barrier.broken

@@ -111,6 +111,24 @@ def test_buffers_elsewhere_in_a_sector_have_another_kernel(
     assert len(jit.run) == 4
 
 
+def test_what_is_compiled_ahead_is_launched(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit, (x, y) = Jit(), torch.zeros(2, 64).unbind()
+    launch = made(monkeypatch, jit)
+    launch.compile_ahead([x, y])
+    assert (len(jit.asked), jit.run) == (1, [])
+    launch.compile_ahead([y, x])
+    launch([x, y])
+    assert (len(jit.asked), len(jit.run)) == (1, 1)
+
+
+def test_launches_tell_of_what_failed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit, x = Jit(), torch.zeros(64)
+    launch = made(monkeypatch, jit, [Facts(2000, 0)] * 20)
+    launch.compile_ahead([x, x])
+    with pytest.raises(KernelError, match="2000 bytes of shared memory"):
+        launch([x, x])
+
+
 def test_numbers_are_left_to_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     # The first way to compile needs too much shared memory; it is not tried again.
     jit, x = Jit(), torch.zeros(64)
