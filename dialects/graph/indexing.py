@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from xdsl.builder import Builder
@@ -17,6 +18,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -81,6 +83,8 @@ class IndexingOperation(
     An operation that reads a tensor, along an axis, where indices say. Where an index
     is negative, or not less than the extent of the axis, elements are 0.
     """
+
+    PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
 
     operand = operand_def(GraphTensor())
     indices = operand_def(GraphTensor(INDICES))

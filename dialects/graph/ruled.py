@@ -32,6 +32,8 @@ class SimplifiableOperation(RuledOperation, SimplificationInterface, abc.ABC):
     are its canonicalization.
     """
 
+    PATTERNS: ClassVar[tuple[RewritePattern, ...]] = ()
+
     SIMPLER: ClassVar[Callable[[Operation], Iterable[Simplification]]]
     """Yields the simpler forms of an operation."""
 

@@ -49,7 +49,7 @@ def sized(pipeline: str, rows: int, columns: int) -> str:
     """A pipeline whose first tiles have a size."""
     options = f"tile={rows} reduce={columns}"
     text = PIPELINES[pipeline]
-    for name, given in (("choose-tiles", options), ("partition", f"tile={rows}")):
+    for name, given in (("select-tile-sizes", options), ("partition", f"tile={rows}")):
         step = f"graph-{name}{{level=L2"
         text = text.replace(step, f"{step} {given}")
     return text.replace(
