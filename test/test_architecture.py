@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from import_cycles import import_cycles, imported_modules
+from module_state import changed_state
 from python_sources import FOLDERS, ROOT, sources
 
 from tlf.compiler.driver.driver import PASSES
@@ -173,3 +174,16 @@ def test_functions_are_short():
     }
 
     assert not long
+
+
+def test_modules_change_no_state_of_theirs():
+    found = {file: changed_state(file.read_text()) for file in sources(*FOLDERS)}
+    assert {file: names for file, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize("change", ["A[1] = 2", "A.update(b)", "del A[1]", "A[1] += 1"])
+def test_changes_of_state_are_found(change: str):
+    source = f"A: dict[int, int] = {{}}\ndef f(b):\n    {change}"
+    assert changed_state(source) == ["A"]
+    assert changed_state("def f():\n    global a\n    a = 1") == ["!a"]
+    assert changed_state("def f(A):\n    A[1] = 2") == []

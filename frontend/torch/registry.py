@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import torch
@@ -11,10 +11,40 @@ Converter = Callable[..., Any]
 """From an emitter and the arguments of the operation, tensors among them as values, to
 the value of the result, or a tuple of them."""
 
-CONVERTERS: dict[Any, Converter] = {}
-"""The converter of each overload of `torch.ops.aten`."""
-
 Function = TypeVar("Function", bound=Converter)
+
+
+class Converters(Mapping[Any, Converter]):
+    """
+    The converter of each overload of `torch.ops.aten`. The modules of `aten` enter them
+    when they are imported; then the registry is closed.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Converter] = {}
+        self._is_closed = False
+
+    def __getitem__(self, operation: Any) -> Converter:
+        return self._known[operation]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def enter(self, operation: Any, converter: Converter) -> None:
+        """Enter a converter. Raises `RuntimeError` once the registry is closed."""
+        if self._is_closed:
+            raise RuntimeError(f"expected no converter of {operation} after import")
+        self._known[operation] = converter
+
+    def close(self) -> None:
+        """Let nothing be entered any more."""
+        self._is_closed = True
+
+
+CONVERTERS = Converters()
 
 
 def overload(name: str) -> Any:
@@ -28,7 +58,7 @@ def converts(*names: str) -> Callable[[Function], Function]:
 
     def register(function: Function) -> Function:
         for name in names:
-            CONVERTERS[overload(name)] = function
+            CONVERTERS.enter(overload(name), function)
         return function
 
     return register

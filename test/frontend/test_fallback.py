@@ -21,6 +21,7 @@ from tlf.compiler.api.torch_backend import REPORT, tlf
 from tlf.compiler.api.torch_faults import FOLDER
 from tlf.compiler.api.torch_parts import CompiledGraph
 from tlf.compiler.api.torch_settings import Settings
+from tlf.frontend.torch import convert
 from tlf.frontend.torch.decompositions import core_decompositions
 from tlf.frontend.torch.registry import CONVERTERS, overload
 
@@ -140,7 +141,8 @@ def break_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(CONVERTERS, overload("relu.default"), fail)
+    broken = {**CONVERTERS, overload("relu.default"): fail}
+    monkeypatch.setattr(convert, "CONVERTERS", broken)
 
 
 def break_import(monkeypatch: pytest.MonkeyPatch) -> None:

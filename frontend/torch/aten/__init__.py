@@ -20,6 +20,9 @@ from tlf.frontend.torch.aten import (
     resampling,
     signs,
 )
+from tlf.frontend.torch.registry import CONVERTERS
+
+CONVERTERS.close()
 
 __all__ = [
     "activation",

@@ -13,7 +13,7 @@ from tlf.dialects.graph.tensors import element_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.errors import Unsupported
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 UNARY: Mapping[str, type[IRDLOperation]] = {
     "abs": graph.AbsOp,
@@ -76,13 +76,12 @@ def _rounding(kind: type[IRDLOperation]) -> Converter:
     return convert
 
 
-CONVERTERS.update(
-    {overload(f"{name}.default"): elementwise(kind) for name, kind in UNARY.items()}
-)
-CONVERTERS.update(
-    {overload(f"{name}.default"): _rounding(kind) for name, kind in ROUNDING.items()}
-)
-CONVERTERS.update({overload(name): elementwise(kind) for name, kind in BINARY.items()})
+for _name, _kind in UNARY.items():
+    converts(f"{_name}.default")(elementwise(_kind))
+for _name, _kind in ROUNDING.items():
+    converts(f"{_name}.default")(_rounding(_kind))
+for _name, _kind in BINARY.items():
+    converts(_name)(elementwise(_kind))
 
 
 @converts("add.Tensor", "add.Scalar")
@@ -239,12 +238,12 @@ def _logic(kind: type[IRDLOperation]) -> Converter:
     return convert
 
 
-CONVERTERS[overload("logical_and.default")] = _logic(graph.AndOp)
-CONVERTERS[overload("logical_or.default")] = _logic(graph.OrOp)
+converts("logical_and.default")(_logic(graph.AndOp))
+converts("logical_or.default")(_logic(graph.OrOp))
 for _name in ("bitwise_and.Tensor", "bitwise_and.Scalar"):
-    CONVERTERS[overload(_name)] = elementwise(graph.AndOp)
+    converts(_name)(elementwise(graph.AndOp))
 for _name in ("bitwise_or.Tensor", "bitwise_or.Scalar"):
-    CONVERTERS[overload(_name)] = elementwise(graph.OrOp)
+    converts(_name)(elementwise(graph.OrOp))
 
 
 @converts("logical_xor.default")

@@ -13,7 +13,7 @@ from tlf.dialects.graph.tensors import element_of, shape_of
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.elements import DTYPES, ELEMENTS
 from tlf.frontend.torch.emitter import Emitter, Operand
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 
 def common_element(x: SSAValue, y: Operand) -> Attribute:
@@ -35,8 +35,8 @@ def _comparison(relation: str) -> Converter:
 
 
 for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
-    CONVERTERS[overload(f"{_relation}.Tensor")] = _comparison(_relation)
-    CONVERTERS[overload(f"{_relation}.Scalar")] = _comparison(_relation)
+    converts(f"{_relation}.Tensor")(_comparison(_relation))
+    converts(f"{_relation}.Scalar")(_comparison(_relation))
 
 
 @converts("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")

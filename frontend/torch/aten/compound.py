@@ -12,7 +12,7 @@ from tlf.dialects import graph
 from tlf.dialects.types import is_float
 from tlf.frontend.torch.emitter import Emitter, Operand
 from tlf.frontend.torch.errors import Unsupported
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 
 def _not_of_nan(kind: type[IRDLOperation]) -> Converter:
@@ -34,8 +34,8 @@ def _not_of_nan(kind: type[IRDLOperation]) -> Converter:
     return convert
 
 
-CONVERTERS[overload("fmax.default")] = _not_of_nan(graph.MaximumOp)
-CONVERTERS[overload("fmin.default")] = _not_of_nan(graph.MinimumOp)
+converts("fmax.default")(_not_of_nan(graph.MaximumOp))
+converts("fmin.default")(_not_of_nan(graph.MinimumOp))
 
 
 @converts("hypot.default")

@@ -16,7 +16,7 @@ from tlf.frontend.torch.aten.maxima import index_of_maximum
 from tlf.frontend.torch.aten.windows import Windows, per_axis
 from tlf.frontend.torch.emitter import Emitter
 from tlf.frontend.torch.errors import Unsupported
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 Sizes = Sequence[int] | int
 
@@ -79,7 +79,7 @@ for _name, _rank in (
     ("max_pool2d_with_indices.default", 2),
     ("max_pool3d_with_indices.default", 3),
 ):
-    CONVERTERS[overload(_name)] = _maximum(_rank)
+    converts(_name)(_maximum(_rank))
 
 
 def _average(rank: int) -> Converter:
@@ -122,7 +122,7 @@ def _pooled_mean(
 
 
 for _rank in (1, 2, 3):
-    CONVERTERS[overload(f"avg_pool{_rank}d.default")] = _average(_rank)
+    converts(f"avg_pool{_rank}d.default")(_average(_rank))
 
 
 def _counts(
@@ -159,7 +159,7 @@ for _name, _rank in (
     ("_adaptive_avg_pool3d.default", 3),
     ("adaptive_avg_pool3d.default", 3),
 ):
-    CONVERTERS[overload(_name)] = _adaptive_average(_rank)
+    converts(_name)(_adaptive_average(_rank))
 
 
 def bounds(extent: int, count: int) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from tlf.dialects import graph
 from tlf.dialects.graph.tensors import shape_of
 from tlf.frontend.torch.emitter import Emitter, Number
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 Axes = Sequence[int] | int | None
 
@@ -66,7 +66,7 @@ for _name, _kind in (
     ("prod.default", "prod"),
     ("prod.dim_int", "prod"),
 ):
-    CONVERTERS[overload(_name)] = _reduction(_kind)
+    converts(_name)(_reduction(_kind))
 
 
 @converts("mean.default", "mean.dim")
@@ -95,8 +95,8 @@ def _extreme(kind: str) -> Converter:
 
 
 for _kind in ("max", "min"):
-    CONVERTERS[overload(f"{_kind}.default")] = _extreme(_kind)
-    CONVERTERS[overload(f"a{_kind}.default")] = _extreme(_kind)
+    converts(f"{_kind}.default")(_extreme(_kind))
+    converts(f"a{_kind}.default")(_extreme(_kind))
 
 
 def _extreme_and_index(kind: str) -> Converter:
@@ -129,8 +129,8 @@ def _index(kind: str) -> Converter:
 
 
 for _kind in ("max", "min"):
-    CONVERTERS[overload(f"{_kind}.dim")] = _extreme_and_index(_kind)
-    CONVERTERS[overload(f"arg{_kind}.default")] = _index(_kind)
+    converts(f"{_kind}.dim")(_extreme_and_index(_kind))
+    converts(f"arg{_kind}.default")(_index(_kind))
 
 
 def _truths(kind: str) -> Converter:
@@ -144,7 +144,7 @@ def _truths(kind: str) -> Converter:
 
 for _name, _kind in (("any", "max"), ("all", "min")):
     for _form in ("default", "dim", "dims"):
-        CONVERTERS[overload(f"{_name}.{_form}")] = _truths(_kind)
+        converts(f"{_name}.{_form}")(_truths(_kind))
 
 
 def moments(
@@ -202,5 +202,5 @@ def _cumulation(kind: str) -> Converter:
     return convert
 
 
-CONVERTERS[overload("cumsum.default")] = _cumulation("sum")
-CONVERTERS[overload("cumprod.default")] = _cumulation("prod")
+converts("cumsum.default")(_cumulation("sum"))
+converts("cumprod.default")(_cumulation("prod"))

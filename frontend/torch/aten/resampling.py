@@ -12,7 +12,7 @@ from tlf.dialects.interfaces import Array
 from tlf.dialects.types import dtype_of
 from tlf.frontend.torch.aten.pooling import along_axis
 from tlf.frontend.torch.emitter import Emitter
-from tlf.frontend.torch.registry import CONVERTERS, Converter, converts, overload
+from tlf.frontend.torch.registry import Converter, converts
 
 
 def _factors(scales: Any, rank: int) -> list[float | None]:
@@ -49,8 +49,7 @@ def _nearest(*, exact: bool) -> Converter:
 for _rank in (1, 2, 3):
     for _form in ("default", "vec"):
         for _name, _exact in (("upsample_nearest", 0), ("_upsample_nearest_exact", 1)):
-            _overload = overload(f"{_name}{_rank}d.{_form}")
-            CONVERTERS[_overload] = _nearest(exact=bool(_exact))
+            converts(f"{_name}{_rank}d.{_form}")(_nearest(exact=bool(_exact)))
 
 
 def _places(
