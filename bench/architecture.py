@@ -96,7 +96,7 @@ class Package:
 
     @cached_property
     def edges(self) -> frozenset[tuple[str, str]]:
-        """Which module imports which."""
+        """Pairs of modules, of which the first imports the second."""
         return frozenset(
             (name, imported)
             for name, module in self.modules.items()
