@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+from import_cycles import import_cycles, imports_of, modules_below
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "tlf"
@@ -43,6 +45,11 @@ class Module:
     path: Path
     text: str
 
+    @staticmethod
+    def of(name: str, path: Path) -> Module:
+        """Read a file."""
+        return Module(name, path, path.read_text(encoding="utf-8"))
+
     @property
     def folder(self) -> str:
         """The top folder."""
@@ -53,40 +60,21 @@ class Module:
         """The syntax tree."""
         return ast.parse(self.text)
 
-    def imports(self, known: Mapping[str, Module]) -> Iterator[str]:
-        """Yield the modules of the package that are imported when the file runs."""
-        left_out = set(_imported_for_types(self.tree))
-        for node in ast.walk(self.tree):
-            if node in left_out or not isinstance(node, ast.ImportFrom):
-                continue
-            module = (node.module or "").removeprefix(f"{PACKAGE}.")
-            if node.module is None or not node.module.startswith(f"{PACKAGE}."):
-                continue
-            for each in node.names:
-                inner = f"{module}.{each.name}"
-                yield inner if inner in known else module
-
-
-def _imported_for_types(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes that only type checkers see."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            for each in node.body:
-                yield from ast.walk(each)
-
 
 @dataclass(frozen=True)
 class Package:
     """The modules of the package."""
 
+    root: Path
     modules: Mapping[str, Module]
 
     @staticmethod
     def of(root: Path) -> Package:
         """Read the folders that `src/tlf` links."""
-        folders = sorted(each.resolve() for each in (root / "src" / PACKAGE).iterdir())
-        files = [f for each in folders if each.is_dir() for f in each.rglob("*.py")]
-        return Package({m.name: m for m in (_module(root, file) for file in files)})
+        links = (root / "src" / PACKAGE).iterdir()
+        folders = sorted(each.name for each in links if each.is_dir())
+        found = modules_below(root, folders)
+        return Package(root, {name: Module.of(name, path) for name, path in found})
 
     @property
     def folders(self) -> Sequence[str]:
@@ -97,10 +85,11 @@ class Package:
     @cached_property
     def edges(self) -> frozenset[tuple[str, str]]:
         """Pairs of modules, of which the first imports the second."""
+        paths = {name: module.path for name, module in self.modules.items()}
         return frozenset(
             (name, imported)
             for name, module in self.modules.items()
-            for imported in module.imports(self.modules)
+            for imported in imports_of(module.path, paths)
             if imported in self.modules
         )
 
@@ -134,16 +123,7 @@ class Package:
 
     def cycles(self) -> list[str]:
         """Return the packages whose children import each other in a cycle."""
-        graphs: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        for source, target in self.edges:
-            first, second = source.split("."), target.split(".")
-            depth = next(
-                (n for n, (a, b) in enumerate(zip(first, second)) if a != b), None
-            )
-            if depth is not None:
-                parent = ".".join(first[:depth])
-                graphs[parent][first[depth]].add(second[depth])
-        return sorted(parent for parent, graph in graphs.items() if _has_cycle(graph))
+        return sorted(import_cycles(self.root, self.folders))
 
     def shared_names(self) -> int:
         """Return the number of file names that several files have, `__init__` apart."""
@@ -159,20 +139,6 @@ class Package:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
         )
         return sum(count > 1 for count in names.values())
-
-
-def _module(root: Path, path: Path) -> Module:
-    parts = path.relative_to(root).with_suffix("").parts
-    name = ".".join(part for part in parts if part != "__init__")
-    return Module(name, path, path.read_text(encoding="utf-8"))
-
-
-def _has_cycle(graph: Mapping[str, set[str]]) -> bool:
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError:
-        return True
-    return False
 
 
 def report(package: Package) -> str:

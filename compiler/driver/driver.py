@@ -18,12 +18,13 @@ from xdsl.utils.target import Target
 from tlf.compiler.driver.located_parser import LocatedParser
 from tlf.compiler.driver.plugins import OWN, Names, PluggedContext
 from tlf.compiler.driver.source import Source
-from tlf.dialects.rewriting import LocatedCanonicalizePass
 from tlf.dialects.target import Target as Chip
 from tlf.planner.context import Evaluator, Memo
 
 
 def _canonicalize() -> type[ModulePass]:
+    """Return the pass when it is first needed."""
+    from tlf.dialects.rewriting import LocatedCanonicalizePass
 
     return LocatedCanonicalizePass
 

@@ -14,10 +14,10 @@ def import_cycles(root: Path, folders: Sequence[str]) -> dict[str, list[str]]:
     A cycle of the children of each folder that has one, by the name of the folder as a
     package below `tlf`. Imports inside of functions count, imports for types do not.
     """
-    files = dict(_modules(root, folders))
+    files = dict(modules_below(root, folders))
     children: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for module, file in files.items():
-        for imported in _imports(file, files):
+        for imported in imports_of(file, files):
             parent, source, target = _children(module, imported)
             if source != target:
                 children[parent][source].add(target)
@@ -34,7 +34,7 @@ def _cycle(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def _modules(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
+def modules_below(root: Path, folders: Sequence[str]) -> Iterator[tuple[str, Path]]:
     """The dotted name of each file below the folders, without `tlf`."""
     for folder in folders:
         for file in sorted((root / folder).rglob("*.py")):
@@ -68,7 +68,7 @@ def _imported_for_types(tree: ast.AST) -> Iterator[ast.AST]:
                 yield from ast.walk(each)
 
 
-def _imports(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
+def imports_of(file: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """The modules of `tlf` that a file imports at run time, without `tlf`."""
     for name in imported_modules(file, at_run_time=True):
         package, _, module = name.partition(".")
