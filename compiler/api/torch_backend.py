@@ -25,7 +25,7 @@ from tlf.compiler.api.torch_faults import LOG, Faults
 from tlf.compiler.api.torch_parts import Run, compile_graph, operations_of
 from tlf.compiler.api.torch_report import REPORT
 from tlf.compiler.api.torch_settings import Settings
-from tlf.frontend.torch.addressed_views import addresses_memory
+from tlf.frontend.torch.addressed_views import addresses_memory, erase_restrides
 from tlf.frontend.torch.decompositions import (
     Table,
     core_decompositions,
@@ -108,7 +108,7 @@ def _in_operations(
     results lie, which are then those of its own operations.
     """
     if addresses_memory(source.graph):
-        return _traced(source, inputs, settings, {}, takes_writes=False)
+        return _traced(source, inputs, settings, {}, is_addressed=True)
     try:
         return _traced(source, inputs, settings, decompositions())
     except NotTraced as error:
@@ -122,11 +122,12 @@ def _traced(
     settings: Settings,
     table: Table,
     *,
-    takes_writes: bool = True,
+    is_addressed: bool = False,
 ) -> Run:
     """
-    A graph taken apart and compiled. Raises `WritesSeen` where an input is written to
-    that must not be, and `NotTraced` where an operation writes.
+    A graph taken apart and compiled; `is_addressed` if its program addresses memory.
+    Raises `WritesSeen` where such a program writes to an input, and `NotTraced` where
+    an operation writes.
     """
     from torch._dynamo.backends.common import aot_autograd
 
@@ -134,8 +135,11 @@ def _traced(
 
     def inference(graph: fx.GraphModule, _: Sequence[torch.Tensor]) -> Run:
         traced.append(graph)
-        if not takes_writes and _known("mutated_inp_runtime_indices"):
+        if is_addressed and _known("mutated_inp_runtime_indices"):
             raise WritesSeen
+        if not is_addressed:
+            erase_restrides(graph.graph)
+            graph.recompile()
         return _boxed(compile_graph(graph, settings, _weights()))
 
     compiler: Any = aot_autograd(

@@ -17,6 +17,8 @@ ADDRESSING = frozenset(
 )
 """Operations that take elements of a tensor by their places in its memory."""
 
+_AS_STRIDED = overload("as_strided.default")
+
 _NAMES = frozenset(each._schema.name.partition("::")[2] for each in ADDRESSING)
 
 
@@ -52,6 +54,29 @@ def lying_in_doubt(graph: fx.Graph) -> frozenset[fx.Node]:
             ):
                 doubtful.add(node)
     return frozenset(each for each in doubtful if each.target not in ADDRESSING)
+
+
+def erase_restrides(graph: fx.Graph) -> None:
+    """
+    Erase calls of `as_strided` that change strides of axes of one element alone, in a
+    traced graph whose program addresses no memory: PyTorch's own operations end with
+    these, such as a global pooling of an image with its channels last.
+    """
+    for node in graph.find_nodes(op="call_function", target=_AS_STRIDED):
+        source = node.args[0]
+        if _is_restride(source.meta.get("val"), node.meta.get("val")):
+            node.replace_all_uses_with(source)
+            graph.erase_node(node)
+
+
+def _is_restride(before: Any, after: Any) -> bool:
+    """Return `True` if two values have the same elements at the same places."""
+    if not isinstance(before, Tensor) or before.shape != after.shape:
+        return False
+    at = [axis for axis, extent in enumerate(before.shape) if extent != 1]
+    return before.storage_offset() == after.storage_offset() and all(
+        before.stride(axis) == after.stride(axis) for axis in at
+    )
 
 
 def _maker(node: fx.Node) -> fx.Node:

@@ -193,6 +193,26 @@ def test_memory_of_inputs_that_are_written_to(function: Callable[[Tensor], Tenso
     assert one.equal(other)
 
 
+@pytest.mark.parametrize("images", [1, 3])
+@pytest.mark.parametrize("pool", [nn.AdaptiveAvgPool2d(1), nn.AvgPool2d((10, 12))])
+@pytest.mark.parametrize("is_flat", [True, False])
+def test_strides_that_pooling_sets(images: int, pool: nn.Module, is_flat: bool):
+    """PyTorch's pooling sets strides of axes of one element, and stays with TLF."""
+    tail = nn.Flatten() if is_flat else nn.Sigmoid()
+    network = nn.Sequential(
+        nn.Conv2d(6, 8, 3, padding=1), nn.BatchNorm2d(8), pool, tail
+    )
+    network = channels_last(network.eval())
+    x = channels_last(T.randn(images, 6, 10, 12))
+    compiled = compiled_by_backend(network)
+    with torch.no_grad():
+        found, wanted = compiled(x), network(x)
+    torch.testing.assert_close(found, wanted)
+    assert found.stride() == wanted.stride()
+    assert REPORT.compiled > 0
+    assert not REPORT.eager
+
+
 def test_what_stays_with_pytorch_sees_strides():
     """Whatever the parts are, results lie as they would."""
 
