@@ -4,7 +4,9 @@ Tables of the pages that tell what was measured on GPUs, made of the gate's reco
     python bench/gpu_tables.py            # rewrite the tables in docs/
     python bench/gpu_tables.py --check    # exit with 1 if one is another
 
-A table stands between `<!-- gpu: NAME -->` and `<!-- gpu: end -->`.
+Tables have the rows of the core tier, which every change measures again; the record has
+those of the full tier, too. A table stands between `<!-- gpu: NAME -->` and
+`<!-- gpu: end -->`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +37,23 @@ COLUMNS = ("eager", "inductor", "tlf")
 
 def render(name: str, record: Record) -> str:
     """The table of a name, for each card that the record knows."""
+    core = core_names()
     parts = [
-        f"{_told(card, about)}\n\n{_table(TABLES[name](about['rows']))}"
+        f"{_told(card, about)}\n\n{_table(TABLES[name](_named(core, about['rows'])))}"
         for card, about in sorted(record["cards"].items())
     ]
     return "\n" + "\n\n".join(parts) + "\n\n"
+
+
+def core_names() -> frozenset[str]:
+    """Names of the rows of the core tier."""
+    from gpu_gate_rows import CORE, rows
+
+    return frozenset(row.name for row in rows(0) if row.tier == CORE)
+
+
+def _named(names: Container[str], rows: Rows) -> Rows:
+    return {name: row for name, row in rows.items() if name in names}
 
 
 def _told(card: str, about: Mapping[str, Any]) -> str:
