@@ -37,7 +37,7 @@ HEADER = (
 )
 
 
-OPTIONS = "groups=8 contractions=8 traffic=1000"
+OPTIONS = "max-group-size=8 max-contractions=8 traffic-weight=1000"
 """Groups may have all operations of a graph, and time alone counts, as for the best."""
 
 
@@ -84,7 +84,7 @@ def row(
     given, and look for the best.
     """
     grouped = chip.grouped(small_network(seed))
-    limits = OPTIONS if tries is None else f"{OPTIONS} tries={tries}"
+    limits = OPTIONS if tries is None else f"{OPTIONS} max-evaluations={tries}"
     cycles: dict[str, int | None] = {}
     for strategy in STRATEGIES:
         made = chip.partitioned(grouped, f"strategy={strategy} {limits}")

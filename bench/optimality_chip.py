@@ -67,7 +67,7 @@ class Chip:
         steps = [step for step in _flat(text) if not step.startswith(PARTITION)]
         if self.operations is None:
             return steps
-        limit = f"{GROUP}{{level={self.level.name} operations={self.operations}}}"
+        limit = f"{GROUP}{{level={self.level.name} max-operations={self.operations}}}"
         at = next(n for n, step in enumerate(steps) if step.startswith(GROUP))
         return [*steps[:at], limit, *steps[at + 1 :]]
 
@@ -111,7 +111,9 @@ class Chip:
         Return the results of the compiler's search for each part of a grouped program.
         """
         made = grouped.clone()
-        choice = GraphPartitionPass(self.level.name, strategy, keep=keep, tries=0)
+        choice = GraphPartitionPass(
+            self.level.name, strategy, residency=keep, max_evaluations=0
+        )
         target = Target.of(made)
         partitions = choice.partitions(Context(), made, target, self.level)
         return [each.found for each in partitions]

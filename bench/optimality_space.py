@@ -164,9 +164,9 @@ class Plan:
             level,
             self.tile,
             stages=self.stages,
-            roll=roll,
-            keep=keep,
-            lead=int(self.leads),
+            sliding=roll,
+            retain=keep,
+            prefetch_distance=int(self.leads),
         )
 
 

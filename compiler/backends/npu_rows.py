@@ -23,7 +23,7 @@ def rows(report: Report) -> Sequence[Row]:
     ]
     if report.floor.cycles:
         needs = f"{report.floor.cycles:,} cycles; gap {report.gap:.2f}x"
-        result.append(("machine needs", needs))
+        result.append(("roofline bound", needs))
     result.append(("instructions", f"{sum(report.instructions.values()):,}"))
     busy = {name: cycles for name, cycles in report.busy.items() if cycles}
     shares = [
@@ -34,7 +34,7 @@ def rows(report: Report) -> Sequence[Row]:
         busiest = max(busy, key=lambda name: busy[name])
         result.append(("busy", ", ".join(shares)))
         if waits := stalls(report, busiest):
-            result.append(("stands still", f"{busiest} for {', '.join(waits)}"))
+            result.append(("stalled", f"{busiest} for {', '.join(waits)}"))
     for name, traffic in report.traffic.items():
         text = f"{traffic.read:,} read, {traffic.written:,} written"
         if name in report.peak:

@@ -21,8 +21,8 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.utils.hints import isa, type_repr
 from xdsl.utils.target import Target
 
-from tlf.compiler.driver import renamed
 from tlf.compiler.driver.unknown import expected_one_of, meant
+from tlf.support import renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 TargetFactories = Mapping[str, Callable[[], type[Target]]]
@@ -135,7 +135,7 @@ def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
     }
     for name, values in given.items():
         if name not in types:
-            raise PipelineError(f"{what}: {_unknown_option(name, types)}")
+            raise PipelineError(f"{what}: {_unknown_option(spec.name, name, types)}")
         if not _accepts(types[name], values):
             got = ",".join(map(str, values)) or "nothing"
             raise PipelineError(
@@ -150,7 +150,9 @@ def _build(what: str, kind: type[SpecT], spec: ArgSpec) -> SpecT:
         raise PipelineError(f"{what}: {error}") from error
 
 
-def _unknown_option(name: str, known: Iterable[str]) -> str:
+def _unknown_option(owner: str, name: str, known: Iterable[str]) -> str:
+    if (new := renamed.OPTIONS.get(owner, {}).get(_shown(name))) is not None:
+        return f"option `{_shown(name)}` was renamed to `{new}`"
     options = ", ".join(f"`{_shown(option)}`" for option in known)
     return f"unknown option `{_shown(name)}`, expected " + (
         f"one of {options}" if options else "none"

@@ -86,7 +86,7 @@ def _problems(module: ModuleOp, target: Target) -> Iterator[tuple[Problem, Group
     for block in main_function(module).body.blocks:
         for stated in problems_of(block, level):
             costs = GroupCosts(
-                stated.nodes, stated.values, target, level, SETTINGS.contractions
+                stated.nodes, stated.values, target, level, SETTINGS.max_contractions
             )
             yield stated.problem, costs
 

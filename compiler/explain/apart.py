@@ -166,9 +166,9 @@ def _rehearsed(trial: Trial, best: Result, choice: Choice | None) -> Verdict | N
         return Verdict(Binding.NOTHING, reason, chosen, chosen)
     reason = (
         "the best schedule by the formula, in which they run together, is slower on "
-        f"the event model than another of {told.programs} that were rehearsed"
+        f"the event model than another of {told.programs} that were evaluated"
     )
-    change = Change("graph-partition{tries=0}", chosen, first)
+    change = Change("graph-partition{max-evaluations=0}", chosen, first)
     return Verdict(Binding.COST, reason, chosen, first, change)
 
 
@@ -219,7 +219,8 @@ def _refused(trial: Trial, best: Cost) -> Verdict:
         )
         return Verdict(Binding.CAPACITY, reason, best, None, _larger(part.unlimited()))
     reason = trial.costs.objection(group) or (
-        f"a group is made of {trial.partitioner.groups} groups at most, and theirs "
+        f"a group is made of {trial.partitioner.max_group_size} groups at most, and "
+        "theirs "
         f"of {group.bit_count()}"
     )
     return Verdict(Binding.LIMIT, reason, best, None, _lifted(part))
@@ -236,8 +237,8 @@ def _lifted(part: Trial) -> Change | None:
     step = free.joint(together)
     assert step is not None
     options = (
-        f"groups={step.group.bit_count()} "
-        f"contractions={free.costs.contractions_in(step.group)}"
+        f"max-group-size={step.group.bit_count()} "
+        f"max-contractions={free.costs.contractions_in(step.group)}"
     )
     text = f"graph-partition{{{options}}}"
     return Change(text, cost_of(part.best), cost_of(together))

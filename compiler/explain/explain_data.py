@@ -266,15 +266,15 @@ def members(operations: Sequence[Operation], names: SourceNames) -> list[Member]
 
 def _plan(group: graph.GroupOp, names: SourceNames) -> Plan:
     assert group.plan is not None
-    kept = [group.yielded[number].owner for number in group.plan.kept]
+    kept = [group.yielded[number].owner for number in group.plan.retained_results]
     named = [names.name(op) for op in kept if isinstance(op, Operation)]
     return Plan(
         group.plan.level.data,
         group.plan.tile_sizes,
         group.plan.reduce_sizes,
         group.plan.innermost_stages,
-        group.plan.rolled_axis,
-        group.plan.leads,
+        group.plan.sliding_axis,
+        group.plan.has_prefetch,
         [name for name in named if name is not None],
     )
 

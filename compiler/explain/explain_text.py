@@ -24,7 +24,15 @@ def overview(function: Function) -> Iterator[str]:
     count = len(function.groups)
     groups = f"{count} group{'s' if count != 1 else ''}"
     yield f"@{function.name} on {function.target}, {groups}"
-    header = ["group", "at least", "bound by", "predicted", "gap", "moved", "spent on"]
+    header = [
+        "group",
+        "lower bound",
+        "bound by",
+        "predicted",
+        "gap",
+        "moved",
+        "spent on",
+    ]
     simulated = function.simulated
     if simulated is not None:
         header += ["simulated", "gap"]
@@ -43,7 +51,7 @@ def overview(function: Function) -> Iterator[str]:
         yield f"found by {each.strategy}, {cycles}: {proof}"
         if (told := each.rehearsed) is not None:
             yield (
-                f"rehearsed: {told.programs} programs; by the event model the chosen "
+                f"evaluated: {told.programs} programs; by the event model the chosen "
                 f"one takes {told.cycles:,} cycles, "
                 f"the best by the formula {told.first:,}"
             )
@@ -84,7 +92,7 @@ def details(group: Group) -> Iterator[str]:
         yield from _wrapped("from", places)
     yield from _wrapped("plan", _plan(group))
     if plan.kept:
-        yield from _wrapped("keeps", f"{', '.join(plan.kept)} in {plan.level}")
+        yield from _wrapped("retains", f"{', '.join(plan.kept)} in {plan.level}")
     text = (
         f"{figures.cycles:,} cycles: moves {group.moves:,}, "
         f"computation {group.computation:,}"
@@ -96,12 +104,12 @@ def details(group: Group) -> Iterator[str]:
         f"{figures.bound_cycles:,} cycles ({figures.bound_by}), "
         f"{figures.bound_cycles_in_passes:,} in whole passes; gap {figures.gap:.2f}x"
     )
-    yield from _wrapped("at least", text)
-    text = f"{figures.bytes:,} bytes, {figures.bound_bytes:,} at least"
+    yield from _wrapped("lower bound", text)
+    text = f"{figures.bytes:,} bytes, {figures.bound_bytes:,} lower bound"
     yield from _wrapped("moves", text)
     products, elements = group.products_again, group.elements_again
     text = f"{products:.1%} of products, {elements:.1%} of elements"
-    yield from _wrapped("again", text)
+    yield from _wrapped("recomputes", text)
     yield from _memory(group.memory)
     yield from _instead(group.instead)
 

@@ -36,7 +36,7 @@ class GroupCost:
     cycles: int
     """By the model."""
     bound: int
-    """Cycles that it takes at least."""
+    """Lower bound of its cycles."""
     again: Recomputed
 
 
@@ -50,7 +50,7 @@ class GroupTable:
     names: SourceNames
     groups: list[GroupCost] = field(default_factory=list[GroupCost])
     bound: int = 0
-    """Cycles that the function takes at least."""
+    """Lower bound of the cycles of the function."""
 
     def see(self, module: ModuleOp) -> None:
         """Take down a module whose groups have plans."""
@@ -78,7 +78,7 @@ class GroupTable:
             f"{again.product_share:.1%} of products, {again.element_share:.1%} of "
             "other elements, by the plans of groups"
         )
-        yield "computed again", text
+        yield "recomputed", text
 
     def _cost(self, report: GroupReport) -> GroupCost:
         price = report.price
@@ -154,7 +154,7 @@ def figures_of(bound: int, predicted: int, achieved: int | None) -> str:
     Return the text for the cycles of a group. A group that adds less to the whole than
     its lower bound has run in parallel with others.
     """
-    text = f"at least {bound:,} cycles, predicted {predicted:,}"
+    text = f"lower bound {bound:,} cycles, predicted {predicted:,}"
     if achieved is None:
         return f"{text}; gap {_gap(predicted, bound)}"
     if achieved < bound:

@@ -86,7 +86,7 @@ class Pricing:
         )
         keeping = keeping_of(group)
         if level is next(iter(self.target.levels.values())):
-            in_flight = InFlight(plan.stage_count, plan.piece_count)
+            in_flight = InFlight(plan.stage_count, plan.reduce_stage_count)
             spent = self._nearest(level, tiling, in_flight)
             nests: Nests = {op: number for number, op in enumerate(tiling.tiles)}
         else:

@@ -123,7 +123,9 @@ class Trial:
         every = range(len(self.nodes))
         contractions = self.costs.contractions_in(mask_of(every))
         free = replace(
-            self.partitioner, groups=len(self.nodes), contractions=contractions
+            self.partitioner,
+            max_group_size=len(self.nodes),
+            max_contractions=contractions,
         )
         return replace(self, partitioner=free)
 

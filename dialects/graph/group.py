@@ -221,15 +221,15 @@ class GroupOp(IRDLOperation, RuledOperation):
                 f"expected {count} tile sizes, one per parallel iterator of "
                 f"{tiled.name}, got {len(plan.tile)}"
             )
-        if any(number >= len(self.outputs) for number in plan.kept):
+        if any(number >= len(self.outputs) for number in plan.retained_results):
             raise VerifyException(
                 f"expected numbers of {len(self.outputs)} results to keep, "
-                f"got {list(plan.kept)}"
+                f"got {list(plan.retained_results)}"
             )
-        if any(number >= len(self.inputs) for number in plan.held):
+        if any(number >= len(self.inputs) for number in plan.resident_operands):
             raise VerifyException(
                 f"expected numbers of {len(self.inputs)} operands to hold, "
-                f"got {list(plan.held)}"
+                f"got {list(plan.resident_operands)}"
             )
         if not len(plan.reduce):
             return

@@ -11,7 +11,7 @@ def holds(group: GroupOp, number: int) -> bool:
     """
     Return `True` if an operand is resident, as a whole, in the level of a group's plan.
     """
-    return group.plan is not None and number in group.plan.held
+    return group.plan is not None and number in group.plan.resident_operands
 
 
 def is_kept(value: SSAValue) -> bool:
@@ -21,7 +21,7 @@ def is_kept(value: SSAValue) -> bool:
     group = value.owner
     if not isinstance(group, GroupOp) or group.plan is None:
         return False
-    return list[SSAValue](group.results).index(value) in group.plan.kept
+    return list[SSAValue](group.results).index(value) in group.plan.retained_results
 
 
 def brings(group: GroupOp, number: int) -> bool:
@@ -29,10 +29,10 @@ def brings(group: GroupOp, number: int) -> bool:
     Return `True` if a group loads an operand that it holds: if its plan reloads it, or
     if no group keeps it and no earlier one of the block has loaded it.
     """
-    if group.plan is None or number not in group.plan.held:
+    if group.plan is None or number not in group.plan.resident_operands:
         return False
     value, block = group.inputs[number], group.parent
-    if number in group.plan.reloaded or block is None:
+    if number in group.plan.reloaded_operands or block is None:
         return True
     holders = {use.operation for use in value.uses if _holds(use)}
     return not is_kept(value) and next(op for op in block.ops if op in holders) is group
@@ -61,4 +61,4 @@ def _holds(use: Use) -> bool:
 
 def _reloads(use: Use) -> bool:
     plan = use.operation.plan if isinstance(use.operation, GroupOp) else None
-    return plan is not None and use.index in plan.reloaded
+    return plan is not None and use.index in plan.reloaded_operands

@@ -13,15 +13,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from tlf.dialects.encoding import LEVEL_NAME
 from tlf.dialects.tile.attributes import Mapping
+from tlf.support.renamed import PLAN_KEYS
 
 NUMBERS = (
     "tile",
     "reduce",
     "order",
-    "roll",
+    "sliding",
     "recompute",
-    "keep",
-    "hold",
+    "retain",
+    "resident",
     "reload",
 )
 """The parts of a plan that are lists of numbers, by their names in its text."""
@@ -42,30 +43,30 @@ class PlanAttr(ParametrizedAttribute):
     last one, or none to run reductions whole. `mapping` says what the loops over tiles
     become, `order` the loops from the outermost on as positions in `tile`, and `stages`
     how many iterations are in flight; of loops over the pieces of a reduction, as many
-    are unless `pieces` says otherwise.
+    are unless `reduce_stages` says otherwise.
 
     Where tiles overlap (a halo), what they share is computed, or read, again for each.
-    Along the axis `roll`, a position in `tile`, it is kept from one tile to the next
+    Along the axis `sliding`, a position in `tile`, it is kept from one tile to the next
     instead, but for the values that `recompute` names: by their number among the
     operands of the group and then the results of the operations of its body. With
-    `lead 1` what is computed for windows is computed an iteration ahead, so that what
-    reads them need not wait for it.
+    `prefetch_distance 1` what is computed for windows is computed an iteration ahead,
+    so that what reads them need not wait for it.
 
-    The operands that `hold` numbers lie in the level, whole: they are brought there
+    The operands that `resident` numbers lie in the level, whole: they are brought there
     before all tiles, unless they are there already. Groups of a block that hold an
     operand share it; from one on that names it in `reload`, too, they share what that
-    brings anew, and it need not stay there before. The results that `keep` numbers stay
-    in the level, whole, for the groups that hold them; they are written to the
-    outermost memory only where others read them. The last of several tiles has room
-    for all of it.
+    brings anew, and it need not stay there before. The results that `retain` numbers
+    stay in the level, whole, for the groups that hold them; they are written to the
+    outermost memory only where others read them. The last of several tiles has room for
+    all of it.
 
     ```mlir
     #graph.plan<L2, tile [16, 64], reduce [64], mapping loop, order [1, 0], stages 2>
-    #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, pieces 3>
-    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], recompute [0]>
-    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, roll [2], lead 1>
-    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, keep [0], hold [0, 2]>
-    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, hold [0, 2], reload [2]>
+    #graph.plan<L1, tile [16, 64], reduce [64], mapping loop, stages 2, reduce_stages 3>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], recompute [0]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, sliding [2], prefetch_distance 1>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, retain [0], resident [0, 2]>
+    #graph.plan<L2, tile [1, 64, 8, 56], mapping loop, resident [0, 2], reload [2]>
     ```
     """
 
@@ -77,13 +78,13 @@ class PlanAttr(ParametrizedAttribute):
     mapping: StringAttr
     order: ArrayAttr[IntAttr]
     stages: IntAttr
-    pieces: IntAttr
-    roll: ArrayAttr[IntAttr]
+    reduce_stages: IntAttr
+    sliding: ArrayAttr[IntAttr]
     recompute: ArrayAttr[IntAttr]
-    keep: ArrayAttr[IntAttr]
-    hold: ArrayAttr[IntAttr]
+    retain: ArrayAttr[IntAttr]
+    resident: ArrayAttr[IntAttr]
     reload: ArrayAttr[IntAttr]
-    lead: IntAttr
+    prefetch_distance: IntAttr
 
     def __init__(
         self,
@@ -93,13 +94,13 @@ class PlanAttr(ParametrizedAttribute):
         mapping: Mapping | str = Mapping.LOOP,
         order: Sequence[int] = (),
         stages: int = 1,
-        roll: Sequence[int] = (),
+        sliding: Sequence[int] = (),
         recompute: Sequence[int] = (),
-        keep: Sequence[int] = (),
-        hold: Sequence[int] = (),
+        retain: Sequence[int] = (),
+        resident: Sequence[int] = (),
         reload: Sequence[int] = (),
-        pieces: int | None = None,
-        lead: int = 0,
+        reduce_stages: int | None = None,
+        prefetch_distance: int = 0,
     ):
         super().__init__(
             StringAttr(level),
@@ -108,13 +109,13 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(str(mapping)),
             _integers(order),
             IntAttr(stages),
-            IntAttr(stages if pieces is None else pieces),
-            _integers(roll),
+            IntAttr(stages if reduce_stages is None else reduce_stages),
+            _integers(sliding),
             _integers(recompute),
-            _integers(keep),
-            _integers(hold),
+            _integers(retain),
+            _integers(resident),
             _integers(reload),
-            IntAttr(lead),
+            IntAttr(prefetch_distance),
         )
 
     @property
@@ -141,7 +142,7 @@ class PlanAttr(ParametrizedAttribute):
     @property
     def innermost_stages(self) -> int:
         """Number of reduction tiles in flight, or of tiles if reductions run whole."""
-        return self.piece_count if self.reduce_sizes else self.stage_count
+        return self.reduce_stage_count if self.reduce_sizes else self.stage_count
 
     @property
     def stage_count(self) -> int:
@@ -149,37 +150,37 @@ class PlanAttr(ParametrizedAttribute):
         return self.stages.data
 
     @property
-    def piece_count(self) -> int:
+    def reduce_stage_count(self) -> int:
         """Number of reduction tiles in flight."""
-        return self.pieces.data
+        return self.reduce_stages.data
 
     @property
-    def rolled_axis(self) -> int | None:
+    def sliding_axis(self) -> int | None:
         """The position in `tile_sizes` of the axis along which tiles roll, if any."""
-        return next((position.data for position in self.roll), None)
+        return next((position.data for position in self.sliding), None)
 
     @property
-    def recomputed(self) -> tuple[int, ...]:
+    def recomputed_values(self) -> tuple[int, ...]:
         """The numbers of the values that do not roll."""
         return tuple(number.data for number in self.recompute)
 
     @property
-    def leads(self) -> bool:
+    def has_prefetch(self) -> bool:
         """True if values for rolling windows are computed one iteration ahead."""
-        return self.lead.data == 1
+        return self.prefetch_distance.data == 1
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def retained_results(self) -> tuple[int, ...]:
         """The numbers of the results that stay in the level."""
-        return tuple(number.data for number in self.keep)
+        return tuple(number.data for number in self.retain)
 
     @property
-    def held(self) -> tuple[int, ...]:
+    def resident_operands(self) -> tuple[int, ...]:
         """The numbers of the operands that lie in the level, whole."""
-        return tuple(number.data for number in self.hold)
+        return tuple(number.data for number in self.resident)
 
     @property
-    def reloaded(self) -> tuple[int, ...]:
+    def reloaded_operands(self) -> tuple[int, ...]:
         """The numbers of those of them that are brought there in any case."""
         return tuple(number.data for number in self.reload)
 
@@ -203,28 +204,37 @@ class PlanAttr(ParametrizedAttribute):
             )
         if self.stage_count < 1:
             raise VerifyException(f"expected at least 1 stage, got {self.stage_count}")
-        if self.piece_count < 1:
-            raise VerifyException(f"expected at least 1 piece, got {self.piece_count}")
-        if len(self.roll) > 1:
+        if self.reduce_stage_count < 1:
             raise VerifyException(
-                f"expected one axis to roll along, got {len(self.roll)}"
+                f"expected at least 1 reduce stage, got {self.reduce_stage_count}"
             )
-        axis = self.rolled_axis
+        if len(self.sliding) > 1:
+            raise VerifyException(
+                f"expected one axis to slide along, got {len(self.sliding)}"
+            )
+        axis = self.sliding_axis
         if axis is not None and not 0 <= axis < len(self.tile):
             raise VerifyException(
-                f"expected an axis below {len(self.tile)} to roll along, got {axis}"
+                f"expected an axis below {len(self.tile)} to slide along, got {axis}"
             )
-        if self.lead.data not in ((0,) if axis is None else (0, 1)):
-            wanted = "tiles that roll to lead" if axis is None else "a lead of 0 or 1"
-            raise VerifyException(f"expected {wanted}, got lead {self.lead.data}")
+        if self.prefetch_distance.data not in ((0,) if axis is None else (0, 1)):
+            wanted = (
+                "sliding tiles for a prefetch distance"
+                if axis is None
+                else "a prefetch distance of 0 or 1"
+            )
+            raise VerifyException(
+                f"expected {wanted}, got {self.prefetch_distance.data}"
+            )
         if axis is not None and len(self.reduce):
             raise VerifyException(
-                "expected reductions to run whole where tiles roll, got reduce sizes"
+                "expected reductions to run whole where tiles slide, got reduce sizes"
             )
-        if not set(self.reloaded) <= set(self.held):
+        if not set(self.reloaded_operands) <= set(self.resident_operands):
             raise VerifyException(
-                f"expected to reload operands that are held, {list(self.held)}, "
-                f"got {list(self.reloaded)}"
+                "expected to reload operands that are resident, "
+                f"{list(self.resident_operands)}, "
+                f"got {list(self.reloaded_operands)}"
             )
 
     @classmethod
@@ -240,18 +250,24 @@ class PlanAttr(ParametrizedAttribute):
                         mapping = parser.parse_identifier()
                     case "stages":
                         stages = parser.parse_integer()
-                    case "pieces":
+                    case "reduce_stages":
                         pieces = parser.parse_integer()
-                    case "lead":
+                    case "prefetch_distance":
                         lead = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
                         )
+                    case key if key in PLAN_KEYS:
+                        parser.raise_error(
+                            f"{key} was renamed to {PLAN_KEYS[key]}", position
+                        )
                     case key:
                         parser.raise_error(
                             "expected tile, reduce, mapping, order, stages, "
-                            "pieces, roll, lead, recompute, keep, hold or reload, "
+                            "reduce_stages, sliding, prefetch_distance, recompute, "
+                            "retain, "
+                            "resident or reload, "
                             f"got {key}",
                             position,
                         )
@@ -263,10 +279,10 @@ class PlanAttr(ParametrizedAttribute):
             _integers(sizes["order"]),
             IntAttr(stages),
             IntAttr(stages if pieces is None else pieces),
-            _integers(sizes["roll"]),
+            _integers(sizes["sliding"]),
             _integers(sizes["recompute"]),
-            _integers(sizes["keep"]),
-            _integers(sizes["hold"]),
+            _integers(sizes["retain"]),
+            _integers(sizes["resident"]),
             _integers(sizes["reload"]),
             IntAttr(lead),
         )
@@ -281,17 +297,19 @@ class PlanAttr(ParametrizedAttribute):
                 printer.print_string(f", order {list(self.loop_order)}")
             if self.stage_count != 1:
                 printer.print_string(f", stages {self.stage_count}")
-            if self.piece_count != self.stage_count:
-                printer.print_string(f", pieces {self.piece_count}")
-            if (axis := self.rolled_axis) is not None:
-                printer.print_string(f", roll [{axis}]")
-            if self.lead.data:
-                printer.print_string(f", lead {self.lead.data}")
-            if self.recomputed:
-                printer.print_string(f", recompute {list(self.recomputed)}")
-            if self.kept:
-                printer.print_string(f", keep {list(self.kept)}")
-            if self.held:
-                printer.print_string(f", hold {list(self.held)}")
-            if self.reloaded:
-                printer.print_string(f", reload {list(self.reloaded)}")
+            if self.reduce_stage_count != self.stage_count:
+                printer.print_string(f", reduce_stages {self.reduce_stage_count}")
+            if (axis := self.sliding_axis) is not None:
+                printer.print_string(f", sliding [{axis}]")
+            if self.prefetch_distance.data:
+                printer.print_string(
+                    f", prefetch_distance {self.prefetch_distance.data}"
+                )
+            if self.recomputed_values:
+                printer.print_string(f", recompute {list(self.recomputed_values)}")
+            if self.retained_results:
+                printer.print_string(f", retain {list(self.retained_results)}")
+            if self.resident_operands:
+                printer.print_string(f", resident {list(self.resident_operands)}")
+            if self.reloaded_operands:
+                printer.print_string(f", reload {list(self.reloaded_operands)}")

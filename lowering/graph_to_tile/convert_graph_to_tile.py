@@ -67,7 +67,7 @@ class TileGroupPattern(RewritePattern):
             level,
             plan.loop_mapping,
             _order(plan.loop_order, tiling, members.root),
-            InFlight(plan.stage_count, plan.piece_count),
+            InFlight(plan.stage_count, plan.reduce_stage_count),
             overwritten_by(op, tiling, inputs),
         )
         results = _built(op, plan, tiles)
@@ -85,12 +85,12 @@ class TileGroupPattern(RewritePattern):
             zip(op.body.block.args, op.inputs, strict=True)
         )
         level = plan.level.data
-        for number in plan.held:
+        for number in plan.resident_operands:
             value = op.inputs[number]
             if tile.level_of(value.type) == level:
                 continue
             key = value, level, op.parent
-            if number in plan.reloaded or key not in self.brought:
+            if number in plan.reloaded_operands or key not in self.brought:
                 self.brought[key] = _moved(op, value, level)
             inputs[op.body.block.args[number]] = self.brought[key]
         return inputs
@@ -125,7 +125,7 @@ def _built(
         [is_near for _, is_near in wanted],
     )
     built = dict(zip(wanted, values, strict=True))
-    for number in plan.kept:
+    for number in plan.retained_results:
         near = {use for use in op.results[number].uses if finds_kept(use)}
         op.results[number].replace_uses_with_if(built[number, True], near.__contains__)
     return [
@@ -136,9 +136,9 @@ def _built(
 def _wanted(op: graph.GroupOp, plan: graph.PlanAttr) -> Iterator[tuple[int, bool]]:
     """The results to put together, by number, and whether in the level of the plan."""
     for number, result in enumerate(op.results):
-        if number not in plan.kept or not is_read_near(result):
+        if number not in plan.retained_results or not is_read_near(result):
             yield number, False
-        if number in plan.kept:
+        if number in plan.retained_results:
             yield number, True
 
 

@@ -50,7 +50,7 @@ class GraphAssignLayoutsPass(ModulePass):
     level: str | None = None
     """The memory level that tiles are brought to; the outermost one unless given."""
 
-    roll: bool = True
+    sliding_window: bool = True
     """True if tiles may keep their overlap with the next one."""
 
     stages: int | None = None
@@ -72,7 +72,7 @@ class GraphAssignLayoutsPass(ModulePass):
         timed = TimedTiles.of(target, level, memo=memo)
         if timed is None or timed.is_nearest:
             return
-        freedom = Freedom(self.roll, self.stages, self.axes)
+        freedom = Freedom(self.sliding_window, self.stages, self.axes)
         costs = LayoutCosts(target, level, freedom, known, memo)
         notes = Notes(self.name)
         for function in op.walk():

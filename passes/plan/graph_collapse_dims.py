@@ -39,7 +39,7 @@ class GraphCollapseDimsPass(ModulePass):
     All operations of the group must go along both axes together, element by element,
     and its inputs and results must lie in memory row by row, without gaps. They are
     seen with all elements along the first of the axes, and a single one along the
-    other. Small programs are rehearsed with and without.
+    other. Small programs are evaluated with and without.
     """
 
     name = "graph-collapse-dims"

@@ -132,10 +132,10 @@ class GraphGroupPass(ModulePass):
     level: str | None = None
     """The memory level that tiles are brought to; the outermost one unless given."""
 
-    contractions: int = CONTRACTIONS
+    max_contractions: int = CONTRACTIONS
     """Maximum number of contractions in a group."""
 
-    operations: int = OPERATIONS
+    max_operations: int = OPERATIONS
     """Maximum number of operations in a group."""
 
     cascades: bool = True
@@ -147,7 +147,7 @@ class GraphGroupPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.of(op)
         level = level_named(target, self.level)
-        grouping = Grouping(level, target, self.contractions, self.operations)
+        grouping = Grouping(level, target, self.max_contractions, self.max_operations)
         if level is not target.tile_levels[0]:
             grouping.notes.level = level.name
         estimator = estimator_of(target, level, memo=memo_of(ctx))

@@ -76,34 +76,34 @@ class GraphPartitionPass(ModulePass):
     strategy: str = "dp"
     """`dp`, `beam`, `interval`, `greedy` or `unfused`."""
 
-    groups: int = 12
+    max_group_size: int = 12
     """Maximum number of groups that may be fused into one."""
 
-    contractions: int = 12
+    max_contractions: int = 12
     """Maximum number of contractions in a group."""
 
-    operations: int = OPERATIONS
+    max_operations: int = OPERATIONS
     """Maximum number of operations in groups that may be fused into one."""
 
-    states: int = 20_000
+    max_states: int = 20_000
     """States that `dp` visits before it gives up and leaves it to `beam`."""
 
-    work: int = WORK
+    max_analyzed_operations: int = WORK
     """
     Maximum number of operations, over all tilings, that are analysed to price groups,
     before only a quarter of as many groups may be fused, and so on.
     """
 
-    traffic: int = TRAFFIC
+    traffic_weight: int = TRAFFIC
     """
     Of how many cycles that moves take the channel of the farther memory one counts,
     beside the time that all takes.
     """
 
-    keep: bool = True
+    residency: bool = True
     """True if results may be resident in the level between groups."""
 
-    roll: bool = True
+    sliding_window: bool = True
     """True if tiles may keep their overlap with the next one."""
 
     stages: int | None = None
@@ -112,14 +112,14 @@ class GraphPartitionPass(ModulePass):
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
-    tries: int | None = None
+    max_evaluations: int | None = None
     """
     Number of schedules and plans near the best that are compared by the event model, on
     the whole program; fewer in programs of many operations. Unless given, 16 in small
     programs.
     """
 
-    effort: int = EFFORT
+    max_evaluated_operations: int = EFFORT
     """Maximum number of operations, over all programs that are compared."""
 
     tile: tuple[int, ...] = ()
@@ -131,10 +131,10 @@ class GraphPartitionPass(ModulePass):
             raise PassFailedException(
                 f"expected a strategy among {known}, got {self.strategy}"
             )
-        if self.traffic < 0:
+        if self.traffic_weight < 0:
             raise PassFailedException(
                 "expected at least 0 cycles of traffic for one that counts, "
-                f"got {self.traffic}"
+                f"got {self.traffic_weight}"
             )
         target = Target.of(op)
         level = level_named(target, self.level)
@@ -185,9 +185,9 @@ class GraphPartitionPass(ModulePass):
         if not any(isinstance(op, graph.GroupOp) for op in stated.nodes):
             return None
         costs = self.costs(stated, target, level, memo)
-        groups = self.groups
+        groups = self.max_group_size
         while True:
-            costs.allow(self.work if groups > 1 else None)
+            costs.allow(self.max_analyzed_operations if groups > 1 else None)
             try:
                 found = search(
                     stated.problem,
@@ -196,7 +196,7 @@ class GraphPartitionPass(ModulePass):
                     self.objective(target, level),
                     replace(self.limits(self._tries_in(stated)), group=groups),
                     alternatives=alternatives,
-                    retain=self.keep,
+                    retain=self.residency,
                 )
                 break
             except NoScheduleError:
@@ -239,7 +239,7 @@ class GraphPartitionPass(ModulePass):
 
     def _tries_in(self, stated: BlockProblem) -> int:
         """Return the number of programs that are compared for a problem."""
-        return tries_in(stated, self.tries, self.effort)
+        return tries_in(stated, self.max_evaluations, self.max_evaluated_operations)
 
     def costs(
         self,
@@ -252,24 +252,24 @@ class GraphPartitionPass(ModulePass):
         Return the costs of the groups of a problem, with the freedom that the options
         leave.
         """
-        freedom = Freedom(self.roll, self.stages, self.axes)
-        args = stated.nodes, stated.values, target, level, self.contractions
-        return GroupCosts(*args, freedom, stated.free, self.operations, memo)
+        freedom = Freedom(self.sliding_window, self.stages, self.axes)
+        args = stated.nodes, stated.values, target, level, self.max_contractions
+        return GroupCosts(*args, freedom, stated.free, self.max_operations, memo)
 
     def objective(self, target: Target, level: Level) -> Objective:
         """Time, and a part of that of all moves from and to the farther memory."""
         names = list(target.levels)
         farther = target.levels[names[names.index(level.name) + 1]]
-        return Objective(self.traffic * farther.bandwidth, 1)
+        return Objective(self.traffic_weight * farther.bandwidth, 1)
 
     def limits(self, tries: int = 0) -> Limits:
         """The limits of the search, where so many schedules are to be compared."""
         ways = max(1, (tries + 1) // 2)
         return Limits(
-            states=self.states,
-            moves=2 * self.states,
+            states=self.max_states,
+            moves=2 * self.max_states,
             choices=CHOICES,
-            group=self.groups,
+            group=self.max_group_size,
             ways=ways,
         )
 

@@ -76,13 +76,13 @@ class GraphSelectTileSizesPass(ModulePass):
     not known.
     """
 
-    roll: bool = True
+    sliding_window: bool = True
     """True if tiles may keep their overlap with the next one."""
 
     axes: tuple[int, ...] | None = None
     """The axes that tiles may cut, of the first result of a group; all unless given."""
 
-    tries: int | None = None
+    max_evaluations: int | None = None
     """
     Maximum number of programs evaluated by trial lowering, to choose among tiles near
     the engines that take about as long by themselves; only small ones unless given.
@@ -112,7 +112,7 @@ class GraphSelectTileSizesPass(ModulePass):
     ) -> None:
         """Choose among the fastest plans of groups by what the program takes."""
         evaluator = evaluator_of(context, timed.target, STEPS)
-        if evaluator is None or self.tries == 0:
+        if evaluator is None or self.max_evaluations == 0:
             return
 
         def plans_of(group: graph.GroupOp) -> Sequence[graph.PlanAttr]:
@@ -120,7 +120,7 @@ class GraphSelectTileSizesPass(ModulePass):
 
         groups = [each for each in planned if not _is_prepared(each)]
         families = families_of(groups, plans_of)
-        tries = TRIES if self.tries is None else self.tries
+        tries = TRIES if self.max_evaluations is None else self.max_evaluations
         TileRefinement(op, evaluator, tries).apply(families)
 
     def choose(
@@ -145,7 +145,7 @@ class GraphSelectTileSizesPass(ModulePass):
 
     @property
     def _freedom(self) -> Freedom:
-        return Freedom(self.roll, self.stages, self.axes)
+        return Freedom(self.sliding_window, self.stages, self.axes)
 
     def _plan(
         self, group: graph.GroupOp, level: Level, target: Target

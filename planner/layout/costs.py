@@ -158,7 +158,7 @@ class LayoutCosts:
             return search.best()
         sizes = (*given.tile_sizes, *given.reduce_sizes)
         return search.plan(
-            sizes, given.rolled_axis, given.innermost_stages, given.leads
+            sizes, given.sliding_axis, given.innermost_stages, given.has_prefetch
         )
 
     def _search(self, priced: _Priced) -> OuterSearch:
@@ -259,7 +259,7 @@ def keeping_of(group: graph.GroupOp) -> Keeping:
     """Return the values resident in the level around a group, by its plan."""
     inputs = list(zip(group.inputs, group.body.block.args, strict=True))
     plan = group.plan
-    held = () if plan is None else plan.held
+    held = () if plan is None else plan.resident_operands
     loaded = {number for number in held if brings(group, number)}
     results = list(zip(group.results, group.yielded, strict=True))
     kept = [pair for pair in results if is_kept(pair[0])]

@@ -105,7 +105,7 @@ class _Room:
         arguments = list[SSAValue](group.body.block.args)
         if value in arguments:
             operand = arguments.index(value)
-            if group.plan is None or operand not in group.plan.held:
+            if group.plan is None or operand not in group.plan.resident_operands:
                 return None
             return self.use.stay(group.inputs[operand], number)
         if value not in group.yielded:

@@ -148,13 +148,13 @@ class LevelUse:
         found: dict[SSAValue, list[Stay]] = {}
         for number, group in enumerate(self.groups):
             assert group.plan is not None
-            for operand in group.plan.held:
+            for operand in group.plan.resident_operands:
                 value = group.inputs[operand]
                 stays = found.setdefault(value, [])
-                if not stays or operand in group.plan.reloaded:
+                if not stays or operand in group.plan.reloaded_operands:
                     stays.append(Stay(self.size(value), number, number))
                 stays[-1].last = number
-            for result in group.plan.kept:
+            for result in group.plan.retained_results:
                 value = group.results[result]
                 found[value] = [Stay(self.size(value), number, number)]
         return found

@@ -23,15 +23,15 @@ from tlf.support.partition import Objective, Option, Schedule
 
 EFFORT = 400
 """
-Operations of all programs that are rehearsed, at most, but for those of leads, unless
+Operations of all programs that are evaluated, at most, but for those of leads, unless
 it is given how many.
 """
 
 TRIES = 16
-"""Programs that are rehearsed unless it is given how many, in small ones."""
+"""Programs that are evaluated unless it is given how many, in small ones."""
 
 STEPS = 2_000_000
-"""Instructions that are run to rehearse programs, at most."""
+"""Instructions that are run to evaluate programs, at most."""
 
 SMALL = 16
 """Operations of a small program."""
@@ -53,7 +53,7 @@ NEAR = 1.5
 
 
 Ranked: TypeAlias = "tuple[int, Schedule]"
-"""A schedule with what it is compared by, once it was rehearsed."""
+"""A schedule with what it is compared by, once it was evaluated."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Refinement:
     in the schedule found, in the formula's own, and in the one that the formula finds
     best with windows computed ahead.
 
-    The number of rehearsals is limited, not their time, so that the same program gets
+    The number of evaluations is limited, not their time, so that the same program gets
     the same plans on every machine.
     """
 

@@ -17,7 +17,7 @@ STEPS = 800_000
 """Maximum number of instructions run for that."""
 
 SMALL = 64
-"""Operations of a program that is rehearsed at all."""
+"""Operations of a program that is evaluated at all."""
 
 Families = Mapping[Sequence[graph.PlanAttr], Sequence[graph.GroupOp]]
 """Groups of the same structure, by the plans that they may have, the fastest first."""
@@ -30,7 +30,7 @@ class TileRefinement:
     by themselves: what a group loads and stores may be hidden behind others, and takes
     room that these need. Groups of the same structure keep the same plan.
 
-    The number of rehearsals is limited, not their time, so that the same program gets
+    The number of evaluations is limited, not their time, so that the same program gets
     the same plans on every machine.
     """
 

@@ -96,7 +96,7 @@ class Figures:
     compulsory: dict[str, Compulsory] = field(default_factory=dict[str, Compulsory])
     """Bytes that any program for the task must move, by level with some of them."""
     floor: Floor = NO_FLOOR
-    """Cycles that the machine needs for the task, however it is programmed."""
+    """Roofline bound of the task in cycles, however it is programmed."""
     ridge: float = 0.0
     """Multiply-accumulates per byte of `home` above which the array is what limits."""
     stretches: list[Stretch] = field(default_factory=list[Stretch])

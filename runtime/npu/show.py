@@ -21,7 +21,7 @@ def table(report: Figures) -> str:
         [name, f"{cycles:,}", _share(report, name, cycles), f"  {_waits(report, name)}"]
         for name, cycles in report.busy.items()
     ]
-    lines += columns(["engine", "busy cycles", "busy", "  stands still for"], rows)
+    lines += columns(["engine", "busy cycles", "busy", "  stalled for"], rows)
     lines += ["", *_traffic(report)]
     lines += ["", _counts("lower bounds", report.bounds)]
     lines += ["", _counts("instructions", report.instructions)]
@@ -33,7 +33,7 @@ def _floor(report: Figures) -> list[str]:
     if not floor.cycles:
         return []
     return [
-        f"the machine needs {floor.cycles:,} cycles: memory {floor.memory:,}, compute "
+        f"roofline bound: {floor.cycles:,} cycles, memory {floor.memory:,}, compute "
         f"{floor.compute:,}, in whole passes {floor.array:,}; gap {report.gap:.2f}x"
     ]
 

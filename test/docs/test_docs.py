@@ -346,7 +346,7 @@ def test_every_pass_and_option_is_described():
     passes, formats = TLF_UNIVERSE.all_passes, TLF_UNIVERSE.all_targets
     for factory in (*passes.values(), *formats.values()):
         fields = {field.name for field in dataclasses.fields(factory())}
-        known |= fields - {"name"}
+        known |= {field.replace("_", "-") for field in fields - {"name"}}
 
     pages = ("passes.md", "graph-passes.md", "analysis-passes.md", "mem-passes.md")
     assert known <= set[str]().union(*map(words, pages))

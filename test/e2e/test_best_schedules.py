@@ -28,7 +28,7 @@ def test_plan_is_found(seed: int, name: str, plan: Plan):
     """Also of another schedule than the best one, if that takes as long otherwise."""
     known = chip(name).figures(as_one(seed, name, plan))
     assert known is not None
-    found = cycles(chip(name), grouped(seed, name), "traffic=1000")
+    found = cycles(chip(name), grouped(seed, name), "traffic-weight=1000")
     assert found <= known.cycles
 
 
@@ -37,7 +37,7 @@ def test_order_is_found():
     Weights come early where what is stored before leaves room: the formula does not
     know that, and has another order.
     """
-    first = cycles(chip("tight"), grouped(154, "tight"), "tries=1")
+    first = cycles(chip("tight"), grouped(154, "tight"), "max-evaluations=1")
     assert cycles(chip("tight"), grouped(154, "tight")) <= 0.9 * first
 
 

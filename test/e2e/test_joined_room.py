@@ -21,7 +21,7 @@ def is_copied(text: str, target_name: str) -> bool:
     target.attach(module)
     passes = pipelines_for(target)["npu-pipeline"].split(",convert-mem-to-npu")[0]
     assert PARTITION in passes
-    first = PARTITION.replace("}", " tries=1}")
+    first = PARTITION.replace("}", " max-evaluations=1}")
     run_passes(context, module, target, passes.replace(PARTITION, first))
     return "there is no room for all that is joined" in str(module)
 

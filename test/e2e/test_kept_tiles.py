@@ -19,7 +19,7 @@ def test_kept_tiles(seed: int) -> None:
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)
     target.attach(module)
-    run_passes(context, module, target, "graph-group{level=L2 operations=2}")
+    run_passes(context, module, target, "graph-group{level=L2 max-operations=2}")
     plan_all(module, target, rng)
     module.verify()
     for _ in lowered(context, module, target, arguments, expected):

@@ -77,7 +77,9 @@ def test_cut_that_loses_at_once_wins_later():
     module = on.grouped(chain(4, 8, 12, 8, 4))
 
     def groups(strategy: str) -> list[int]:
-        made = on.partitioned(module, f"strategy={strategy} keep=false groups=2")
+        made = on.partitioned(
+            module, f"strategy={strategy} residency=false max-group-size=2"
+        )
         return [
             sum(isinstance(op, graph.Conv2dOp) for op in group.body.block.ops)
             for group in made.walk()
@@ -86,7 +88,7 @@ def test_cut_that_loses_at_once_wins_later():
 
     assert groups("greedy") == [1, 2, 1]
     assert groups("dp") == [2, 2]
-    limits = "keep=false groups=2"
+    limits = "residency=false max-group-size=2"
     assert cycles(on, module, limits) < cycles(on, module, f"{limits} strategy=greedy")
 
 
@@ -143,7 +145,7 @@ def test_tiles_are_put_together_without_copies(seed: int, name: str):
     on = chip(name)
     module = on.partitioned(grouped(seed, name))
     groups = [each for each in module.walk() if isinstance(each, graph.GroupOp)]
-    kept = any(each.plan is not None and each.plan.keep for each in groups)
+    kept = any(each.plan is not None and each.plan.retain for each in groups)
     names = [each.name for each in on.after]
     tiles, last = names.index("convert-tile-to-mem"), names.index("convert-mem-to-npu")
 

@@ -11,7 +11,7 @@ from tlf.lowering.pipelines import pipelines_for
 def partitioned(target: str, strategy: str) -> str:
     """The pipeline of a target, with groups that may run as one."""
     text = pipelines_for(load(target))["npu-pipeline"]
-    options = f"level=L2 strategy={strategy} groups=4"
+    options = f"level=L2 strategy={strategy} max-group-size=4"
     assert "graph-partition{level=L2}" in text
     return text.replace("graph-partition{level=L2}", f"graph-partition{{{options}}}")
 
@@ -117,7 +117,9 @@ def test_what_is_cut(size: tuple[int, int], target: str, groups: int):
     h, w = size
     text = CUT.format(h=h, w=w, low=h - 3)
     case = make_case(text)
-    pipeline = partitioned(target, "dp").replace("groups=4", f"groups={groups}")
+    pipeline = partitioned(target, "dp").replace(
+        "max-group-size=4", f"max-group-size={groups}"
+    )
     results = compiled_results(text, case.inputs, target, pipeline)
     assert disagreement(case, results) is None
 

@@ -116,8 +116,8 @@ def test_room_of_a_plan(
         "L2",
         tile,
         stages=stages,
-        roll=() if roll is None else (roll.axis,),
-        lead=0 if roll is None else int(roll.leads),
+        sliding=() if roll is None else (roll.axis,),
+        prefetch_distance=0 if roll is None else int(roll.leads),
     )
 
     small = target.resized({"L2": needed})

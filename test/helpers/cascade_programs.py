@@ -217,5 +217,7 @@ def _group(
     extent, *others = members.forms.of(members.root).parallel_extents
     group = build_group(members)
     tiles = rows or extent, *others
-    plan = graph.PlanAttr(level, tiles, reduce, mapping, stages=stages, pieces=pieces)
+    plan = graph.PlanAttr(
+        level, tiles, reduce, mapping, stages=stages, reduce_stages=pieces
+    )
     group.plan = plan

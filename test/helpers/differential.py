@@ -225,9 +225,9 @@ def _hasty(step: ModulePass) -> ModulePass:
     """The pass, without comparing what is near its best choice."""
     match step:
         case GraphPartitionPass():
-            return replace(step, tries=1)
+            return replace(step, max_evaluations=1)
         case GraphSelectTileSizesPass():
-            return replace(step, tries=0)
+            return replace(step, max_evaluations=0)
         case _:
             return step
 

@@ -64,7 +64,7 @@ def plan_all(module: ModuleOp, target: Target, rng: Generator) -> int:
     kept = 0
     for group in groups_of(module):
         group.plan = next(_plans(group, rules_of(target, "L2"), rng))
-        kept += len(group.plan.kept)
+        kept += len(group.plan.retained_results)
     return kept
 
 
@@ -93,9 +93,9 @@ def _plans(
             "L2",
             sizes,
             stages=stages,
-            roll=roll,
-            keep=wanted,
-            hold=held,
+            sliding=roll,
+            retain=wanted,
+            resident=held,
             reload=again,
         )
         try:

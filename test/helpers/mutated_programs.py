@@ -9,7 +9,7 @@ def _npu(
     name: str, source: str, tile: str = "", reduce: str = "", contractions: int = 1
 ) -> Program:
     """A program for `npu-tiny`, with the tile sizes that L1 is to hold."""
-    group = f"contractions={contractions}"
+    group = f"max-contractions={contractions}"
     sizes = f" tile={tile}" if tile else ""
     sizes += f" reduce={reduce}" if reduce else ""
     # Without `graph-fold-transposes`, so that programs keep moves to break.

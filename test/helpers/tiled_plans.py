@@ -92,7 +92,7 @@ def _plans(
         except TilingError:
             continue
         stages, pieces = map(int, rng.integers(1, 4, 2))
-        yield graph.PlanAttr("L1", sizes, reduce, stages=stages, pieces=pieces)
+        yield graph.PlanAttr("L1", sizes, reduce, stages=stages, reduce_stages=pieces)
 
 
 def results_of(

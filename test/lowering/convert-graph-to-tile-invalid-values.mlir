@@ -28,7 +28,7 @@ func.func @parts(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
 
 // CHECK: error: graph.conv2d: tiles of values do not roll
 func.func @rolling(%x: tensor<1x3x10x12xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x8x10xf32> {
-  %y = graph.group ins(%a = %x, %b = %w : tensor<1x3x10x12xf32>, tensor<4x3x3x3xf32>) plan #graph.plan<L1, tile [1, 4, 4, 8], roll [2]> -> (tensor<1x4x8x10xf32>) {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<1x3x10x12xf32>, tensor<4x3x3x3xf32>) plan #graph.plan<L1, tile [1, 4, 4, 8], sliding [2]> -> (tensor<1x4x8x10xf32>) {
     %0 = graph.conv2d %a, %b : (tensor<1x3x10x12xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x10xf32>
     graph.yield %0 : tensor<1x4x8x10xf32>
   }

@@ -14,15 +14,15 @@
 // CHECK-NEXT:      tile.deslice [[C]] into [[G]][0, 0]
 // CHECK:         func.return [[Y]], [[Z]]
 func.func @keep(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>) {
-  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], keep [0]> -> (tensor<10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], retain [0]> -> (tensor<10x20xf32>) {
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], keep [0], hold [0]> -> (tensor<10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], retain [0], resident [0]> -> (tensor<10x20xf32>) {
     %0 = graph.tanh %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %z = graph.group ins(%i = %y : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (tensor<10x20xf32>) {
+  %z = graph.group ins(%i = %y : tensor<10x20xf32>) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (tensor<10x20xf32>) {
     %0 = graph.neg %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -41,11 +41,11 @@ func.func @keep(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>)
 // CHECK:         tile.while ([[I:%.*]] = 0 to 10 step 5)
 // CHECK-NEXT:      tile.slice [[B]]{{\[}}[[I]], 0] : tensor<10x20xf32, #tile.encoding<L2>> -> tensor<5x20xf32, #tile.encoding<L2>>
 func.func @tiles(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
-  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [4, 20], keep [0]> -> (tensor<10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [4, 20], retain [0]> -> (tensor<10x20xf32>) {
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], resident [0]> -> (tensor<10x20xf32>) {
     %0 = graph.tanh %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -61,11 +61,11 @@ func.func @tiles(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
 // CHECK-NEXT:      [[O:%.*]] = affine.apply affine_map<(d0) -> ((d0 + -1))> ([[I]])
 // CHECK-NEXT:      tile.slice {{%.*}}[0, 0, [[O]], 0] fill 0xff800000 : f32 : {{.*}} -> tensor<1x1x7x20xf32, #tile.encoding<L2>>
 func.func @halo(%x: tensor<1x1x10x20xf32>) -> tensor<1x1x10x20xf32> {
-  %a = graph.group ins(%i = %x : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20], keep [0]> -> (tensor<1x1x10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20], retain [0]> -> (tensor<1x1x10x20xf32>) {
     %0 = graph.exp %i : tensor<1x1x10x20xf32>
     graph.yield %0 : tensor<1x1x10x20xf32>
   }
-  %y = graph.group ins(%i = %a : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20], hold [0]> -> (tensor<1x1x10x20xf32>) {
+  %y = graph.group ins(%i = %a : tensor<1x1x10x20xf32>) plan #graph.plan<L2, tile [1, 1, 5, 20], resident [0]> -> (tensor<1x1x10x20xf32>) {
     %0 = graph.max_pool2d %i kernel [3, 3] strides [1, 1] padding [1, 1, 1, 1] : (tensor<1x1x10x20xf32>) -> tensor<1x1x10x20xf32>
     graph.yield %0 : tensor<1x1x10x20xf32>
   }
@@ -82,11 +82,11 @@ func.func @halo(%x: tensor<1x1x10x20xf32>) -> tensor<1x1x10x20xf32> {
 // CHECK:         tile.while ([[J:%.*]] = 0 to 10 step 2)
 // CHECK-NEXT:      tile.slice [[W]]{{\[}}[[J]], 0] : tensor<10x20xf32> ->
 func.func @hold(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>) {
-  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], keep [0]> -> (tensor<10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], retain [0]> -> (tensor<10x20xf32>) {
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
-  %b = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
+  %b = graph.group ins(%i = %a : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], resident [0]> -> (tensor<10x20xf32>) {
     %0 = graph.tanh %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -105,7 +105,7 @@ func.func @hold(%x: tensor<10x20xf32>) -> (tensor<10x20xf32>, tensor<10x20xf32>)
 // CHECK:         tile.while (%i = 0 to 10 step 5)
 // CHECK-NEXT:      tile.slice [[H]][%i, 0]
 func.func @bring(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
-  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], hold [0]> -> (tensor<10x20xf32>) {
+  %a = graph.group ins(%i = %x : tensor<10x20xf32>) plan #graph.plan<L2, tile [5, 20], resident [0]> -> (tensor<10x20xf32>) {
     %0 = graph.exp %i : tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }
@@ -129,7 +129,7 @@ func.func @bring(%x: tensor<10x20xf32>) -> tensor<10x20xf32> {
 // CHECK:         graph.sqrt [[R]]
 !t = tensor<10x20xf32>
 func.func @share(%x: !t) -> (!t, !t, !t, !t, !t) {
-  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (!t) {
     %0 = graph.exp %i : !t
     graph.yield %0 : !t
   }
@@ -137,15 +137,15 @@ func.func @share(%x: !t) -> (!t, !t, !t, !t, !t) {
     %0 = graph.tanh %i : !t
     graph.yield %0 : !t
   }
-  %c = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+  %c = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (!t) {
     %0 = graph.neg %i : !t
     graph.yield %0 : !t
   }
-  %d = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0], reload [0]> -> (!t) {
+  %d = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], resident [0], reload [0]> -> (!t) {
     %0 = graph.abs %i : !t
     graph.yield %0 : !t
   }
-  %e = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+  %e = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (!t) {
     %0 = graph.sqrt %i : !t
     graph.yield %0 : !t
   }
@@ -164,19 +164,19 @@ func.func @share(%x: !t) -> (!t, !t, !t, !t, !t) {
 // CHECK:         graph.abs [[R]]
 !t = tensor<10x20xf32>
 func.func @again(%x: !t) -> (!t, !t, !t) {
-  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], keep [0]> -> (!t) {
+  %a = graph.group ins(%i = %x : !t) plan #graph.plan<L2, tile [10, 20], retain [0]> -> (!t) {
     %0 = graph.exp %i : !t
     graph.yield %0 : !t
   }
-  %b = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+  %b = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (!t) {
     %0 = graph.tanh %i : !t
     graph.yield %0 : !t
   }
-  %c = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0], reload [0]> -> (!t) {
+  %c = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], resident [0], reload [0]> -> (!t) {
     %0 = graph.neg %i : !t
     graph.yield %0 : !t
   }
-  %d = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], hold [0]> -> (!t) {
+  %d = graph.group ins(%i = %a : !t) plan #graph.plan<L2, tile [10, 20], resident [0]> -> (!t) {
     %0 = graph.abs %i : !t
     graph.yield %0 : !t
   }

@@ -18,7 +18,7 @@ func.func @lead(%x: tensor<1x4x12x6xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4x
   // CHECK-NEXT: tile.yield [[PUT]], [[NEW]]
   // CHECK:      [[LAST:%.*]] = graph.conv2d [[WINDOW]]
   // CHECK-NEXT: tile.deslice [[LAST]] into [[RESULT]][0, 0, 8, 0]
-  %y = graph.group ins(%a = %x, %b = %v, %c = %w : tensor<1x4x12x6xf32>, tensor<4x4x1x1xf32>, tensor<4x4x3x3xf32>) plan #graph.plan<L2, tile [1, 4, 4, 6], mapping loop, roll [2], lead 1> -> (tensor<1x4x12x6xf32>) {
+  %y = graph.group ins(%a = %x, %b = %v, %c = %w : tensor<1x4x12x6xf32>, tensor<4x4x1x1xf32>, tensor<4x4x3x3xf32>) plan #graph.plan<L2, tile [1, 4, 4, 6], mapping loop, sliding [2], prefetch_distance 1> -> (tensor<1x4x12x6xf32>) {
     %0 = graph.conv2d %a, %b : (tensor<1x4x12x6xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x12x6xf32>
     %1 = graph.conv2d %0, %c padding [1, 1, 1, 1] : (tensor<1x4x12x6xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x12x6xf32>
     graph.yield %1 : tensor<1x4x12x6xf32>

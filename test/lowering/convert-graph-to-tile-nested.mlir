@@ -18,7 +18,7 @@
 // MEM:         scf.for
 // MEM:           scf.for
 func.func @logarithms(%x: tensor<64x1000xf16>, %w: tensor<1000x256xf16>) -> tensor<64x1xf32> {
-  %y = graph.group ins(%a = %x, %b = %w : tensor<64x1000xf16>, tensor<1000x256xf16>) plan #graph.plan<L1, tile [16, 1], reduce [32, 128], mapping grid, stages 3, pieces 3> -> (tensor<64x1xf32>) {
+  %y = graph.group ins(%a = %x, %b = %w : tensor<64x1000xf16>, tensor<1000x256xf16>) plan #graph.plan<L1, tile [16, 1], reduce [32, 128], mapping grid, stages 3, reduce_stages 3> -> (tensor<64x1xf32>) {
     %s = graph.matmul %a, %b : (tensor<64x1000xf16>, tensor<1000x256xf16>) -> tensor<64x256xf32>
     %m = graph.reduce %s <max> axes [1] keepdims : (tensor<64x256xf32>) -> tensor<64x1xf32>
     %d = graph.sub %s, %m : (tensor<64x256xf32>, tensor<64x1xf32>) -> tensor<64x256xf32>

@@ -37,7 +37,7 @@ func.func @between(%x: tensor<6x10x30xf32>, %w: tensor<20x30xf32>) -> tensor<6x1
 // CHECK:           tile.while (%{{.*}} = 0 to 30 step 10) sequential mapping(loop) stages(3) carry(
 func.func @pieces(%x: tensor<10x30xf32>, %w: tensor<30x20xf32>) -> tensor<10x20xf32> {
   %y = graph.group ins(%a = %x, %b = %w : tensor<10x30xf32>, tensor<30x20xf32>)
-      plan #graph.plan<L1, tile [5, 4], reduce [10], stages 2, pieces 3> -> (tensor<10x20xf32>) {
+      plan #graph.plan<L1, tile [5, 4], reduce [10], stages 2, reduce_stages 3> -> (tensor<10x20xf32>) {
     %0 = graph.matmul %a, %b : (tensor<10x30xf32>, tensor<30x20xf32>) -> tensor<10x20xf32>
     graph.yield %0 : tensor<10x20xf32>
   }

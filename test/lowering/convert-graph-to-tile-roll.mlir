@@ -28,7 +28,7 @@
 // CHECK-NEXT:        tile.yield [[Q]], [[TR]], [[XR]]
 func.func @rows(%x: tensor<2x4x10x12xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4x4x3x1xf32>) -> tensor<2x4x10x12xf32> {
   %y = graph.group ins(%a = %x, %c = %v, %b = %w : tensor<2x4x10x12xf32>, tensor<4x4x1x1xf32>, tensor<4x4x3x1xf32>)
-      plan #graph.plan<L2, tile [1, 4, 4, 12], roll [2]> -> (tensor<2x4x10x12xf32>) {
+      plan #graph.plan<L2, tile [1, 4, 4, 12], sliding [2]> -> (tensor<2x4x10x12xf32>) {
     %0 = graph.conv2d %a, %c : (tensor<2x4x10x12xf32>, tensor<4x4x1x1xf32>) -> tensor<2x4x10x12xf32>
     %1 = graph.conv2d %0, %b padding [1, 0, 1, 0] : (tensor<2x4x10x12xf32>, tensor<4x4x3x1xf32>) -> tensor<2x4x10x12xf32>
     %2 = graph.add %1, %a : (tensor<2x4x10x12xf32>, tensor<2x4x10x12xf32>) -> tensor<2x4x10x12xf32>
@@ -45,7 +45,7 @@ func.func @rows(%x: tensor<2x4x10x12xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4
 // CHECK-NOT:       tile.roll
 func.func @again(%x: tensor<1x4x10x12xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4x4x3x1xf32>) -> tensor<1x4x10x12xf32> {
   %y = graph.group ins(%a = %x, %c = %v, %b = %w : tensor<1x4x10x12xf32>, tensor<4x4x1x1xf32>, tensor<4x4x3x1xf32>)
-      plan #graph.plan<L2, tile [1, 4, 4, 12], roll [2], recompute [0]> -> (tensor<1x4x10x12xf32>) {
+      plan #graph.plan<L2, tile [1, 4, 4, 12], sliding [2], recompute [0]> -> (tensor<1x4x10x12xf32>) {
     %0 = graph.conv2d %a, %c : (tensor<1x4x10x12xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x10x12xf32>
     %1 = graph.conv2d %0, %b padding [1, 0, 1, 0] : (tensor<1x4x10x12xf32>, tensor<4x4x3x1xf32>) -> tensor<1x4x10x12xf32>
     %2 = graph.add %1, %a : (tensor<1x4x10x12xf32>, tensor<1x4x10x12xf32>) -> tensor<1x4x10x12xf32>
@@ -60,7 +60,7 @@ func.func @again(%x: tensor<1x4x10x12xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<
 // CHECK:         tile.while (%{{.*}} = 0 to 8 step 4) sequential
 // CHECK:           graph.max_pool2d {{.*}} -> tensor<1x4x4x8xf32, #tile.encoding<L2>>
 func.func @pooled(%x: tensor<1x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<1x4x8x8xf32> {
-  %0 = graph.group ins(%i = %x, %k = %w : tensor<1x4x16x16xf32>, tensor<4x4x3x3xf32>) plan #graph.plan<L2, tile [1, 4, 4, 8], roll [2]> -> (tensor<1x4x8x8xf32>) {
+  %0 = graph.group ins(%i = %x, %k = %w : tensor<1x4x16x16xf32>, tensor<4x4x3x3xf32>) plan #graph.plan<L2, tile [1, 4, 4, 8], sliding [2]> -> (tensor<1x4x8x8xf32>) {
     %1 = graph.relu %i : tensor<1x4x16x16xf32>
     %2 = graph.max_pool2d %1 kernel [3, 3] strides [2, 2] padding [1, 1, 1, 1] : (tensor<1x4x16x16xf32>) -> tensor<1x4x8x8xf32>
     %3 = graph.relu %2 : tensor<1x4x8x8xf32>

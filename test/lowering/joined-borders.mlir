@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu-tiny -p "graph-decompose,graph-group{level=L2},graph-partition{level=L2 tries=0},graph-materialize-concat-operands,graph-select-tile-sizes{level=L2},convert-graph-to-tile" | filecheck %s
+// RUN: tlf-opt %s --target npu-tiny -p "graph-decompose,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0},graph-materialize-concat-operands,graph-select-tile-sizes{level=L2},convert-graph-to-tile" | filecheck %s
 // RUN: tlf-run %s --target npu-tiny --check | filecheck %s --check-prefix=RUNS
 // RUNS: ok
 

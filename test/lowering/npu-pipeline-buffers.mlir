@@ -1,4 +1,4 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1 tries=0},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan" | filecheck %s
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2},graph-select-tile-sizes{level=L2},dce,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1 max-evaluations=0},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-split-maps,mem-plan" | filecheck %s
 
 // Every tile has a buffer with an offset in its memory. The two tensors between the
 // groups are in L3, behind the arguments; the result is an argument.

@@ -1,5 +1,5 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2 contractions=3},graph-select-tile-sizes{level=L2 axes=0,2},dce,convert-graph-to-tile" | filecheck %s
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2 contractions=3},graph-select-tile-sizes{level=L2 axes=0,2},dce,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1 tries=0},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-plan" | filecheck %s --check-prefix=MEM
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2 max-contractions=3},graph-select-tile-sizes{level=L2 axes=0,2},dce,convert-graph-to-tile" | filecheck %s
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu-tiny -p "graph-pipeline,graph-group{level=L2 max-contractions=3},graph-select-tile-sizes{level=L2 axes=0,2},dce,convert-graph-to-tile,graph-group{level=L1},graph-select-tile-sizes{level=L1 max-evaluations=0},dce,convert-graph-to-tile,tidy,convert-tile-to-mem,tidy,mem-plan" | filecheck %s --check-prefix=MEM
 
 // All three convolutions run on one strip of rows in L2, in one loop that carries what
 // the next strip needs, too: a window of the input serves the first of them and, through

@@ -21,7 +21,7 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
     them.
     """
     monkeypatch.setattr("tlf.passes.plan.graph_select_tile_sizes.TRIES", 0)
-    made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "tries=0")
+    made = CHIP.partitioned(CHIP.grouped(small_network(seed)), "max-evaluations=0")
     figures = CHIP.figures(made)
 
     assert figures is not None
@@ -30,7 +30,7 @@ def test_tells_what_the_simulator_finds(seed: int, monkeypatch: pytest.MonkeyPat
 
 
 def test_tells_nothing_of_what_does_not_fit():
-    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")
+    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "max-evaluations=0")
     small = CHIP.target.resized({"L1": 64})
 
     program = made.clone()
@@ -45,7 +45,8 @@ def test_what_is_rehearsed_is_faster(seed: int):
     chip = Chip(list(small_chips().values())[seed % 3])
     grouped = chip.grouped(small_network(seed))
     found = [
-        chip.figures(chip.partitioned(grouped, f"tries={tries}")) for tries in (0, 8)
+        chip.figures(chip.partitioned(grouped, f"max-evaluations={tries}"))
+        for tries in (0, 8)
     ]
 
     formula, rehearsed = (each.cycles for each in found if each is not None)
@@ -57,7 +58,11 @@ def test_what_was_learned_changes_nothing():
     shared = LoweringEvaluator(CHIP.target, STEPS)
     for seed in (3, 104, 125):
         grouped = CHIP.grouped(small_network(seed))
-        for options in ("tries=0", "strategy=unfused tries=0", "keep=false tries=0"):
+        for options in (
+            "max-evaluations=0",
+            "strategy=unfused max-evaluations=0",
+            "residency=false max-evaluations=0",
+        ):
             made = CHIP.partitioned(grouped, options)
             told = shared.cycles(made.clone())
             assert told is not None
@@ -68,7 +73,7 @@ def test_what_was_learned_changes_nothing():
 @pytest.mark.long
 def test_instructions_that_are_run_are_limited():
     """Results of earlier evaluations stay available once the limit is reached."""
-    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "tries=0")
+    made = CHIP.partitioned(CHIP.grouped(small_network(3)), "max-evaluations=0")
     cycles = LoweringEvaluator(CHIP.target, STEPS).cycles(made.clone())
     told = [_told(2**power, made) for power in range(20)]
 

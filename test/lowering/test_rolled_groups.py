@@ -39,7 +39,9 @@ def test_rolled_groups(seed: int, lead: int) -> None:
     *outer, rows, columns = Form(members_of_group(group).root).parallel_extents
     sizes = [*outer, int(rng.integers(1, rows + 1)), columns]
     stages = int(rng.integers(1, 4))
-    group.plan = graph.PlanAttr("L2", sizes, stages=stages, roll=[2], lead=lead)
+    group.plan = graph.PlanAttr(
+        "L2", sizes, stages=stages, sliding=[2], prefetch_distance=lead
+    )
     module.verify()
     arguments = arguments_of(module, rng)
     expected = interpret(module, arguments)

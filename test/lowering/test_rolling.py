@@ -47,7 +47,7 @@ def rolling(seed: int, lead: int = 0) -> tuple[ModuleOp, Generator]:
     recompute = rng.permutation(values)[: rng.choice([0, 0, 1, 2])]
     again = [int(each) for each in recompute]
     group.plan = graph.PlanAttr(
-        "L2", sizes, roll=[2 + axis], recompute=again, lead=lead
+        "L2", sizes, sliding=[2 + axis], recompute=again, prefetch_distance=lead
     )
     module.verify()
     return module, rng
@@ -106,12 +106,12 @@ def test_rolling_tiles_compute_the_same(chunk: int, lead: int):
             continue
         check_equal(interpret(module, arguments), expected)
         done["all"] += 1
-        if "tile.roll" not in str(module) or plan.recomputed:
+        if "tile.roll" not in str(module) or plan.recomputed_values:
             continue
         done["rolled"] += 1
         if (
-            plan.tile_sizes[5 - (plan.rolled_axis or 0)]
-            < expected[0].shape[5 - (plan.rolled_axis or 0)]
+            plan.tile_sizes[5 - (plan.sliding_axis or 0)]
+            < expected[0].shape[5 - (plan.sliding_axis or 0)]
         ):
             continue
         done["only"] += 1

@@ -1,8 +1,8 @@
 // RUN: tlf-explain %s --entry pair --target npu:L2=64K | filecheck %s
-// RUN: tlf-explain %s --entry pair --target npu --l2 64K --group 1 -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s --check-prefix=ONE
-// RUN: tlf-explain %s --entry pair --target npu:L2=64K --json -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s --check-prefix=JSON
-// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
-// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 contractions=1 tries=0}" --why-not-fuse %%a,c | filecheck %s --check-prefix=LIMIT
+// RUN: tlf-explain %s --entry pair --target npu --l2 64K --group 1 -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=ONE
+// RUN: tlf-explain %s --entry pair --target npu:L2=64K --json -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s --check-prefix=JSON
+// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" --why-not-fuse a,b | filecheck %s --check-prefix=TOGETHER
+// RUN: tlf-explain %s --entry pair --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-contractions=1 max-evaluations=0}" --why-not-fuse %%a,c | filecheck %s --check-prefix=LIMIT
 // RUN: tlf-explain %s --entry one --target bm1684x-like --simulate | filecheck %s --check-prefix=NEAREST
 // RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a,z 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not tlf-explain %s --entry pair --target npu -p "graph-partition{level=L2}" --why-not-fuse a 2>&1 | filecheck %s --check-prefix=NAMES
@@ -16,7 +16,7 @@
 // RUN: tlf-explain --help | filecheck %s --check-prefix=HELP
 
 // CHECK:      @pair on npu:L2=64K, 2 groups
-// CHECK-NEXT: group {{ *}}at least  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}spent on
+// CHECK-NEXT: group {{ *}}lower bound  bound by  predicted {{ *}}gap {{ *}}moved {{ *}}spent on
 // CHECK-NEXT: 0 %a to %b {{ *}}8,125    matrix {{.*}}x    419,840  computation
 // CHECK-NEXT: 1 %c to %y {{ *}}10,196    memory {{.*}}x    620,544  computation
 // CHECK-NEXT: in all {{ *}}15,014    matrix {{.*}}  1,040,384            -
@@ -28,9 +28,9 @@
 // CHECK-NEXT:   from        {{.*}}tlf-explain.mlir:{{[0-9]+}}:3 to {{[0-9]+}}:3
 // CHECK-NEXT:   plan        tile [1, 32, {{[0-9]+}}, 56] in L2, 2 in flight, rolls along axis 2
 // CHECK-NEXT:   predicted   {{[0-9,]+}} cycles: moves {{[0-9,]+}}, computation {{[0-9,]+}}
-// CHECK-NEXT:   at least    8,125 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
-// CHECK-NEXT:   moves       419,840 bytes, 419,840 at least
-// CHECK-NEXT:   again       0.0% of products, 0.0% of elements
+// CHECK-NEXT:   lower bound 8,125 cycles (matrix), {{[0-9,]+}} in whole passes; gap {{[0-9.]+}}x
+// CHECK-NEXT:   moves       419,840 bytes, 419,840 lower bound
+// CHECK-NEXT:   recomputes  0.0% of products, 0.0% of elements
 // CHECK-NEXT:   L2          peak {{[0-9,]+}} of 65,536 bytes, {{[0-9.]+}}%
 // CHECK-NEXT:     inputs
 // CHECK-NEXT:     halo
@@ -53,7 +53,7 @@
 // LIMIT:      %a and c: limit binds
 // LIMIT-NEXT:   because     a group holds 1 contraction at most
 // LIMIT:        at stake    {{[0-9,]+}} cycles
-// LIMIT-NEXT:   change      graph-partition{groups=2 contractions=2}: these groups take
+// LIMIT-NEXT:   change      graph-partition{max-group-size=2 max-contractions=2}: these groups take
 
 func.func @pair(%x: tensor<1x32x56x56xf16>, %w1: tensor<32x32x3x3xf16> {tlf.parameter},
     %w2: tensor<32x32x3x3xf16> {tlf.parameter}) -> tensor<1x32x56x56xf16> {

@@ -14,14 +14,14 @@
 // NPU-NEXT: cycles {{ *[0-9,]+$}}
 // NPU-NEXT: time {{ *[0-9.,]+}} us at 1 GHz
 // NPU-NEXT: lower bound {{ *[0-9,]+}} cycles
-// NPU-NEXT: machine needs {{ *[0-9,]+}} cycles; gap {{[0-9.]+}}x
+// NPU-NEXT: roofline bound {{ *[0-9,]+}} cycles; gap {{[0-9.]+}}x
 // NPU-NEXT: instructions {{ *[0-9,]+$}}
 // NPU-NEXT: busy {{ *}}vector {{[0-9.]+}}%, dma_l3_l2 {{.*}}
-// NPU-NEXT: stands still {{ *}}dma_l3_l2 for {{.*}}
+// NPU-NEXT: stalled {{ *}}dma_l3_l2 for {{.*}}
 // NPU-NEXT: L3 bytes {{ *}}1,204 read, 1,204 written; peak use {{[0-9,]+}}; 1.00x of what must be moved, {{[0-9.]+}}x on the bus
-// NPU:      group 0 {{ *}}%y: at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES:[0-9,]+]]; gap {{[0-9.]+}}x
-// NPU-NEXT: groups {{ *}}at least {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES]]; gap {{[0-9.]+}}x
-// NPU-NEXT: computed again {{ *}}0.0% of products, 0.0% of other elements, by the plans of groups
+// NPU:      group 0 {{ *}}%y: lower bound {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES:[0-9,]+]]; gap {{[0-9.]+}}x
+// NPU-NEXT: groups {{ *}}lower bound {{[0-9,]+}} cycles, predicted {{[0-9,]+}}, simulated [[CYCLES]]; gap {{[0-9.]+}}x
+// NPU-NEXT: recomputed {{ *}}0.0% of products, 0.0% of other elements, by the plans of groups
 // NPU-NEXT: result y {{ *}}7x43 float32
 // NPU-NEXT: error of y {{ *.*}} relative (at most 1e-05), {{.*}} at most in one element: ok
 // NPU-NEXT: compiled and run in {{ *[0-9.]+}} s
@@ -31,7 +31,7 @@
 // TIMING:      cycles {{ *[0-9,]+$}}
 // TIMING:      L3 bytes {{ *}}1,204 read, 1,204 written; 1.00x of what must be moved
 // TIMING-NOT:  result
-// TIMING:      groups {{ *}}at least
+// TIMING:      groups {{ *}}lower bound
 // TIMING:      compiled and timed in {{ *[0-9.]+}} s
 // QUIET:       cycles
 // QUIET-NOT:   group

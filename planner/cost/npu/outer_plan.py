@@ -78,12 +78,12 @@ class OuterPlan:
             self.tile,
             self.reduce,
             stages=1 if self.reduce else self.stages,
-            pieces=self.stages,
-            roll=() if self.roll is None else (self.roll,),
-            keep=keep,
-            hold=hold,
+            reduce_stages=self.stages,
+            sliding=() if self.roll is None else (self.roll,),
+            retain=keep,
+            resident=hold,
             reload=reload,
-            lead=int(self.leads),
+            prefetch_distance=int(self.leads),
         )
 
 

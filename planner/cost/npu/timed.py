@@ -125,7 +125,7 @@ class TimedTiles:
             choice.reduce,
             Mapping.CORE if self.target.cores > 1 else Mapping.LOOP,
             stages=choice.stages.tiles,
-            pieces=choice.stages.pieces,
+            reduce_stages=choice.stages.pieces,
         )
 
     def _search(self, members: Members, grid: int = GRID) -> NearestSearch:

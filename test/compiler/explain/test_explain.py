@@ -74,7 +74,7 @@ def grouped(program: str, target: str, passes: str = "") -> ModuleOp:
 
 def plan_of(rows: int, stages: int = 1, roll: tuple[int, ...] = ()) -> graph.PlanAttr:
     """A plan for `PAIR` in one group: tiles of so many rows."""
-    return graph.PlanAttr("L2", (1, 8, rows, 16), stages=stages, roll=roll)
+    return graph.PlanAttr("L2", (1, 8, rows, 16), stages=stages, sliding=roll)
 
 
 def one_group(plan: graph.PlanAttr) -> FunctionReport:
@@ -160,8 +160,8 @@ def test_bounds_of_groups_leave_out_what_stays_near():
     tensor = 64 * 64 * 4
     pricing = Pricing(load("npu"))
     apart = [pricing.price(each) for each in (first, second)]
-    first.plan = graph.PlanAttr("L2", first.plan.tile_sizes, keep=[0])
-    second.plan = graph.PlanAttr("L2", first.plan.tile_sizes, hold=[0])
+    first.plan = graph.PlanAttr("L2", first.plan.tile_sizes, retain=[0])
+    second.plan = graph.PlanAttr("L2", first.plan.tile_sizes, resident=[0])
     near = [pricing.price(each) for each in (first, second)]
 
     assert [p.bounds.payload_bytes for p in apart if p] == [3 * tensor, 3 * tensor]
@@ -204,10 +204,10 @@ def test_what_the_event_model_decided(is_chosen: bool):
         assert found.binding is Binding.NOTHING
         return
     assert found.binding is Binding.COST
-    assert "another of 5 that were rehearsed" in found.reason
+    assert "another of 5 that were evaluated" in found.reason
     assert found.stake == 20
     assert found.change is not None
-    assert found.change.text == "graph-partition{tries=0}"
+    assert found.change.text == "graph-partition{max-evaluations=0}"
 
 
 def is_product(op: Operation) -> bool:
@@ -222,11 +222,11 @@ def test_nothing_leads_from_one_to_the_other():
 
 
 def test_a_limit_of_the_search():
-    found = verdict(PAIR, "npu:L2=16K", is_product, contractions=1)
+    found = verdict(PAIR, "npu:L2=16K", is_product, max_contractions=1)
 
     assert found.binding is Binding.LIMIT
     assert found.change is not None
-    assert found.change.text == "graph-partition{groups=2 contractions=2}"
+    assert found.change.text == "graph-partition{max-group-size=2 max-contractions=2}"
 
 
 def test_a_capacity_that_is_too_small():
@@ -264,7 +264,9 @@ def test_what_was_rehearsed():
 
 def test_what_was_chosen_from():
     module = grouped(PAIR, "npu:L2=16K")
-    recording = RecordingPartitionPass.like(GraphPartitionPass(level="L2", tries=0))
+    recording = RecordingPartitionPass.like(
+        GraphPartitionPass(level="L2", max_evaluations=0)
+    )
     PassManager([recording]).run(new_context(), module)
     (choice,) = recording.choices
 

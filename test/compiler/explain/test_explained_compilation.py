@@ -156,7 +156,8 @@ def _cycles(part: dict[str, Any]) -> str:
     """Return the cycles that `tlf-run` reports for a group or for the whole."""
     figures = part["figures"]
     return (
-        f"at least {figures['bound_cycles']:,} cycles, predicted {figures['cycles']:,}"
+        f"lower bound {figures['bound_cycles']:,} cycles, predicted "
+        f"{figures['cycles']:,}"
     )
 
 

@@ -68,5 +68,5 @@ def test_a_compiled_program_tells_of_costs():
     text = CompiledProgram(module, "npu", base=base).explain()
 
     assert text.startswith("group 0: ")
-    assert "at least" in text.splitlines()[1]
+    assert "lower bound" in text.splitlines()[1]
     assert "cycles, predicted" in text.splitlines()[1]

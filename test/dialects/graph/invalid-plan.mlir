@@ -25,25 +25,25 @@
 
 // -----
 
-// expected-error@+1 {{expected at least 1 piece, got 0}}
-"test.op"() {plan = #graph.plan<L1, tile [2], reduce [2], pieces 0>} : () -> ()
+// expected-error@+1 {{expected at least 1 reduce stage, got 0}}
+"test.op"() {plan = #graph.plan<L1, tile [2], reduce [2], reduce_stages 0>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{expected tile, reduce, mapping, order, stages, pieces, roll, lead, recompute, keep, hold or reload, got tiles}}
+// expected-error@+1 {{expected tile, reduce, mapping, order, stages, reduce_stages, sliding, prefetch_distance, recompute, retain, resident or reload, got tiles}}
 "test.op"() {plan = #graph.plan<L1, tiles [2]>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{expected to reload operands that are held, [0], got [1]}}
-"test.op"() {plan = #graph.plan<L1, tile [2], hold [0], reload [1]>} : () -> ()
+// expected-error@+1 {{expected to reload operands that are resident, [0], got [1]}}
+"test.op"() {plan = #graph.plan<L1, tile [2], resident [0], reload [1]>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{expected a lead of 0 or 1, got lead 2}}
-"test.op"() {plan = #graph.plan<L2, tile [2], roll [0], lead 2>} : () -> ()
+// expected-error@+1 {{expected a prefetch distance of 0 or 1, got 2}}
+"test.op"() {plan = #graph.plan<L2, tile [2], sliding [0], prefetch_distance 2>} : () -> ()
 
 // -----
 
-// expected-error@+1 {{expected tiles that roll to lead, got lead 1}}
-"test.op"() {plan = #graph.plan<L2, tile [2], lead 1>} : () -> ()
+// expected-error@+1 {{expected sliding tiles for a prefetch distance, got 1}}
+"test.op"() {plan = #graph.plan<L2, tile [2], prefetch_distance 1>} : () -> ()

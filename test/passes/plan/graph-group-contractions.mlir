@@ -1,5 +1,5 @@
 // RUN: tlf-opt %s --target npu-tiny -p graph-group | filecheck %s
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{contractions=3}" | filecheck %s --check-prefix=JOINED
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{max-contractions=3}" | filecheck %s --check-prefix=JOINED
 
 // Contractions stay apart, unless several may be in one group: then a tile of the last
 // is computed from tiles of those before, with what lies between them.

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu -p "graph-group{operations=3}" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-group{max-operations=3}" | filecheck %s
 
 // A group holds as many operations as it may, and the next one starts another.
 // CHECK-LABEL: func.func @chain

@@ -15,25 +15,25 @@
 func.func @skipped(%x: tensor<16x16xf32>, %y: tensor<2x16x16xf32>)
     -> (tensor<2x16x16xf32>, tensor<32x16xf32>) {
   %s = graph.group ins(%a = %x : tensor<16x16xf32>)
-      plan #graph.plan<L2, tile [16, 16], mapping loop, keep [0]> -> (tensor<16x16xf32>) {
+      plan #graph.plan<L2, tile [16, 16], mapping loop, retain [0]> -> (tensor<16x16xf32>) {
     %0 = graph.neg %a : tensor<16x16xf32>
     graph.yield %0 : tensor<16x16xf32>
   }
   %m = graph.group ins(%b = %y, %s_1 = %s : tensor<2x16x16xf32>, tensor<16x16xf32>)
-      plan #graph.plan<L2, tile [2, 16, 16], mapping loop, hold [1]> -> (tensor<2x16x16xf32>) {
+      plan #graph.plan<L2, tile [2, 16, 16], mapping loop, resident [1]> -> (tensor<2x16x16xf32>) {
     %1 = graph.add %b, %s_1
         : (tensor<2x16x16xf32>, tensor<16x16xf32>) -> tensor<2x16x16xf32>
     graph.yield %1 : tensor<2x16x16xf32>
   }
   %n = graph.group ins(%s_2 = %s, %c = %m : tensor<16x16xf32>, tensor<2x16x16xf32>)
-      plan #graph.plan<L2, tile [16], mapping loop, keep [0], hold [0]> -> (tensor<32x16xf32>) {
+      plan #graph.plan<L2, tile [16], mapping loop, retain [0], resident [0]> -> (tensor<32x16xf32>) {
     %u = graph.reduce %c <sum> axes [0] : (tensor<2x16x16xf32>) -> tensor<16x16xf32>
     %j = graph.concat %s_2, %u axis 0
         : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<32x16xf32>
     graph.yield %j : tensor<32x16xf32>
   }
   %r = graph.group ins(%d = %n : tensor<32x16xf32>)
-      plan #graph.plan<L2, tile [32, 16], mapping loop, hold [0]> -> (tensor<32x16xf32>) {
+      plan #graph.plan<L2, tile [32, 16], mapping loop, resident [0]> -> (tensor<32x16xf32>) {
     %2 = graph.neg %d : tensor<32x16xf32>
     graph.yield %2 : tensor<32x16xf32>
   }

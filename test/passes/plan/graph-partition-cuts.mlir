@@ -1,13 +1,13 @@
-// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 contractions=1}" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-contractions=1}" | filecheck %s
 
 // What reads parts of a result cuts them by itself, so that all of it stays near.
 // CHECK-LABEL: func.func @parts(
-// CHECK:         [[ALL:%.*]] = graph.group {{.*}} plan #graph.plan<{{.*}}, keep [0]> -> (tensor<4x64x192xf16>) {
-// CHECK:         [[ONE:%.*]] = graph.group ins([[IN:%.*]] = [[ALL]] : {{.*}}, keep [0], hold [0]>
+// CHECK:         [[ALL:%.*]] = graph.group {{.*}} plan #graph.plan<{{.*}}, retain [0]> -> (tensor<4x64x192xf16>) {
+// CHECK:         [[ONE:%.*]] = graph.group ins([[IN:%.*]] = [[ALL]] : {{.*}}, retain [0], resident [0]>
 // CHECK-NEXT:      [[A:%.*]] = graph.slice [[IN]] offsets [0, 0, 0]
 // CHECK-NEXT:      [[B:%.*]] = graph.slice [[IN]] offsets [0, 0, 64]
 // CHECK-NEXT:      graph.matmul [[A]], [[B]]
-// CHECK:         graph.group ins([[IN2:%.*]] = [[ALL]], [[O:%.*]] = [[ONE]] : {{.*}}, hold [0, 1]>
+// CHECK:         graph.group ins([[IN2:%.*]] = [[ALL]], [[O:%.*]] = [[ONE]] : {{.*}}, resident [0, 1]>
 // CHECK-NEXT:      [[C:%.*]] = graph.slice [[IN2]] offsets [0, 0, 128]
 // CHECK-NEXT:      graph.matmul [[O]], [[C]]
 !wide = tensor<4x64x192xf16>

@@ -1,20 +1,20 @@
 // RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition" | filecheck %s
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{tries=0 roll=false}" | filecheck %s --check-prefix=ALONE
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{tries=0 stages=1}" | filecheck %s --check-prefix=ONE
-// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{tries=0 axes=0}" | filecheck %s --check-prefix=BATCH
-// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-select-tile-sizes{tries=0 axes=0}" | filecheck %s --check-prefix=BATCH
-// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-select-tile-sizes{stages=1 roll=false}" | filecheck %s --check-prefixes=ALONE,ONE
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{max-evaluations=0 sliding-window=false}" | filecheck %s --check-prefix=ALONE
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-partition{max-evaluations=0 stages=1}" | filecheck %s --check-prefix=ONE
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-partition{max-evaluations=0 axes=0}" | filecheck %s --check-prefix=BATCH
+// RUN: tlf-opt %s --target npu:L2=128K -p "graph-group{level=L2},graph-select-tile-sizes{max-evaluations=0 axes=0}" | filecheck %s --check-prefix=BATCH
+// RUN: tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-select-tile-sizes{stages=1 sliding-window=false}" | filecheck %s --check-prefixes=ALONE,ONE
 // RUN: not tlf-opt %s --target npu-tiny -p "graph-group{level=L2},graph-select-tile-sizes{axes=0}" 2>&1 | filecheck %s --check-prefix=LARGE
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1}" | filecheck %s --check-prefix=KEPT
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{tries=0 contractions=1 keep=false}" | filecheck %s --check-prefix=STORED
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{max-evaluations=0 max-contractions=1}" | filecheck %s --check-prefix=KEPT
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{max-evaluations=0 max-contractions=1 residency=false}" | filecheck %s --check-prefix=STORED
 
-// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1000}" | filecheck %s --check-prefix=FAST
-// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1}" | filecheck %s --check-prefix=LITTLE
-// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{tries=0 traffic=1 operations=1}" | filecheck %s --check-prefix=FAST
-// RUN: not tlf-opt %s --target npu -p "graph-partition{traffic=-1}" 2>&1 | filecheck %s --check-prefix=NEGATIVE
+// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{max-evaluations=0 traffic-weight=1000}" | filecheck %s --check-prefix=FAST
+// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{max-evaluations=0 traffic-weight=1}" | filecheck %s --check-prefix=LITTLE
+// RUN: tlf-opt %s --target npu-tiny:L2=40K -p "graph-group{level=L2},graph-partition{max-evaluations=0 traffic-weight=1 max-operations=1}" | filecheck %s --check-prefix=FAST
+// RUN: not tlf-opt %s --target npu -p "graph-partition{traffic-weight=-1}" 2>&1 | filecheck %s --check-prefix=NEGATIVE
 
 // Rows of the first convolution that two tiles need are kept for the next tile.
-// CHECK: plan #graph.plan<L2, tile [{{.*}}stages 2, roll [2]>
+// CHECK: plan #graph.plan<L2, tile [{{.*}}stages 2, sliding [2]>
 
 // ALONE-NOT: roll
 // ALONE:     plan #graph.plan<L2, tile [
@@ -38,7 +38,7 @@
 
 // NEGATIVE: expected at least 0 cycles of traffic for one that counts, got -1
 
-// KEPT: keep [0]
+// KEPT: retain [0]
 // STORED-NOT: keep [
 // STORED:     func.return
 func.func @convs(%x: tensor<2x8x64x64xf16>, %v: tensor<8x8x3x3xf16>, %w: tensor<8x8x3x3xf16>)

@@ -1,4 +1,4 @@
-// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s
+// RUN: tlf-opt %s --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s
 
 // Channels become pixels in the group that computes them, though seen under another shape.
 // What a program returns is seen outside.

@@ -1,5 +1,5 @@
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 tries=0}" | filecheck %s
-// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 strategy=unfused tries=0}" | filecheck %s --check-prefix=APART
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 max-evaluations=0}" | filecheck %s
+// RUN: tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-pipeline,graph-group{level=L2},graph-partition{level=L2 strategy=unfused max-evaluations=0}" | filecheck %s --check-prefix=APART
 // RUN: tlf-opt %root/examples/bottleneck.mlir --target h200 -p "graph-pipeline,graph-group,graph-partition" | filecheck %s --check-prefix=VALUES
 // RUN: not tlf-opt %root/examples/bottleneck.mlir --target npu -p "graph-partition{strategy=best}" 2>&1 | filecheck %s --check-prefix=WRONG
 

@@ -118,7 +118,9 @@ func.func @residual(%x: tensor<1x64x32x64xf16>, %v: tensor<64x64x1x1xf16>,
 def test_nests_that_lead_run_beside_others():
     """Their engines do as much; what waits for nothing adds nothing."""
     target = load("npu")
-    members = members_of_group(only_group(RESIDUAL, target, "level=L2 contractions=2"))
+    members = members_of_group(
+        only_group(RESIDUAL, target, "level=L2 max-contractions=2")
+    )
     model = OuterModel(target, target.levels["L2"])
     nests = nests_of(members, target)
     tilings = [
@@ -139,7 +141,7 @@ def test_only_what_is_read_of_a_window_is_moved(leads: bool):
     """The window of the skip holds more rows than either of both nests reads."""
     target = load("npu")
     level = target.levels["L2"]
-    group = only_group(RESIDUAL, target, "level=L2 contractions=2")
+    group = only_group(RESIDUAL, target, "level=L2 max-contractions=2")
     members = members_of_group(group)
     model = OuterModel(target, level)
     rolling = Rolling(2, leads=leads)

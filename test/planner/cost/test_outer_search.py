@@ -82,7 +82,7 @@ func.func @long(%x: tensor<48x6000xf16>, %w: tensor<6000x48xf16>)
 def search_of(text: str, kibibytes: int, chip: str = "npu") -> OuterSearch:
     """The search for plans of a group of all operations, with so much L2."""
     target = load(chip).resized({"L2": kibibytes << 10})
-    group = only_group(text, target, "level=L2 contractions=2")
+    group = only_group(text, target, "level=L2 max-contractions=2")
     members, level = members_of_group(group), target.levels["L2"]
     nests = nests_of(members, target)
     return OuterSearch(members, nests, OuterModel(target, level), level.capacity)

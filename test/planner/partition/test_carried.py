@@ -43,7 +43,7 @@ def test_what_left_is_brought_again(context: IRContext, target: Target):
     )
     module = Parser(context, text).parse_module()
     target.attach(module)
-    run_passes(context, module, target, "graph-group{level=L2 operations=1}")
+    run_passes(context, module, target, "graph-group{level=L2 max-operations=1}")
     level = target.levels["L2"]
     stated = problem_of(groups_of(module), level)
     costs = GroupCosts(stated.nodes, stated.values, target, level, 1)
@@ -58,8 +58,8 @@ def test_what_left_is_brought_again(context: IRContext, target: Target):
     made = carry_out(stated, Schedule(tuple(steps), 0, 0), level)
 
     plans = [group.plan for group in made if group is not None]
-    assert [plan.held for plan in plans if plan] == [(0,)] * 4
-    assert [plan.reloaded for plan in plans if plan] == [(), (), (0,), ()]
+    assert [plan.resident_operands for plan in plans if plan] == [(0,)] * 4
+    assert [plan.reloaded_operands for plan in plans if plan] == [(), (), (0,), ()]
     assert [brings(group, 0) for group in made if group] == [True, False, True, False]
 
     run_passes(context, module, target, "convert-graph-to-tile")

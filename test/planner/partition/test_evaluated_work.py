@@ -67,7 +67,7 @@ def evaluated(slices: int, options: str) -> int:
     context.evaluator = made
     target = load("npu")
     target.attach(module)
-    options = f"groups=2 {options}"
+    options = f"max-group-size=2 {options}"
     passes = f"graph-decompose,graph-group,graph-partition{{{options}}}"
     run_passes(context, module, target, passes)
     return counting.programs
@@ -77,6 +77,6 @@ def evaluated(slices: int, options: str) -> int:
 def test_what_moves_tensors_between_groups_counts():
     """Slices are lowered as operations are: with many, fewer programs are rehearsed."""
     few, many = (evaluated(count, "") for count in (2, 24))
-    assert few == evaluated(2, "effort=4000") > 0
-    assert 0 < many < evaluated(24, "effort=4000")
-    assert evaluated(2, "effort=0") == 0
+    assert few == evaluated(2, "max-evaluated-operations=4000") > 0
+    assert 0 < many < evaluated(24, "max-evaluated-operations=4000")
+    assert evaluated(2, "max-evaluated-operations=0") == 0

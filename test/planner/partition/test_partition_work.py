@@ -35,7 +35,7 @@ def test_groups_are_smaller_with_less_work(work: int, most: int):
     target = load("npu")
     target.attach(module)
     run_passes(context, module, target, "graph-decompose,graph-group")
-    passes = GraphPartitionPass(tries=0, work=work)
+    passes = GraphPartitionPass(max_evaluations=0, max_analyzed_operations=work)
     (found,) = passes.partitions(context, module, target, target.tile_levels[0])
     sizes = [group.bit_count() for group in found.chosen.groups]
     assert sum(sizes) == LENGTH

@@ -92,7 +92,7 @@ def test_what_cannot_be_told_changes_nothing():
 
 
 def test_rehearsals_are_limited():
-    for options, most in ((" tries=0", 0), (" tries=3", 3)):
+    for options, most in ((" max-evaluations=0", 0), (" max-evaluations=3", 3)):
         told = Told(lambda _: 100)
         chosen(told, options)
         assert len(told.asked) == most

@@ -74,7 +74,7 @@ def test_what_the_machine_needs(product: Report):
     assert product.intensity == work / (2048 + 512)
     assert product.ridge == 8 / 8
     table = product.table().splitlines()
-    assert table[1].startswith("the machine needs 256 cycles: memory 256, compute 196,")
+    assert table[1].startswith("roofline bound: 256 cycles, memory 256, compute 196,")
     assert table[2].startswith("1,568 multiply-accumulates, 0.6 per byte of L3, ridge")
     assert table[2].endswith("at 1.0: memory-bound")
     assert any(line.split()[-2:] == ["1.25x", "1.25x"] for line in table)

@@ -1,4 +1,4 @@
-"""Former names of passes, for errors that say the new ones."""
+"""Former names of passes, options and plan keys, for errors that say the new ones."""
 
 from __future__ import annotations
 
@@ -31,3 +31,41 @@ PASSES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The present name of each pass that had another one in version 0.1.0."""
+
+OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "graph-assign-layouts": {"roll": "sliding-window"},
+        "graph-group": {
+            "contractions": "max-contractions",
+            "operations": "max-operations",
+        },
+        "graph-partition": {
+            "contractions": "max-contractions",
+            "effort": "max-evaluated-operations",
+            "groups": "max-group-size",
+            "keep": "residency",
+            "operations": "max-operations",
+            "roll": "sliding-window",
+            "states": "max-states",
+            "traffic": "traffic-weight",
+            "tries": "max-evaluations",
+            "work": "max-analyzed-operations",
+        },
+        "graph-select-tile-sizes": {
+            "roll": "sliding-window",
+            "tries": "max-evaluations",
+        },
+    }
+)
+"""The present name of each option of a pass that had another one in version 0.1.0."""
+
+PLAN_KEYS: Mapping[str, str] = MappingProxyType(
+    {
+        "hold": "resident",
+        "keep": "retain",
+        "lead": "prefetch_distance",
+        "pieces": "reduce_stages",
+        "roll": "sliding",
+    }
+)
+"""The present name of each key of a plan that had another one in version 0.1.0."""
