@@ -197,8 +197,9 @@ class Scalar:
     @property
     def known(self) -> float | None:
         """The number of a literal that is finite."""
-        is_finite = self.is_literal and not self.text.startswith("float(")
-        return float(self.text) if is_finite else None
+        if not self.is_literal or self.text.startswith("float("):
+            return None
+        return -0.0 if self.text.startswith("(") else float(self.text)
 
     @property
     def unsigned(self) -> str:

@@ -76,11 +76,15 @@ def wide(element_type: Attribute) -> str | None:
 
 def literal(value: float, element_type: Attribute) -> str:
     """
-    A Python literal that has exactly the value of `value` rounded to the type.
+    A Python literal that has exactly the value of `value` rounded to the type. For -0
+    it is a product, as Triton takes the literal `-0.0` for 0.
     """
     if not is_float(element_type):
         return str(bool(value) if width(element_type) == 1 else int(value))
     rounded = _round(float(value), element_type)
+    if rounded == 0 and math.copysign(1.0, rounded) < 0:
+        computed = wide(element_type) or triton_name(element_type)
+        return f"(-1.0 * tl.full([], 0.0, {computed}))"
     if not math.isfinite(rounded):
         return f'float("{rounded}")'
     return repr(rounded)

@@ -18,10 +18,14 @@ IRREGULAR = frozenset(
 )
 """Irregular past participles."""
 
-IMPERATIVES = frozenset("bound cut found left lit put set shed split spread wound".split())
+IMPERATIVES = frozenset(
+    "bound cut found left lit put set shed split spread wound".split()
+)
 """Those of them that are the base form of a verb, too."""
 
-NOUNS = frozenset("bed bleed breed creed deed embed feed greed heed need reed seed speed".split())
+NOUNS = frozenset(
+    "bed bleed breed creed deed embed feed greed heed need reed seed speed".split()
+)
 """Words that end as participles do."""
 
 
