@@ -8,9 +8,9 @@ from tlf.compiler.experiments.pipelines import GROUP, PARTITION, PLANNERS, Chang
 
 WHOLE = Change()
 UNFUSED = {PARTITION: {"strategy": ("unfused",)}}
-APART = {GROUP: {"operations": (1,)}, **UNFUSED}
+APART = {GROUP: {"max_operations": (1,)}, **UNFUSED}
 ONE_STAGE = {"stages": (1,)}
-NO_ROLLING = {"roll": (False,)}
+NO_ROLLING = {"sliding_window": (False,)}
 FIRST_AXIS = {"axes": (0,)}
 
 BASELINES: Mapping[str, Change] = {
@@ -34,7 +34,7 @@ ABLATIONS: Mapping[str, Change] = {
     "no fusion": Change(outermost=UNFUSED),
     "greedy fusion": Change(outermost={PARTITION: {"strategy": ("greedy",)}}),
     "no rolling": Change(outermost=dict.fromkeys(PLANNERS, NO_ROLLING)),
-    "no residency": Change(outermost={PARTITION: {"keep": (False,)}}),
+    "no residency": Change(outermost={PARTITION: {"residency": (False,)}}),
     "no double buffering": Change(
         everywhere=dict.fromkeys(PLANNERS, ONE_STAGE),
         without=frozenset({"mem-prefetch", "mem-chunk-loads", "mem-chunk-stores"}),
