@@ -219,9 +219,8 @@ def _refused(trial: Trial, best: Cost) -> Verdict:
         )
         return Verdict(Binding.CAPACITY, reason, best, None, _larger(part.unlimited()))
     reason = trial.costs.objection(group) or (
-        f"a group is made of {trial.partitioner.max_group_size} groups at most, and "
-        "theirs "
-        f"of {group.bit_count()}"
+        f"a group is made of {trial.partitioner.max_group_size} groups at most, "
+        f"and theirs of {group.bit_count()}"
     )
     return Verdict(Binding.LIMIT, reason, best, None, _lifted(part))
 

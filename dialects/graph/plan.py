@@ -42,7 +42,7 @@ class PlanAttr(ParametrizedAttribute):
     reduction iterator of the accumulating operation that has a loop, most often the
     last one, or none to run reductions whole. `mapping` says what the loops over tiles
     become, `order` the loops from the outermost on as positions in `tile`, and `stages`
-    how many iterations are in flight; of loops over the pieces of a reduction, as many
+    how many iterations are in flight; of loops over the tiles of a reduction, as many
     are unless `reduce_stages` says otherwise.
 
     Where tiles overlap (a halo), what they share is computed, or read, again for each.
@@ -233,8 +233,7 @@ class PlanAttr(ParametrizedAttribute):
         if not set(self.reloaded_operands) <= set(self.resident_operands):
             raise VerifyException(
                 "expected to reload operands that are resident, "
-                f"{list(self.resident_operands)}, "
-                f"got {list(self.reloaded_operands)}"
+                f"{list(self.resident_operands)}, got {list(self.reloaded_operands)}"
             )
 
     @classmethod
@@ -242,7 +241,8 @@ class PlanAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             level = parser.parse_identifier()
             sizes: dict[str, list[int]] = {name: [] for name in NUMBERS}
-            mapping, stages, pieces, lead = str(Mapping.LOOP), 1, None, 0
+            mapping, stages = str(Mapping.LOOP), 1
+            reduce_stages, prefetch_distance = None, 0
             while parser.parse_optional_punctuation(",") is not None:
                 position = parser.pos
                 match parser.parse_identifier():
@@ -251,9 +251,9 @@ class PlanAttr(ParametrizedAttribute):
                     case "stages":
                         stages = parser.parse_integer()
                     case "reduce_stages":
-                        pieces = parser.parse_integer()
+                        reduce_stages = parser.parse_integer()
                     case "prefetch_distance":
-                        lead = parser.parse_integer()
+                        prefetch_distance = parser.parse_integer()
                     case key if key in sizes:
                         sizes[key] = parser.parse_comma_separated_list(
                             parser.Delimiter.SQUARE, parser.parse_integer
@@ -266,9 +266,7 @@ class PlanAttr(ParametrizedAttribute):
                         parser.raise_error(
                             "expected tile, reduce, mapping, order, stages, "
                             "reduce_stages, sliding, prefetch_distance, recompute, "
-                            "retain, "
-                            "resident or reload, "
-                            f"got {key}",
+                            f"retain, resident or reload, got {key}",
                             position,
                         )
         return (
@@ -278,13 +276,13 @@ class PlanAttr(ParametrizedAttribute):
             StringAttr(mapping),
             _integers(sizes["order"]),
             IntAttr(stages),
-            IntAttr(stages if pieces is None else pieces),
+            IntAttr(stages if reduce_stages is None else reduce_stages),
             _integers(sizes["sliding"]),
             _integers(sizes["recompute"]),
             _integers(sizes["retain"]),
             _integers(sizes["resident"]),
             _integers(sizes["reload"]),
-            IntAttr(lead),
+            IntAttr(prefetch_distance),
         )
 
     def print_parameters(self, printer: Printer) -> None:

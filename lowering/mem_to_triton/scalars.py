@@ -21,6 +21,7 @@ from tlf.lowering.mem_to_triton.nearest import nearest_call
 from tlf.lowering.mem_to_triton.types import (
     is_supported,
     literal,
+    round_to_type,
     triton_name,
     wide,
     width,
@@ -166,7 +167,13 @@ class Scalar:
     text: str
     element_type: Attribute
     shape: tuple[int, ...]
-    is_literal: bool = False
+    known: float | None = None
+    """The number of a literal."""
+
+    @property
+    def is_literal(self) -> bool:
+        """True if the scalar is a number that is known."""
+        return self.known is not None
 
     @property
     def tile(self) -> str:
@@ -195,13 +202,6 @@ class Scalar:
         return f"tl.full([], {self.text}, {exact})"
 
     @property
-    def known(self) -> float | None:
-        """The number of a literal that is finite."""
-        if not self.is_literal or self.text.startswith("float("):
-            return None
-        return -0.0 if self.text.startswith("(") else float(self.text)
-
-    @property
     def unsigned(self) -> str:
         """The text with the bits read as an unsigned integer."""
         bits = max(width(self.element_type), 8)
@@ -220,7 +220,8 @@ def number(value: float, element_type: Attribute) -> Scalar:
     """
     A number as a literal.
     """
-    return Scalar(literal(value, element_type), element_type, (), True)
+    known = round_to_type(value, element_type)
+    return Scalar(literal(known, element_type), element_type, (), known)
 
 
 def expression(op: Operation, operands: Sequence[Scalar]) -> str:

@@ -81,16 +81,20 @@ def literal(value: float, element_type: Attribute) -> str:
     """
     if not is_float(element_type):
         return str(bool(value) if width(element_type) == 1 else int(value))
-    rounded = _round(float(value), element_type)
-    if rounded == 0 and math.copysign(1.0, rounded) < 0:
+    exact = round_to_type(value, element_type)
+    if exact == 0 and math.copysign(1.0, exact) < 0:
         computed = wide(element_type) or triton_name(element_type)
         return f"(-1.0 * tl.full([], 0.0, {computed}))"
-    if not math.isfinite(rounded):
-        return f'float("{rounded}")'
-    return repr(rounded)
+    if not math.isfinite(exact):
+        return f'float("{exact}")'
+    return repr(exact)
 
 
-def _round(value: float, element_type: Attribute) -> float:
+def round_to_type(value: float, element_type: Attribute) -> float:
+    """Return a number as an element of a type has it; integers stay as they are."""
+    if not is_float(element_type):
+        return value
+    value = float(value)
     if isinstance(element_type, BFloat16Type):
         return float(np.float32(value).astype(ml_dtypes.bfloat16))
     if isinstance(element_type, Float16Type):
